@@ -116,6 +116,7 @@ void bind_workload(py::module_& m) {
   SpecClass<DiffusionShape>(m, "DiffusionShape", "Iterated denoising.");
   SpecClass<RecommendationShape>(m, "RecommendationShape", "Embedding tables and the networks around them.");
   SpecClass<ConvLayer>(m, "ConvLayer", "One record of a convolutional network.");
+  SpecClass<ListedOperator>(m, "ListedOperator", "One operator of a program.");
   SpecClass<InferenceTotals>(m, "InferenceTotals", "Published cost of one inference.");
   SpecClass<TrainingTotals>(m, "TrainingTotals", "Published facts of the training run.");
   SpecClass<Workload>(m, "Workload", "A machine-learning model.",

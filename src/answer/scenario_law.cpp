@@ -15,6 +15,7 @@ struct RecordedScenario : ScenarioLaw {
   struct Shape : LawShape {
     const RecordedScenario* law;
   };
+  std::vector<ListedOperator> operators_;  ///< the tape names them, and may outlive the workload
   Tape tape_;
   Shape shape_{{&kScenario,
                 [](const LawShape& shape) -> std::span<const FieldInfo> {
@@ -78,21 +79,31 @@ std::string scenario_key(const ScenarioShape& s) {
   put(s.links.axes);
   put(s.links.reduces);
   put(s.division);
-  for (const auto& layer : s.layers)
-    for_each_field<ConvLayer>([&](const auto& row) {
-      using M = std::remove_cvref_t<decltype(layer.*(row.member))>;
-      if constexpr (std::is_same_v<M, std::optional<double>>)
-        put((layer.*(row.member)).value_or(-1.0));
-      else
-        put(layer.*(row.member));
-    });
+  const auto put_records = [&]<class R>(std::span<const R> records) {
+    put(records.size());
+    for (const R& record : records)
+      for_each_field<R>([&](const auto& row) {
+        using M = std::remove_cvref_t<decltype(record.*(row.member))>;
+        if constexpr (std::is_same_v<M, std::optional<double>>)
+          put((record.*(row.member)).value_or(-1.0));
+        else if constexpr (std::is_same_v<M, std::string>)
+          for (const char c : record.*(row.member)) put(c);  // the tape names them
+        else
+          put(record.*(row.member));
+      });
+  };
+  put_records(s.layers.convolution);
+  put_records(s.layers.operators);
   put_stack(s.stack, s.place, put);
   put_stack(s.draft_stack, s.draft_place, put);
   return key;
 }
 
-std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s) {
+std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& shape) {
   auto law = std::make_shared<RecordedScenario>();
+  law->operators_.assign(shape.layers.operators.begin(), shape.layers.operators.end());
+  ScenarioShape s = shape;
+  s.layers.operators = law->operators_;
   const ScenarioLeaves leaves(s);
   law->info = kScenario;
   law->inputs = leaves.fields();

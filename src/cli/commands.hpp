@@ -11,6 +11,10 @@
 #include <utility>
 #include <vector>
 
+namespace mlsysim {
+struct ProgramOptions;
+}
+
 namespace mlsysim::cli {
 
 /// Exit codes; infeasible wins over a failed assertion.
@@ -132,7 +136,20 @@ struct SweepRequest {
                            const RenderOptions& options);
 
 /// A model file as a file of the zoo.
-[[nodiscard]] Answer model_import(const std::string& path);
+/// A program, and what its file leaves open.
+struct ProgramRequest {
+  std::string path, device, precision, graph;  ///< all but the path may be empty
+  std::vector<std::string> dims, trips, weights;
+  bool force = false;
+  double batch_size = 1;
+  int depth = 3;  ///< of the modules that a graph shows
+};
+[[nodiscard]] ProgramOptions options_of(const ProgramRequest& request);
+/// Operators by time on a device, by multiply-adds without one; or the graph of its modules.
+[[nodiscard]] Answer program_show(const ProgramRequest& request, const RenderOptions& options);
+
+/// A model or a program as a file of the zoo.
+[[nodiscard]] Answer model_import(const ProgramRequest& request);
 /// A launch: a command line in one word, or a file.
 struct LaunchRequest {
   std::string from, format, to, checkpoint;

@@ -2,7 +2,7 @@
 
 #include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/engine/field_input.hpp>
-#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -35,8 +35,8 @@ template <class E> E choice(const std::string& text) {
 
 }  // namespace
 
-Answer model_import(const std::string& path) {
-  const auto model = read_model(path);
+Answer model_import(const ProgramRequest& request) {
+  const auto model = model_of_path(request.path, options_of(request));
   Answer out{model_file_yaml(model)};
   for (const auto& note : model.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   return out;

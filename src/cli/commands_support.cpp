@@ -3,6 +3,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/plugin/program.hpp>
+#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -14,7 +15,10 @@
 namespace mlsysim::cli {
 namespace {
 
+using plugin::ReasonCode;
 using plugin::SupportAnswer;
+using plugin::SupportReason;
+using plugin::Verdict;
 
 struct Row {
   std::string program, backend, device;
@@ -75,9 +79,101 @@ Json json_of(const Row& r) {
           {"seconds", r.answer.seconds},    {"reasons", reasons}};
 }
 
+/// A program file, or why it could not be read.
+struct AskedProgram {
+  std::string path;
+  std::optional<mlsysim::Program> program;
+  std::optional<ModelFile> model;
+  std::vector<SupportReason> refused;
+};
+
+/// Reads without failing: a version that is not known, an open size or a damaged file is a reason like any
+/// other.
+AskedProgram asked_program(const std::string& path) {
+  AskedProgram a{path, {}, {}, {}};
+  try {
+    a.program = read_program(path);
+    for (const auto& name : a.program->open)
+      a.refused.push_back(
+          {ReasonCode::unsupported_shape_dynamic, name, 1, "", fmt::format("bind it: {}?{}=1", path, name)});
+    if (a.program->open.empty()) a.model = program_model(*a.program);
+  } catch (const Error& error) {
+    const auto& f = error.facts();
+    const bool version = f.key == "version" || f.key == "opset_import" || f.key == "schema_version";
+    a.refused.push_back({version ? ReasonCode::version : ReasonCode::other, f.found, 1, f.where.text(),
+                         f.message + (f.hint.empty() ? "" : ": " + f.hint)});
+  }
+  return a;
+}
+
+/// What the pricers of this library can do with a program on a device.
+SupportAnswer own_answer(const AskedProgram& asked, const HardwareNode& device) {
+  SupportAnswer answer;
+  answer.verdict = Verdict::yes;
+  answer.reasons = asked.refused;
+  if (!asked.program) {
+    answer.verdict = Verdict::no;
+    return answer;
+  }
+  if (!asked.refused.empty()) answer.verdict = Verdict::maybe;
+  for (const auto& [name, count] : asked.program->unknown) {
+    answer.reasons.push_back(
+        {name.find('.') == std::string::npos ? ReasonCode::unknown_op : ReasonCode::custom_call_unknown, name,
+         count, "", "priced by what it reads and writes"});
+    answer.verdict = Verdict::maybe;
+  }
+  const auto sums = totals_of(*asked.program);
+  const double needs = sums.weight_bytes + sums.peak_activations;
+  if (device.memory.capacity && needs > device.memory.capacity->base()) {
+    answer.reasons.push_back({ReasonCode::memory, "weights and activations", 1, "",
+                              fmt::format("{:.4g} B of {:.4g} B", needs, device.memory.capacity->base())});
+    answer.verdict = Verdict::no;
+  }
+  return answer;
+}
+
+/// Rows of a program file: every device by this library, every device of every plugin.
+void ask_about_file(const std::string& path, const SupportRequest& request, std::vector<Row>& rows) {
+  const auto asked = asked_program(path);
+  if (request.backend.empty() || request.backend == "mlsysim")
+    for (const auto* device : zoo().all<HardwareNode>())
+      if (request.hardware.empty() || device->name == request.hardware)
+        rows.push_back({path, "mlsysim", device->name, own_answer(asked, *device)});
+  for (const auto& b : plugins().backends()) {
+    if (!request.backend.empty() && b.name != request.backend && !b.name.ends_with("/" + request.backend))
+      continue;
+    for (const auto& device : b.devices) {
+      if (!request.hardware.empty() && device != request.hardware) continue;
+      if (asked.model) {
+        rows.push_back(ask(asked.model->workload, b.name, device, request));
+        rows.back().program = path;
+      } else {
+        SupportAnswer answer;
+        answer.verdict = asked.program ? Verdict::maybe : Verdict::no;
+        answer.reasons = asked.refused;
+        rows.push_back({path, b.name, device, std::move(answer)});
+      }
+    }
+  }
+}
+
+Answer shown(const std::vector<Row>& rows, const RenderOptions& options);
+
 }  // namespace
 
 Answer support(const SupportRequest& request, const RenderOptions& options) {
+  if (!request.files.empty()) {
+    std::vector<Row> rows;
+    for (const auto& path : request.files) ask_about_file(path, request, rows);
+    if (rows.empty())
+      throw LookupError({.id = "mlsysim.cli.140",
+                         .message = "no device of this name and backend is known",
+                         .key = "--hardware",
+                         .found = fmt::format("'{}' of '{}'", request.hardware, request.backend),
+                         .expected = "a device of the zoo, or of a backend",
+                         .hint = "mlsysim zoo list hardware"});
+    return shown(rows, options);
+  }
   const auto backends = plugins().backends();
   std::vector<std::string> known;
   for (const auto& b : backends) known.push_back(b.name);
@@ -115,6 +211,12 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
                        .found = fmt::format("'{}'", request.hardware),
                        .expected = fmt::format("one of {}", fmt::join(devices, ", ")),
                        .hint = did_you_mean(request.hardware, devices)});
+  return shown(rows, options);
+}
+
+namespace {
+
+Answer shown(const std::vector<Row>& rows, const RenderOptions& options) {
   Answer out;
   if (options.format == OutputFormat::json) {
     Json all = Json::array();
@@ -139,6 +241,8 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
                                                                : kMaybe;
   return out;
 }
+
+}  // namespace
 
 Answer plugin_import(const std::string& importer, const std::string& file) {
   (void)load_plugins();

@@ -41,6 +41,7 @@ void set_plugin_request(PluginRequest request);
 /// What `mlsysim support` asks; empty names mean all of them.
 struct SupportRequest {
   std::string program, hardware, backend;
+  std::vector<std::string> files;  ///< programs, instead of a model of the zoo
   int effort = 2;
   bool aggressive = false;
 };

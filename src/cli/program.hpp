@@ -47,6 +47,7 @@ class Program {
   void picture_commands();
   void launch_commands();
   void report_command();
+  void program_options(CLI::App& app);
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -95,6 +96,7 @@ class Program {
   LaunchRequest launch_;
   ReportRequest report_;
   SubmitRequest submit_;
+  ProgramRequest program_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

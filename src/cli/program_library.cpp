@@ -236,11 +236,14 @@ void Program::plugin_commands() {
   writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
       ->required()
       ->type_name("");
-  auto* s = command(app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
-                    "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
-                    "  mlsysim support            every model of the zoo on every device of every backend\n"
-                    "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
-                    [this] { return support(support_, render_); });
+  auto* s = command(
+      app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
+      "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
+      "  mlsysim support            every model of the zoo on every device of every backend\n"
+      "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"
+      "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
+      [this] { return support(support_, render_); });
+  s->add_option("PROGRAM", support_.files, "files of programs (default: models of the zoo)")->type_name("");
   values_[s->add_option("--program", support_.program, "a model of the zoo (default: all)")
               ->type_name("NAME")]
       .place = Place::model;

@@ -10,6 +10,7 @@
 #include <mlsysim/units/format.hpp>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <cerrno>
 #include <chrono>

@@ -31,8 +31,9 @@ template <class D> std::string shown(const Quantity<D>& q) { return pretty(AnyQu
 /// One pass that is explained operator by operator.
 struct ExplainedPass {
   ModelView<> model;
-  std::shared_ptr<const std::vector<ConvLayer>>
-      layers;  ///< of the model's own: the text may be read when the workload is gone
+  std::shared_ptr<const std::vector<ConvLayer>> convolution;
+  std::shared_ptr<const std::vector<ListedOperator>>
+      operators;  ///< both the model's own: the text may be read when the workload is gone
   Plan<> plan;
   Device<> device;
   Links<> links;
@@ -214,7 +215,8 @@ std::string operators_text(const ExplainedPass& s) {
 ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
   const bool check = !prefill && v.drafts;
   ExplainedPass s{.model = prefill || check ? v.prefill : v.decode,
-                  .layers = {},
+                  .convolution = {},
+                  .operators = {},
                   .plan = v.plan,
                   .device = prefill ? v.prefill_device : v.decode_device,
                   .links = v.links,
@@ -245,7 +247,8 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
 
 ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n) {
   ExplainedPass s{.model = v.model,
-                  .layers = {},
+                  .convolution = {},
+                  .operators = {},
                   .plan = training_plan(v),
                   .device = v.device,
                   .links = v.links,
@@ -264,7 +267,8 @@ ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n
 
 ExplainedPass inference_pass(const InferenceViews<>& v) {
   ExplainedPass s{.model = v.model,
-                  .layers = {},
+                  .convolution = {},
+                  .operators = {},
                   .plan = v.plan,
                   .device = v.device,
                   .links = v.links,
@@ -293,8 +297,14 @@ ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const Sc
     }
     return inference_pass(inference_views(p.shape, p.inputs));
   }();
-  s.layers = std::make_shared<std::vector<ConvLayer>>(s.model.layers.begin(), s.model.layers.end());
-  s.model.layers = *s.layers;
+  const auto kept = [](const auto& records) {
+    using R = std::remove_cvref_t<decltype(records[0])>;
+    return std::make_shared<const std::vector<R>>(records.begin(), records.end());
+  };
+  s.convolution = kept(s.model.layers.convolution);
+  s.operators = kept(s.model.layers.operators);
+  s.model.layers.convolution = *s.convolution;
+  s.model.layers.operators = *s.operators;
   return s;
 }
 

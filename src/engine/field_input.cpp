@@ -1,6 +1,6 @@
 #include <mlsysim/engine/field_input.hpp>
 
-#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -100,14 +100,14 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
 bool names_a_file(std::string_view text) {
   for (const std::string_view end : {".yaml", ".yml", ".json", ".gguf", ".safetensors"})
     if (text.ends_with(end)) return true;
-  return text.find('/') != std::string_view::npos;
+  return is_program_file(text) || text.find('/') != std::string_view::npos;
 }
 
 const Zoo& FieldReader::file(const std::string& path) {
   for (const auto& f : files_)
     if (f->path == path) return f->zoo;
   // Files of models as people have them; all others are files of a zoo.
-  auto zoo = is_model_file(path) ? model_zoo(read_model(path)) : load_file(path, *zoo_);
+  auto zoo = names_model(path) ? model_zoo(model_of_path(path)) : load_file(path, *zoo_);
   files_.push_back(std::make_unique<File>(File{path, std::move(zoo)}));
   return files_.back()->zoo;
 }

@@ -153,7 +153,7 @@ void set_run(const ResolvedScenario& r, RunNumbers<>& run) {
 /// What `plan_fits` holds the numbers to.
 void set_limits(const ResolvedScenario& r, PreparedScenario& out) {
   const Scenario& s = r.asked();
-  out.shape.sequences = s.workload->architecture != Architecture::cnn;
+  out.shape.sequences = !is_listed(s.workload->architecture);
   out.shape.has_layers = s.workload->layers().value_or(0) > 0;
   out.shape.has_heads = s.workload->heads().value_or(0) > 0;
   const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;

@@ -102,8 +102,7 @@ void ResolvedScenario::settle_mode(Notes& notes) {
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode",
            "serve", "a decoder, or mode infer or train", "use --mode infer");
 
-  const bool sequences = w.architecture != Architecture::cnn &&
-                         w.architecture != Architecture::recommendation &&
+  const bool sequences = !is_listed(w.architecture) && w.architecture != Architecture::recommendation &&
                          w.architecture != Architecture::diffusion;
   if (asked_.seq_len && !sequences)
     notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });

@@ -84,6 +84,7 @@ const Stack* Workload::main() const {
 bool Workload::has_shape() const {
   // Exactly the kinds that the lowering has rules for.
   if (architecture == Architecture::cnn) return !convolution.empty();
+  if (architecture == Architecture::program) return !operators.empty();
   if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
   const Stack* stack = main();
   if (stack == nullptr || !stack->hidden || stack->layers.empty() || !heads()) return false;

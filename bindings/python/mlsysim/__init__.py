@@ -35,6 +35,7 @@ _HOME = {
     "Fleet": "specs",
     "Workload": "specs",
     "import_model": "zoo",
+    "read_program": "programs",
     "GridProfile": "specs",
     "Datacenter": "specs",
     "CoolingProfile": "specs",

@@ -20,12 +20,13 @@ from .specs import ComputeCore as ComputeCore, Conventions as Conventions, Cooli
 from .specs import Datacenter as Datacenter, Fleet as Fleet, GridProfile as GridProfile, HardwareNode as HardwareNode
 from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHierarchy, NetworkFabric as NetworkFabric
 from .zoo import import_model as import_model
+from .programs import Program as Program, read_program as read_program
 from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
 from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, compiling as compiling, core as core, errors as errors, hardware as hardware
 from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
 from . import recording as recording, results as results, systems as systems, units as units, validation as validation
-from . import compat as compat, launches as launches, plans as plans, zoo as zoo
+from . import compat as compat, launches as launches, plans as plans, programs as programs, zoo as zoo
 
 __version__: str
 

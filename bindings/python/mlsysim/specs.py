@@ -9,7 +9,8 @@ from ._mlsysim import (
     ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
     GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LatentAttention, Layer,
-    LayerRun, LinearAttention, LinkLevel, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node, Outline, PartitionProfile,
+    LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node,
+    Outline, PartitionProfile,
     Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
@@ -20,7 +21,8 @@ __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
     "DenseFeedForward", "DeviceClass", "DiffusionShape", "Experts", "FeedForward", "FigureRule", "Fleet",
     "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
-    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "Lookup", "MemoryHierarchy", "Mixer",
+    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
+    "MemoryHierarchy", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerEnvelope", "Provenance", "Rack",
     "Reach", "RecommendationShape", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
@@ -32,7 +34,7 @@ _PARTS = (
     KernelTimes, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
-    RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
+    RecommendationShape, ConvLayer, ListedOperator, InferenceTotals, TrainingTotals, Conventions,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {

@@ -19,7 +19,7 @@ def load(path):
 
 
 def import_model(path):
-    """The Workload of a model file: a config.json, the folder of a downloaded model, or a GGUF file.
+    """The Workload of a model file (a config.json, the folder of a downloaded model, a GGUF file) or of a program.
 
     Of weights only headers are read. `model_notes` says what was defaulted and what was not understood. Raises
     InputError with file, key and what to do where the file cannot be read.

@@ -147,7 +147,7 @@ struct ScenarioShape {
   const Pricing* pricing = nullptr;
   Structure prefill, decode;  ///< serving: the two phases; else `prefill` is the pass
   Structure draft;
-  std::span<const ConvLayer> layers{};
+  Listed layers{};
   LinkForm links;
   const Stack* stack = nullptr;  ///< of the model, as it is stated; null where no layers are known
   std::size_t place = 0;         ///< among the stacks of the model

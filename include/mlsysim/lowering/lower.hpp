@@ -4,6 +4,7 @@
 
 #include <mlsysim/lowering/backward.hpp>
 #include <mlsysim/lowering/convolution.hpp>
+#include <mlsysim/lowering/listed.hpp>
 #include <mlsysim/lowering/sharding.hpp>
 #include <mlsysim/lowering/transformer.hpp>
 
@@ -17,17 +18,16 @@ template <class T = double> struct Lowered {
   T exchanges{1.0};         ///< collectives in which the gradients of the fullest stage's blocks travel
 };
 
-/// Blocks of the whole model; of a convolutional network its layer records.
+/// Blocks of the whole model; of a list its records.
 template <class T>
-[[nodiscard]] T layers_of(const Structure& structure, const StackView<T>& stack,
-                          std::span<const ConvLayer> layers) {
-  if (structure.architecture == Architecture::cnn) return T{static_cast<double>(layers.size())};
+[[nodiscard]] T layers_of(const Structure& structure, const StackView<T>& stack, const Listed& layers) {
+  if (is_listed(structure.architecture)) return T{static_cast<double>(layers.size())};
   return max(stack.layers, T{1.0});
 }
 /// Blocks of the fullest pipeline stage: the pieces in which weights and activations come and go.
 template <class T>
-[[nodiscard]] T blocks_of(const Structure& structure, const StackView<T>& stack,
-                          std::span<const ConvLayer> layers, const Plan<T>& plan) {
+[[nodiscard]] T blocks_of(const Structure& structure, const StackView<T>& stack, const Listed& layers,
+                          const Plan<T>& plan) {
   return ceil_div(layers_of(structure, stack, layers), plan.pp);
 }
 
@@ -36,17 +36,16 @@ namespace detail {
 /// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages
 /// follow.
 template <class T>
-std::size_t forward_pass(const Structure& structure, const StackView<T>& stack,
-                         std::span<const ConvLayer> layers, const Plan<T>& plan, const T& chunks,
-                         OpList<T>& ops) {
+std::size_t forward_pass(const Structure& structure, const StackView<T>& stack, const Listed& layers,
+                         const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
   ops.clear();
-  const bool convolutional = structure.architecture == Architecture::cnn;
-  if (convolutional)
-    forward_convolution(structure, layers, plan, ops);
+  const bool listed = is_listed(structure.architecture);
+  if (listed)
+    forward_listed(structure, layers, plan, ops);
   else
     forward_transformer(structure, stack, plan, ops);
   const std::size_t weights_end = ops.size();
-  if (!convolutional) pipeline_transfer(structure, stack, plan, chunks, ops);
+  if (!listed) pipeline_transfer(structure, stack, plan, chunks, ops);
   return weights_end;
 }
 
@@ -56,8 +55,7 @@ std::size_t forward_pass(const Structure& structure, const StackView<T>& stack,
 /// `lower`; `ops` afterwards holds the forward operators.
 template <class T>
 [[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const StackView<T>& stack,
-                                            std::span<const ConvLayer> layers, const Plan<T>& plan,
-                                            OpList<T>& ops) {
+                                            const Listed& layers, const Plan<T>& plan, OpList<T>& ops) {
   detail::forward_pass(structure, stack, layers, plan, plan.virtual_stages, ops);
   return place_totals_of(ops, ops.size());
 }
@@ -65,8 +63,7 @@ template <class T>
 /// The same of a training pass, with what recomputation need not keep.
 template <class T>
 [[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const StackView<T>& stack,
-                                             std::span<const ConvLayer> layers, const Plan<T>& plan,
-                                             OpList<T>& ops) {
+                                             const Listed& layers, const Plan<T>& plan, OpList<T>& ops) {
   const std::size_t weights_end =
       detail::forward_pass(structure, stack, layers, plan, plan.virtual_stages, ops);
   const std::size_t forward_end = ops.size();
@@ -78,9 +75,8 @@ namespace detail {
 
 /// As `lower`, with the transfers of `chunks` model chunks of a pipeline stage.
 template <class T>
-Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack,
-                        std::span<const ConvLayer> layers, const Plan<T>& plan, const T& chunks,
-                        OpList<T>& ops) {
+Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, const Listed& layers,
+                        const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
   const std::size_t weights_end = forward_pass(structure, stack, layers, plan, chunks, ops);
   Lowered<T> made;
   made.forward_end = ops.size();
@@ -91,13 +87,13 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack,
   }
   made.totals = place_totals_of(ops, made.forward_end);
   if (training || structure.offloads) {
-    const bool convolutional = structure.architecture == Architecture::cnn;
+    const bool listed = is_listed(structure.architecture);
     const T blocks = blocks_of(structure, stack, layers, plan);
     made.exchanges =
         exchanges_of(structure, plan, blocks,
                      Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
     shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
-    if (!convolutional) {
+    if (!listed) {
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
       shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
     }
@@ -116,11 +112,11 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack,
 /// beyond the capacity of `ops`.
 /// @param structure which operators exist
 /// @param stack     layers of a transformer (ignored for a convolutional network)
-/// @param layers    records of a convolutional network (empty otherwise)
+/// @param layers    records of a convolutional network or of a program (empty otherwise)
 /// @param plan      division of the work and sizes of the pass
 /// @param ops       list to fill; cleared first
 template <class T>
-Lowered<T> lower(const Structure& structure, const StackView<T>& stack, std::span<const ConvLayer> layers,
+Lowered<T> lower(const Structure& structure, const StackView<T>& stack, const Listed& layers,
                  const Plan<T>& plan, OpList<T>& ops) {
   return detail::lower_chunks(structure, stack, layers, plan, plan.virtual_stages, ops);
 }

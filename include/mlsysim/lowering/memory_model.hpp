@@ -103,9 +103,11 @@ template <class T>
   // later tokens.
   MemoryDemand<T> d{
       totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0}};
+  // A program says what is alive while an operator runs; of other models only its own operands are known.
+  const double buffers = structure.architecture == Architecture::program ? 1.0 : 2.0;
   d.activations = training ? max(totals.block_again, totals.live) +
                                  totals.kept * in_flight * (1.0 - plan.offload_activations)
-                           : 2.0 * totals.live;
+                           : buffers * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.
   const Data<T> two_blocks = 2.0 * (plan.weight_bytes * totals.params()) / blocks;
   if (training && structure.zero_stage >= 3) d.buffers += two_blocks;

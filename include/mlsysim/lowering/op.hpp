@@ -43,13 +43,14 @@ enum class OpGroup : std::uint8_t {
   head,
   convolution,
   communication,
-  optimizer
+  optimizer,
+  program
 };
 template <> struct Choices<OpGroup> {
   static constexpr std::string_view what = "group of operators";
-  static constexpr std::array<std::string_view, 9> names{"embedding",   "attention",     "feed_forward",
-                                                         "experts",     "norm",          "head",
-                                                         "convolution", "communication", "optimizer"};
+  static constexpr std::array<std::string_view, 10> names{
+      "embedding", "attention",   "feed_forward",  "experts",   "norm",
+      "head",      "convolution", "communication", "optimizer", "program"};
 };
 
 /// When an operator runs. The gradients of weights are apart from the rest of the backward pass, because

@@ -13,8 +13,8 @@ namespace mlsysim {
 template <class T = double> struct ModelView {
   Structure structure;
   std::shared_ptr<const StackView<T>> stack{};  ///< null where no layers of a transformer are known
-  std::span<const ConvLayer> layers{};          ///< of a convolutional network; lives in the workload
-  Totals<T> totals{};                           ///< for formulas that know no operators
+  Listed layers{};     ///< records of a model that is a list; they live in the workload
+  Totals<T> totals{};  ///< for formulas that know no operators
 
   /// The layers of a transformer; none at all where they are not known.
   [[nodiscard]] const StackView<T>& shape() const {
@@ -261,11 +261,9 @@ template <class T>
 
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
 [[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
-                                           std::span<const ConvLayer> layers, const Plan<>& plan,
-                                           OpList<>& ops);
+                                           const Listed& layers, const Plan<>& plan, OpList<>& ops);
 [[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,
-                                            std::span<const ConvLayer> layers, const Plan<>& plan,
-                                            OpList<>& ops);
+                                            const Listed& layers, const Plan<>& plan, OpList<>& ops);
 [[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                                      const Links<>& links, OpList<>& ops);
 [[nodiscard]] StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,

@@ -69,8 +69,14 @@ enum class Architecture : std::uint8_t {
   ssm,
   diffusion,
   recommendation,
-  opaque
+  opaque,
+  program  ///< operators one by one, as they were read from a program
 };
+
+/// Whether a model is a list of records of which one sample passes each, rather than layers that take tokens.
+[[nodiscard]] constexpr bool is_listed(Architecture a) {
+  return a == Architecture::cnn || a == Architecture::program;
+}
 
 /// Unit of one inference.
 enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
@@ -131,8 +137,9 @@ template <> struct Choices<AttentionKernel> {
 };
 template <> struct Choices<Architecture> {
   static constexpr std::string_view what = "architecture";
-  static constexpr std::array<std::string_view, 8> names{"decoder", "encoder",   "encoder_decoder", "cnn",
-                                                         "ssm",     "diffusion", "recommendation",  "opaque"};
+  static constexpr std::array<std::string_view, 9> names{"decoder", "encoder",   "encoder_decoder", "cnn",
+                                                         "ssm",     "diffusion", "recommendation",  "opaque",
+                                                         "program"};
 };
 template <> struct Choices<WorkUnit> {
   static constexpr std::string_view what = "unit of work";

@@ -5,6 +5,7 @@
 #include <mlsysim/units/quantity.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,55 @@ struct ConvLayer {
   }
 };
 
+/// Kind of an operator of a program: a convolution or product as the implicit product that it is, arithmetic
+/// on each value, a sum or maximum over some, or data that moves.
+enum class ListedKind : std::uint8_t { convolution, product, pointwise, reduction, movement };
+template <> struct Choices<ListedKind> {
+  static constexpr std::string_view what = "kind of operator";
+  static constexpr std::array<std::string_view, 5> names{"convolution", "product", "pointwise", "reduction",
+                                                         "movement"};
+};
+
+/// One operator of a program, as it was counted. Amounts are those of one execution of the operator in one
+/// run of the program; what grows with the number of runs that are taken together is said by `weighted` and
+/// `fixed`. Values are of the number format in which the program is run; `bytes` holds all others.
+struct ListedOperator {
+  std::string path;  ///< modules around it, numbers of layers that are alike replaced by *
+  ListedKind op = ListedKind::pointwise;
+  std::optional<double> times, rows, columns, depth, copies, flops, reads, writes, fused_reads, fused_writes,
+      weights, stored, bytes, alive;
+  bool weighted = false;  ///< one factor of the product is a weight
+  bool fixed = false;     ///< works on weights alone
+  bool joined = false;    ///< runs in the kernel of the operator before it where chains are fused
+
+  static constexpr auto fields() {
+    using L = ListedOperator;
+    return mlsysim::rows(
+        field(&L::path, "path", "", "modules around it").defaulted("unstated"),
+        field(&L::op, "op", "", "convolution, product, pointwise, reduction or movement"),
+        field(&L::times, "times", "", "executions in one run").positive(),
+        field(&L::rows, "rows", "", "rows of the product").positive(),
+        field(&L::columns, "columns", "", "columns of the product").positive(),
+        field(&L::depth, "depth", "", "terms of each sum of the product").positive(),
+        field(&L::copies, "copies", "", "products of these extents").positive(),
+        field(&L::flops, "flops", "", "arithmetic outside of products").positive(),
+        field(&L::reads, "reads", "", "activations read").positive(),
+        field(&L::writes, "writes", "", "activations written").positive(),
+        field(&L::fused_reads, "fused_reads", "", "of them, read from memory where chains are fused")
+            .positive(),
+        field(&L::fused_writes, "fused_writes", "", "of them, written to memory where chains are fused")
+            .positive(),
+        field(&L::weights, "weights", "", "weights read").positive(),
+        field(&L::stored, "stored", "", "of them, not held for an operator before").positive(),
+        field(&L::bytes, "bytes", "", "bytes of integers and truth values, read and written").positive(),
+        field(&L::alive, "alive", "", "activations that are held while it runs").positive(),
+        field(&L::weighted, "weighted", "", "one factor of the product is a weight").defaulted("none"),
+        field(&L::fixed, "fixed", "", "works on weights alone").defaulted("none"),
+        field(&L::joined, "joined", "", "part of the kernel before it where chains are fused")
+            .defaulted("none"));
+  }
+};
+
 /// Published cost of one inference.
 struct InferenceTotals {
   std::optional<Work<>> work;
@@ -169,6 +219,7 @@ struct Workload {
   std::vector<StoredFormat> formats;
   Outline outline;  ///< sizes, where the layers are not listed
   std::vector<ConvLayer> convolution;
+  std::vector<ListedOperator> operators;
   DiffusionShape diffusion;
   ActionShape action;
   RecommendationShape recommendation;
@@ -214,6 +265,7 @@ struct Workload {
         field(&W::formats, "formats", "", "how tensors are stored").defaulted("absent"),
         field(&W::outline, "outline", "", "sizes, where the layers are not listed").defaulted("absent"),
         field(&W::convolution, "convolution", "", "layers of a convolutional network").defaulted("absent"),
+        field(&W::operators, "operators", "", "operators of a program").defaulted("absent"),
         field(&W::diffusion, "diffusion", "", "iterated denoising").defaulted("absent"),
         field(&W::action, "action", "", "what a robot policy gives").defaulted("absent"),
         field(&W::recommendation, "recommendation", "", "embedding tables").defaulted("absent"),
@@ -221,6 +273,19 @@ struct Workload {
         field(&W::training, "training", "", "published facts of training").defaulted("absent"),
         field(&W::model_size, "model_size", "GB", "published size").positive());
   }
+};
+
+/// The records of a model that is a list of them; they live in the workload.
+struct Listed {
+  std::span<const ConvLayer> convolution{};
+  std::span<const ListedOperator> operators{};
+
+  Listed() = default;
+  Listed(std::span<const ConvLayer> layers) : convolution(layers) {}     // NOLINT: either list is one
+  Listed(const std::vector<ConvLayer>& layers) : convolution(layers) {}  // NOLINT
+  Listed(const Workload& w) : convolution(w.convolution), operators(w.operators) {}  // NOLINT
+  [[nodiscard]] std::size_t size() const { return convolution.size() + operators.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
 };
 
 template <> struct ObjectType<Workload> { static constexpr std::string_view name = "workload"; };

@@ -14,7 +14,7 @@ namespace {
 
 /// Largest working set of a convolutional network, from its operator list.
 Data<> working_set(const Workload& w, double batch, double bytes) {
-  if (w.architecture != Architecture::cnn || w.convolution.empty()) return {};
+  if (!is_listed(w.architecture) || !w.has_shape()) return {};
   const auto view = model_view(w, Phase::inference);
   Plan<> plan;
   plan.batch = batch;

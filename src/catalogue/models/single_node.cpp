@@ -40,7 +40,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
-  v.sequences = in.workload->architecture != Architecture::cnn;
+  v.sequences = !is_listed(in.workload->architecture);
   v.division = Microbatches::counted;
   v.spills = true;
   warn_of_positions(*in.workload, v.seq_len, notes);
@@ -87,7 +87,7 @@ InferenceViews<> prepare_inference(const In& in, Notes& notes) {
   v.plan.steal = c.overlap_slowdown;
   v.batch = in.batch_size;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
-  v.sequences = in.workload->architecture != Architecture::cnn;
+  v.sequences = !is_listed(in.workload->architecture);
   warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }

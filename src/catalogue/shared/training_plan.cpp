@@ -136,7 +136,7 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
   if (in.optimizer == OptimizerKind::none)
     warn_of_idle(in, {"offload_states"}, "without an optimizer", notes);
   if (layout.dp == 1) warn_of_idle(in, {"congestion_factor"}, "with one replica", notes);
-  if (in.workload->architecture == Architecture::cnn)
+  if (is_listed(in.workload->architecture))
     warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
 }
 

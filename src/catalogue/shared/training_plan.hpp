@@ -68,7 +68,7 @@ template <class In>
                                 .kernel = in.attention_kernel},
                                c, notes);
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
-  v.sequences = in.workload->architecture != Architecture::cnn;
+  v.sequences = !is_listed(in.workload->architecture);
   auto& p = v.plan;
   p.tp = in.tp_size;
   p.pp = in.pp_size;

@@ -52,8 +52,9 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
   objects_.push_back(std::move(place));
   // The walk is written for specs that it may change; this one only reads.
   for_each_member(kind->table(), const_cast<void*>(spec.object), [&](const MemberPlace& at) {
-    // The records of a convolutional network are categories of its law, no numbers that move.
-    if (!at.route.steps.empty() && at.route.steps.front().type->item->table == &field_table<ConvLayer>)
+    // The records of a list are categories of its law, no numbers that move.
+    if (!at.route.steps.empty() && (at.route.steps.front().type->item->table == &field_table<ConvLayer> ||
+                                    at.route.steps.front().type->item->table == &field_table<ListedOperator>))
       return;
     if (at.type.form == MemberForm::object) {
       const Value to = at.type.get(at.member);

@@ -55,7 +55,7 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
   Draft d;
   d.model = model_view(wish.workload, decoder ? Phase::decode : Phase::inference);
   d.plan.batch = wish.batch;
-  if (wish.workload.architecture != Architecture::cnn)
+  if (!is_listed(wish.workload.architecture))
     d.plan.context = seq_len_or_default(wish.seq_len, wish.workload, 0, notes);
   d.plan.new_tokens = decoder ? 1 : d.plan.context;
   set_storage(d.plan, inference_storage(wish.precision, std::nullopt));
@@ -119,7 +119,7 @@ class OperatorDevices final : public DeviceRules {
     const auto links = links_view(use.hardware, 1, c, notes);
     Plan<> plan;
     plan.batch = use.batch;
-    if (use.workload.architecture != Architecture::cnn)
+    if (!is_listed(use.workload.architecture))
       plan.context = plan.new_tokens = seq_len_or_default(use.seq_len, use.workload, 0, notes);
     set_storage(plan, inference_storage(use.precision, std::nullopt));
     OpList<> ops;
@@ -208,13 +208,12 @@ class OperatorDevices final : public DeviceRules {
       launch += cost.overhead;
     }
     if (!(total > Time<>()))
-      throw InputError(
-          {.id = "mlsysim.catalogue.034",
-           .message = fmt::format("'{}' has no kernels of this class", use.workload.name),
-           .key = "workload_type",
-           .found = std::string(name_of(use.kernels)),
-           .expected = "a class that occurs in the model",
-           .hint = use.workload.architecture == Architecture::cnn ? "use conv" : "use ffn or attention"});
+      throw InputError({.id = "mlsysim.catalogue.034",
+                        .message = fmt::format("'{}' has no kernels of this class", use.workload.name),
+                        .key = "workload_type",
+                        .found = std::string(name_of(use.kernels)),
+                        .expected = "a class that occurs in the model",
+                        .hint = is_listed(use.workload.architecture) ? "use conv" : "use ffn or attention"});
     KernelShares s;
     s.mfu = work / (device.compute.dense * total);
     s.launch_loss = launch / total;

@@ -19,13 +19,11 @@ MLSYSIM_KERNEL StepTime<> step_of(const StepParts<>& parts, const ModelView<>& m
 }
 
 MLSYSIM_KERNEL PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
-                                            std::span<const ConvLayer> layers, const Plan<>& plan,
-                                            OpList<>& ops) {
+                                            const Listed& layers, const Plan<>& plan, OpList<>& ops) {
   return forward_totals<double>(structure, stack, layers, plan, ops);
 }
 MLSYSIM_KERNEL PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,
-                                             std::span<const ConvLayer> layers, const Plan<>& plan,
-                                             OpList<>& ops) {
+                                             const Listed& layers, const Plan<>& plan, OpList<>& ops) {
   return training_totals<double>(structure, stack, layers, plan, ops);
 }
 

@@ -103,7 +103,7 @@ double seq_len_or_default(std::optional<double> seq_len, const Workload& w, doub
   constexpr double usual = 2048;
   const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
   const double tokens = std::min(usual, room);
-  if (w.architecture != Architecture::cnn)
+  if (!is_listed(w.architecture))
     notes.assume("seq_len", tokens,
                  tokens < usual ? TextRef("the longest that the model takes (max_positions)")
                                 : TextRef("2048 tokens, convention of MLSys-im"));
@@ -166,9 +166,11 @@ ModelView<> model_view(const Workload& w, Phase phase) {
   s.phase = phase;
   s.architecture = w.architecture;
   s.causal = w.architecture == Architecture::decoder;
-  if (w.architecture == Architecture::cnn) {
-    if (w.convolution.empty()) incomplete(w, "layer records (convolution)");
-    v.layers = w.convolution;
+  if (is_listed(w.architecture)) {
+    if (!w.has_shape())
+      incomplete(
+          w, w.architecture == Architecture::cnn ? "layer records (convolution)" : "operators (operators)");
+    v.layers = w;
     return v;
   }
   if (w.architecture != Architecture::decoder && w.architecture != Architecture::encoder)

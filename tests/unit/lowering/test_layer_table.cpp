@@ -30,12 +30,12 @@ Stack plain(double layers) {
       {.layers = layers, .hidden = 64, .heads = 4, .vocab = 1000, .kv_heads = 2, .head_dim = 16, .ffn = 128});
 }
 
-struct Listed {
+struct TwoKinds {
   std::size_t operators = 0;
   Work<> work;
   ListTotals<> totals;
 };
-Listed listed(const Workload& w, Phase phase, double batch, double tokens, double context) {
+TwoKinds listed(const Workload& w, Phase phase, double batch, double tokens, double context) {
   const auto v = model_view(w, phase);
   Plan<> plan;
   plan.batch = batch;
@@ -44,7 +44,7 @@ Listed listed(const Workload& w, Phase phase, double batch, double tokens, doubl
   set_storage(plan, training_storage(Precision::bf16, OptimizerKind::adam));
   OpList<> ops;
   const auto made = lower(v.structure, v.shape(), v.layers, plan, ops);
-  Listed out{ops.size(), {}, totals_of(ops, made.forward_end)};
+  TwoKinds out{ops.size(), {}, totals_of(ops, made.forward_end)};
   for (const auto& op : ops.span()) out.work += op.work * op.count;
   return out;
 }
@@ -73,7 +73,7 @@ TEST_CASE("attention in chunks is full attention up to one chunk, and cheaper be
   Stack chunked = plain(2);
   chunked.reach.chunk = 256;
   const Workload all = decoder(plain(2)), part = decoder(chunked);
-  const auto whole = [](const Listed& l) { return l.work.base(); };
+  const auto whole = [](const TwoKinds& l) { return l.work.base(); };
   CHECK(whole(listed(all, Phase::prefill, 1, 256, 256)) == whole(listed(part, Phase::prefill, 1, 256, 256)));
   // 1,024 tokens: four chunks of 256 * 257 / 2 pairs instead of 1,024 * 1,025 / 2; 4 heads, 16 + 16 widths,
   // two layers.

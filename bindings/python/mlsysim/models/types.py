@@ -3,15 +3,16 @@
 from .. import compat
 from ..specs import (
     ActionShape, ConvLayer, DenseFeedForward, DiffusionShape, Experts, FeedForward, GroupedAttention,
-    InferenceTotals, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach,
+    InferenceTotals, LatentAttention, Layer, LayerRun, LinearAttention, ListedOperator, Lookup, Mixer,
+    Outline, Reach,
     RecommendationShape, Recurrent, Residual, Selection, Stack, StackInput, StackOutput, StateSpace,
     StoredFormat, TrainingTotals, Workload,
 )
 
 __all__ = [
     "ActionShape", "ConvLayer", "DenseFeedForward", "DiffusionShape", "Experts", "FeedForward",
-    "GroupedAttention", "InferenceTotals", "LatentAttention", "Layer", "LayerRun", "LinearAttention", "Lookup",
-    "Mixer", "Outline", "Reach", "RecommendationShape", "Recurrent", "Residual", "Selection", "Stack",
+    "GroupedAttention", "InferenceTotals", "LatentAttention", "Layer", "LayerRun", "LinearAttention",
+    "ListedOperator", "Lookup", "Mixer", "Outline", "Reach", "RecommendationShape", "Recurrent", "Residual", "Selection", "Stack",
     "StackInput", "StackOutput", "StateSpace", "StoredFormat", "TrainingTotals", "Workload",
 ]
 __getattr__ = compat.attributes("models.types")

@@ -1,0 +1,169 @@
+#include "programs.hpp"
+#include "support/catch.hpp"
+
+#include <onnx.pb.h>
+
+using namespace mlsysim;
+using namespace mlsysim::test;
+
+namespace {
+
+/// A model that is put together node by node.
+struct Maker {
+  onnx::ModelProto model;
+
+  Maker() {
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(17);
+  }
+  onnx::GraphProto& graph() { return *model.mutable_graph(); }
+  /// @param dims texts are symbols
+  void input(const std::string& name, const std::vector<std::string>& dims, int element = 1) {
+    auto* v = graph().add_input();
+    v->set_name(name);
+    auto* t = v->mutable_type()->mutable_tensor_type();
+    t->set_elem_type(element);
+    for (const auto& d : dims) {
+      auto* dim = t->mutable_shape()->add_dim();
+      if (std::isdigit(static_cast<unsigned char>(d[0])) != 0)
+        dim->set_dim_value(std::stoll(d));
+      else
+        dim->set_dim_param(d);
+    }
+  }
+  onnx::TensorProto& weight(const std::string& name, const std::vector<std::int64_t>& dims, int element = 1) {
+    auto* t = graph().add_initializer();
+    t->set_name(name);
+    t->set_data_type(element);
+    for (const auto d : dims) t->add_dims(d);
+    return *t;
+  }
+  void ints(const std::string& name, const std::vector<std::int64_t>& values) {
+    auto& t = weight(name, {static_cast<std::int64_t>(values.size())}, 7);
+    for (const auto v : values) t.add_int64_data(v);
+  }
+  static onnx::NodeProto& node(onnx::GraphProto& g, const std::string& op, const std::vector<std::string>& in,
+                               const std::vector<std::string>& out, const std::string& name = "") {
+    auto* n = g.add_node();
+    n->set_op_type(op);
+    n->set_name(name);
+    for (const auto& i : in) n->add_input(i);
+    for (const auto& o : out) n->add_output(o);
+    return *n;
+  }
+  static void attribute(onnx::NodeProto& n, const std::string& name, std::int64_t value) {
+    auto* a = n.add_attribute();
+    a->set_name(name);
+    a->set_i(value);
+  }
+  [[nodiscard]] Program read(const ProgramOptions& options = {}) const {
+    return read_onnx(model.SerializeAsString(), "test.onnx", options);
+  }
+};
+
+Maker dense() {
+  Maker m;
+  m.input("x", {"batch", "16"});
+  m.weight("w", {16, 8});
+  Maker::node(m.graph(), "MatMul", {"x", "w"}, {"y"}, "/encoder/layer.0/MatMul");
+  m.graph().add_output()->set_name("y");
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("open sizes of ONNX files are symbols by their names") {
+  const auto p = dense().read();
+  CHECK(p.open == std::vector<std::string>{"batch"});
+  CHECK(refusal([&] { (void)program_workload(p); }).facts().hint.find("--dim batch=1") != std::string::npos);
+  const auto bound = dense().read({.dims = {{"batch", 5}}});
+  CHECK(totals_of(bound).macs == 5 * 16 * 8);
+  CHECK(totals_of(bound).weights == 128);
+  CHECK(bound.ops[0].path == "encoder/layer.0");
+  CHECK(bound.version == "opset 17, ir 8");
+}
+
+TEST_CASE("extents that the program computes are computed") {
+  Maker m;
+  m.input("x", {"batch", "4", "8"});
+  m.ints("zero", {0});
+  m.ints("rest", {32});
+  m.weight("w", {32, 2});
+  auto& g = m.graph();
+  Maker::node(g, "Shape", {"x"}, {"s"});
+  Maker::node(g, "Gather", {"s", "zero"}, {"b"});
+  auto& joined = Maker::node(g, "Concat", {"b", "rest"}, {"shape"});
+  Maker::attribute(joined, "axis", 0);
+  Maker::node(g, "Reshape", {"x", "shape"}, {"flat"});
+  Maker::node(g, "MatMul", {"flat", "w"}, {"y"});
+  CHECK(totals_of(m.read({.dims = {{"batch", 3}}})).macs == 3 * 32 * 2);
+  CHECK(m.read().open == std::vector<std::string>{"batch"});          // and no other symbol
+  CHECK(totals_of(m.read({.dims = {{"batch", 3}}})).operators == 1);  // the rest is done before anything runs
+}
+
+TEST_CASE("weights that lie outside of the file are not looked for") {
+  auto m = dense();
+  auto& w = *m.graph().mutable_initializer(0);
+  w.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* where = w.add_external_data();
+  where->set_key("location");
+  where->set_value("/nowhere/weights.bin");
+  CHECK(totals_of(m.read({.dims = {{"batch", 1}}})).weights == 128);
+}
+
+TEST_CASE("loops multiply, branches are compared, functions are expanded") {
+  Maker m;
+  m.input("x", {"8", "8"});
+  m.ints("trips", {6});
+  auto& loop = Maker::node(m.graph(), "Loop", {"trips", "", "x"}, {"y"});
+  auto* body = loop.add_attribute();
+  body->set_name("body");
+  auto& inner = *body->mutable_g();
+  for (const char* name : {"i", "go", "state"}) inner.add_input()->set_name(name);
+  Maker::node(inner, "MatMul", {"state", "state"}, {"next"});
+  for (const char* name : {"go", "next"}) inner.add_output()->set_name(name);
+  auto& branch = Maker::node(m.graph(), "If", {"trips"}, {"z"});
+  for (const bool side : {true, false}) {
+    auto* a = branch.add_attribute();
+    a->set_name(side ? "then_branch" : "else_branch");
+    auto& g = *a->mutable_g();
+    Maker::node(g, side ? "MatMul" : "Add", {"x", "x"}, {"out"});
+    g.add_output()->set_name("out");
+  }
+  auto* f = m.model.add_functions();
+  f->set_domain("own");
+  f->set_name("Square");
+  f->add_input("a");
+  f->add_output("b");
+  auto* n = f->add_node();
+  n->set_op_type("MatMul");
+  n->add_input("a");
+  n->add_input("a");
+  n->add_output("b");
+  Maker::node(m.graph(), "Square", {"x"}, {"q"}).set_domain("own");
+  const auto p = m.read();
+  CHECK(totals_of(p).macs == (6 + 1 + 1) * 512);
+  REQUIRE(p.branches.size() == 1);
+  CHECK(p.branches[0].least == 0);
+  CHECK(p.branches[0].most == 512);
+}
+
+TEST_CASE("what is not known is said: operators, shapes, versions") {
+  auto m = dense();
+  Maker::node(m.graph(), "Wobble", {"y"}, {"z"}).set_domain("other");
+  const auto refused = refusal([&] { (void)m.read({.dims = {{"batch", 1}}}); });
+  CHECK(refused.facts().id == "mlsysim.programs.020");
+  CHECK(refused.facts().message == "unknown shape at node 2");
+  // The file may state the shape.
+  auto* info = m.graph().add_value_info();
+  info->set_name("z");
+  auto* t = info->mutable_type()->mutable_tensor_type();
+  t->set_elem_type(1);
+  t->mutable_shape()->add_dim()->set_dim_value(4);
+  CHECK(m.read({.dims = {{"batch", 1}}}).unknown.at("other.Wobble") == 1);
+  auto future = dense();
+  future.model.mutable_opset_import(0)->set_version(999);
+  CHECK(refusal([&] { (void)future.read(); }).facts().id == "mlsysim.programs.017");
+  CHECK(totals_of(future.read({.dims = {{"batch", 1}}, .force = true})).macs == 128);
+  CHECK(refusal([] { (void)read_onnx("no model", "x.onnx"); }).facts().id == "mlsysim.programs.021");
+}
