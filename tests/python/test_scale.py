@@ -94,5 +94,5 @@ def test_arrow_has_units_and_the_digest(chat, tmp_path):
     assert table.schema.metadata[b"mlsysim.digest"].decode() == rows.digest
     path = rows.to_parquet(tmp_path / "rows", partition_by="tp_size")
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    count = duckdb.sql(f"select count(*) from read_parquet('{path}/**/*.parquet', hive_partitioning = true)").fetchone()
-    assert count == (len(rows),)
+    count = duckdb.sql(f"select count(*) from read_parquet('{path}/**/*.parquet', hive_partitioning = true)").fetchall()
+    assert count == [(len(rows),)]
