@@ -175,7 +175,12 @@ void show_progress(const Progress& p) {
 
 }  // namespace
 
-Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
+Answer search(const ScenarioRequest& request, const SearchRequest& as_given, const RenderOptions& options) {
+  SearchRequest asked = as_given;
+  const Shard shard = shard_of(asked.shard);
+  // Tasks that share a command line have states of their own.
+  if (const auto at = asked.state.find("{shard}"); at != std::string::npos)
+    asked.state.replace(at, 7, fmt::format("{}", shard.k));
   auto s = space_asked(request, asked);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
     s.question.show = usual_results(s.space->sample().entry.results);
@@ -195,7 +200,6 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   how.seed = asked.seed;
   how.cancel = &interrupted;
   if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
-  const Shard shard = shard_of(asked.shard);
   how.shard = shard.k;
   how.shards = shard.n;
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);

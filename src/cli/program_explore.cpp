@@ -222,7 +222,8 @@ void Program::search_options(CLI::App& app) {
       ->type_name("k/n")
       ->group("Search");
   app.add_option("--state", search_.state,
-                 "file for checkpoints, --resume and merge; an exhaustive search then")
+                 "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
+                 "search then")
       ->type_name("FILE")
       ->group("Search");
   app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")

@@ -105,6 +105,9 @@ struct ArrayVariables {
   std::uint64_t base;  ///< index of the first task where no variable says it
 };
 constexpr ArrayVariables kArrays[] = {
+    {"OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE",
+     0},  // ranks of mpirun: Open MPI, then MPICH and others
+    {"PMI_RANK", nullptr, "PMI_SIZE", 0},
     {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT", 1},
     {"JOB_COMPLETION_INDEX", nullptr, nullptr, 0},  // indexed job of Kubernetes
     {"AWS_BATCH_JOB_ARRAY_INDEX", nullptr, "AWS_BATCH_JOB_ARRAY_SIZE", 0},
@@ -147,7 +150,7 @@ Shard shard_of_array(std::uint64_t count) {
                    "a task of the array");
     return {*index - first + 1, n};
   }
-  refuse_array("no variable of Slurm, Kubernetes, AWS Batch or PBS", "a task of a job array");
+  refuse_array("no variable of Slurm, Kubernetes, AWS Batch, PBS or mpirun", "a task of a job array");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void replace_state_file(const std::string& path, const nlohmann::ordered_json& s
 [[nodiscard]] bool goes_on_from_state(const SearchRequest& asked);
 
 /// k and n of "k/n"; 1 and 1 for nothing; of "auto" or "auto/n" those of the task of a job array that this
-/// is, by the variables of Slurm, Kubernetes, AWS Batch or PBS. @throws InputError
+/// is, by the variables of Slurm, Kubernetes, AWS Batch, PBS or mpirun. @throws InputError
 struct Shard {
   std::uint64_t k = 1, n = 1;
 };

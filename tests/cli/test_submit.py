@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 
@@ -45,6 +46,8 @@ def test_the_script_gives_the_answer_of_one_run(run, tmp_path):
     {"AWS_BATCH_JOB_ARRAY_INDEX": "2", "AWS_BATCH_JOB_ARRAY_SIZE": "4"},
     {"JOB_COMPLETION_INDEX": "2"},
     {"PBS_ARRAY_INDEX": "3"},
+    {"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"},
+    {"PMI_RANK": "2", "PMI_SIZE": "4"},
 ])
 def test_the_task_is_told_by_its_variables(run, variables):
     known = any(name.endswith(("COUNT", "SIZE")) for name in variables)
@@ -52,6 +55,18 @@ def test_the_task_is_told_by_its_variables(run, variables):
     assert part.code == 0, part.err
     third = run(*SEARCH, "-o", "json", "--shard", "3/4")
     assert part.json() == third.json()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_of_mpirun_are_shards(run, tmp_path, ranks):
+    if shutil.which("mpirun") is None:
+        pytest.skip("mpirun is not installed: apt-get install openmpi-bin")
+    words = [os.environ["MLSYSIM_PROGRAM"], *SEARCH, "-o", "json"]
+    subprocess.run(["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", *words, "--shard", "auto", "--state",
+                    tmp_path / "part-{shard}.json"], check=True, capture_output=True)
+    parts = sorted(tmp_path.iterdir())
+    assert len(parts) == ranks
+    assert run("merge", *parts, "-o", "json").json() == run(*SEARCH, "-o", "json").json()
 
 
 def test_what_is_not_told_is_refused(refused):
