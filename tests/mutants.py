@@ -40,10 +40,20 @@ def mutants_of(text):
         code = code_of(line)
         if not re.search(r"[=(]|return", code):
             continue
+        # A flag or a count against a half: neither another half nor another comparison is another law.
+        halves = [m.span() for m in re.finditer(r" [<>]=? \d*\.5\b", code)]
+
+        def alike(m):
+            return any(begin < m.end() and m.start() < end for begin, end in halves)
+
         for pattern, other in SWAPS:
             for m in re.finditer(pattern, code):
+                if alike(m):
+                    continue
                 yield number, m.start(), m.end(), m.group(), other
         for m in NUMBER.finditer(code):
+            if alike(m):
+                continue
             value = float(m.group())
             yield number, m.start(), m.end(), m.group(), "1" if value == 0 else "2" if value == 1 and "." not in m.group() else f"{value * 1.25!r}" if value != int(value) else str(int(value) + 1)
 

@@ -1,4 +1,4 @@
-"""Writes trust.md from what scripts/check-all left: make_trust.py <folder of *.log and *.result> <page>
+"""Writes trust.md from what scripts/check-all left: trust_page.py <folder of *.log and *.result> <page>
 
 A result is a line "passed|FAILED date seconds"; what has none was not run.
 """
