@@ -1,0 +1,162 @@
+"""Changes the laws one operator or constant at a time and asks the tests of that law: a change that no test sees survives.
+
+usage: mutants.py <toolchain.json of a finished build> [--room physics|lowering] [--only NAME] [--sample N] [--seed N] [--out FILE]
+
+Only headers of laws are changed, in a copy. The tests of a header are those files of tests/unit that name a struct or function
+of it; each is compiled anew at -O0, because laws are templates, and linked with the libraries of the build. What the compiler refuses
+(most wrong products: dimensions are types) is counted on its own. A test that reaches a law through the libraries alone does not see a
+change here, so the share that is killed is a lower bound.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# What is looked for, and what stands there instead.
+SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", " + "), (r"(?<=[\w)\]}]) \* (?=[\w(])", " / "), (r"(?<=[\w)\]}]) / (?=[\w(])", " * "),
+         (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
+         (r" \+= ", " -= "), (r"\bmin\(", "max("), (r"\bmax\(", "min("), (r"\bceil\(", "floor("), (r"\bfloor\(", "ceil(")]
+NUMBER = re.compile(r"(?<![\w.\"'<])(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.\"'>])")
+OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|class|MLSYSIM|\[\[nodiscard\]\]|return field|field\(|\.within\()")
+
+
+def code_of(line):
+    """The part of a line that computes: no comment, nothing from the first text on, no declaration."""
+    if OTHER.match(line) or "operator" in line:  # nor ranges of fields, which the tests of tables see
+        return ""
+    return line.split("//")[0].split('"')[0]
+
+
+def mutants_of(text):
+    """(line, column, end, what stands there, what is put there)"""
+    for number, line in enumerate(text.split("\n")):
+        code = code_of(line)
+        if not re.search(r"[=(]|return", code):
+            continue
+        # A flag or a count against a half: neither another half nor another comparison is another law.
+        halves = [m.span() for m in re.finditer(r" [<>]=? \d*\.5\b", code)]
+
+        def alike(m):
+            return any(begin < m.end() and m.start() < end for begin, end in halves)
+
+        for pattern, other in SWAPS:
+            for m in re.finditer(pattern, code):
+                if alike(m):
+                    continue
+                yield number, m.start(), m.end(), m.group(), other
+        for m in NUMBER.finditer(code):
+            if alike(m):
+                continue
+            value = float(m.group())
+            yield number, m.start(), m.end(), m.group(), "1" if value == 0 else "2" if value == 1 and "." not in m.group() else f"{value * 1.25!r}" if value != int(value) else str(int(value) + 1)
+
+
+def named_in(text):
+    """Names that a header brings: structs and free functions at the left margin."""
+    return set(re.findall(r"^(?:struct|class) (\w+)", text, re.M)) | set(re.findall(r"^(?:\[\[nodiscard\]\] )?(?:inline |constexpr )*[\w:<>]+ (\w+)\(", text, re.M))
+
+
+def tests_of(header, text):
+    names = named_in(text)
+    found = []
+    for path in sorted((ROOT / "tests" / "unit").rglob("test_*.cpp")):
+        if path.parent.name not in ("physics", "lowering", "scalars"):
+            continue
+        hits = len([n for n in names if re.search(rf"\b{n}\b", path.read_text())])
+        if hits or path.stem == f"test_{header.stem}":
+            found.append((path.stem != f"test_{header.stem}", -hits, path))
+    if not found and header.parent.name == "lowering":  # they reach one another's code
+        return sorted((ROOT / "tests" / "unit" / "lowering").glob("test_*.cpp"))
+    return [path for _, _, path in sorted(found)][:4]
+
+
+class Bench:
+    def __init__(self, toolchain, folder):
+        self.tools, self.folder = json.loads(toolchain.read_text()), folder
+        self.flags = ["-O0", "-std=c++20", "-ffp-contract=off", "-DFMT_SHARED", "-w", f"-I{folder}/include", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests",
+                      f'-DMLSYSIM_SOURCE_DIR="{ROOT}"', f'-DMLSYSIM_BINARY_DIR="{self.tools["binary_dir"]}"']
+        self.main = folder / "main.o"
+        self.compile(ROOT / "tests" / "support" / "catch_main.cpp", self.main)
+
+    def compile(self, source, to):
+        # Without ccache: no change is seen twice.
+        return subprocess.run([self.tools["compiler"], *self.flags, "-c", source, "-o", to], capture_output=True, timeout=600).returncode == 0
+
+    def passes(self, test):
+        """True, False, or None where it does not compile."""
+        code, program = self.folder / "test.o", self.folder / "test"
+        if not self.compile(test, code):
+            return None
+        linked = subprocess.run([self.tools["compiler"], code, self.main, *self.tools["link"], "-o", program], capture_output=True, text=True)
+        if linked.returncode != 0:
+            sys.exit(f"{test} does not link: {linked.stderr[-2000:]}")
+        try:
+            return subprocess.run([program], capture_output=True, timeout=120, cwd=self.folder).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False  # it no longer ends
+
+    def fate(self, tests):
+        """'refused', 'killed' or 'survived' of what lies in the copy now."""
+        for test in tests:
+            passed = self.passes(test)
+            if passed is not True:
+                return "refused" if passed is None else "killed"
+        return "survived"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("toolchain", type=pathlib.Path)
+    parser.add_argument("--room", choices=("physics", "lowering", "both"), default="both")
+    parser.add_argument("--only", default="", help="headers with this name")
+    parser.add_argument("--sample", type=int, default=0, help="so many changes at random (default: every one)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=pathlib.Path)
+    options = parser.parse_args()
+    rooms = ("physics", "lowering") if options.room == "both" else (options.room,)
+    headers = {p: p.read_text() for room in rooms for p in sorted((ROOT / "include" / "mlsysim" / room).glob("*.hpp")) if options.only in p.name}
+    tests = {p: tests_of(p, text) for p, text in headers.items()}
+    untested = [p.name for p in headers if not tests[p] and list(mutants_of(headers[p]))]
+    every = [(p, *m) for p, text in headers.items() if tests[p] for m in mutants_of(text)]
+    if not every:
+        sys.exit("nothing to change")
+    chosen = random.Random(options.seed).sample(every, min(options.sample, len(every))) if options.sample else every
+    counts, survivors, unchanged = {"refused": 0, "killed": 0, "survived": 0}, [], {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        bench = Bench(options.toolchain, folder)
+        for path, line, begin, end, was, now in sorted(chosen):
+            if path not in unchanged:
+                unchanged[path] = bench.fate(tests[path])
+                if unchanged[path] != "survived":
+                    sys.exit(f"the tests of {path.name} do not pass without a change: {unchanged[path]}")
+            lines = headers[path].split("\n")
+            lines[line] = lines[line][:begin] + now + lines[line][end:]
+            copy = folder / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text("\n".join(lines))
+            fate = bench.fate(tests[path])
+            copy.unlink()
+            counts[fate] += 1
+            if fate == "survived":
+                survivors.append(f"{path.relative_to(ROOT)}:{line + 1}: '{was.strip()}' -> '{now.strip()}': {lines[line].strip()}")
+                print(survivors[-1], flush=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seen = counts["killed"] + counts["survived"]
+    share = counts["killed"] / seen if seen else 1.0
+    print(f"{len(chosen)} of {len(every)} changes: {counts['refused']} refused by the compiler, {counts['killed']} killed, {counts['survived']} survived; "
+          f"{100 * share:.0f} % of those that compile are killed; {used.ru_utime + used.ru_stime:.0f} s; no direct test: {', '.join(untested) or 'none'}")
+    if options.out:
+        options.out.write_text(json.dumps({**counts, "of": len(every), "share": share, "survivors": survivors, "untested": untested}, indent=1) + "\n")
+    return 0 if share >= 0.9 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
