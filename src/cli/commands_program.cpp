@@ -87,7 +87,7 @@ Table timed(const Workload& w, const HardwareNode& device, const ProgramRequest&
   if (!request.precision.empty()) {
     precision = choice_of<Precision>(request.precision);
     if (!precision)
-      throw LookupError({.id = "mlsysim.cli.112",
+      throw LookupError({.id = "mlsysim.cli.141",
                          .message = fmt::format("there is no precision '{}'", request.precision),
                          .key = request.precision,
                          .found = fmt::format("'{}'", request.precision),
