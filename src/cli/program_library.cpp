@@ -38,7 +38,7 @@ void Program::zoo_commands() {
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
   auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
                          "Examples:\n  mlsysim zoo search llama\n"
-                         "  mlsysim zoo search hopper -o csv",
+                         "  mlsysim zoo search h100 -o csv",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
   auto* fresh = command(
