@@ -203,7 +203,7 @@ void Program::plugin_commands() {
   auto* check =
       command(*p, "check", "runs the conformance kit on a plugin",
               "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
-              "./mlsysim-plugin-acme.so --verbose",
+              "./mlsysim-plugin-acme.so --list",
               [this] {
                 // All words that follow are those of the kit, options too.
                 return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
