@@ -38,7 +38,7 @@ void Program::zoo_commands() {
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
   auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
                          "Examples:\n  mlsysim zoo search llama\n"
-                         "  mlsysim zoo search hopper -o csv",
+                         "  mlsysim zoo search h100 -o csv",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
   auto* fresh = command(
@@ -203,7 +203,7 @@ void Program::plugin_commands() {
   auto* check =
       command(*p, "check", "runs the conformance kit on a plugin",
               "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
-              "./mlsysim-plugin-acme.so --verbose",
+              "./mlsysim-plugin-acme.so --list",
               [this] {
                 // All words that follow are those of the kit, options too.
                 return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
