@@ -23,7 +23,7 @@ void bind_names(std::map<std::string, double, std::less<>>& into, const std::vec
     const auto text = is == std::string::npos ? std::string_view() : std::string_view(word).substr(is + 1);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(n >= 0))
-      throw InputError({.id = "mlsysim.cli.111",
+      throw InputError({.id = "mlsysim.cli.142",
                         .message = fmt::format("{} takes a name and a number", option),
                         .key = std::string(option),
                         .found = fmt::format("'{}'", word),
