@@ -61,6 +61,7 @@ class Program {
   void search_commands();
   void search_options(CLI::App& app);
   void plugin_commands();
+  void support_command();
   void validation_commands();
   void calibration_commands();
   Answer compare();

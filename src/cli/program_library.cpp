@@ -236,6 +236,12 @@ void Program::plugin_commands() {
   writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
       ->required()
       ->type_name("");
+  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")
+      ->type_name("PATH");
+  support_command();
+}
+
+void Program::support_command() {
   auto* s = command(
       app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
       "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
@@ -256,8 +262,6 @@ void Program::plugin_commands() {
       ->type_name("N")
       ->check(CLI::Range(0, 4));
   s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
-  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")
-      ->type_name("PATH");
 }
 
 void Program::validation_commands() {

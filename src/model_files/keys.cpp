@@ -155,8 +155,8 @@ constexpr std::array kAliases{
     Alias{"projector", "projector_output_dim"},
 };
 
-/// Defaults of the classes of `transformers` by model type, and of the files that come with a model. A test holds
-/// them against a release of that library (tests/data/model_files/transformers_defaults.csv).
+/// Defaults of the classes of `transformers` by model type, and of the files that come with a model. A test
+/// holds them against a release of that library (tests/data/model_files/transformers_defaults.csv).
 constexpr std::array kDefaults{
     Default{"qwen2", "kv_heads", 32},
     Default{"qwen3", "kv_heads", 32},

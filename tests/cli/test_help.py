@@ -13,7 +13,8 @@ from conftest import PROGRAM, ROOT, call
 FINE = (0, 2, 3)  # an example may show what does not fit, or an assertion that fails
 PLUGINS = pathlib.Path(PROGRAM).parents[1] / "plugins"
 # Run as they are by other tests, because they take long: all tables, and constants of a device from hundreds of rows.
-ELSEWHERE = {"mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
+ELSEWHERE = {"mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # needs a server
+             "mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
              "mlsysim validate kernels --html kernels.html", "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"}
 MERGED = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..12", "--minimize", "itl")
 
@@ -66,6 +67,10 @@ def place(tmp_path_factory):
     shutil.copy(compile_data / "tlparse_artifacts.log", folder / "runs")
     (folder / "explain.txt").write_bytes(gzip.decompress((compile_data / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()))
     (folder / "ds_config.json").write_text('{"train_batch_size": 64, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}')
+    programs = ROOT / "tests" / "data" / "programs"
+    shutil.copy(programs / "onnx" / "linear.onnx", folder / "model.onnx")
+    for name in ("model.mlir", "step.mlir"):
+        shutil.copy(programs / "stablehlo" / "mnist_mlp.mlir", folder / name)
     (folder / "serve.sh").write_text("vllm serve Qwen/Qwen3-32B -tp 4\n")
     for library in PLUGINS.glob("acme_efficiency/*.so"):
         shutil.copy(library, folder / "mlsysim-plugin-acme.so")

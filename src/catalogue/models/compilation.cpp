@@ -48,7 +48,7 @@ SingleNodeModel::Inputs pass_of(const In& in) {
           .batch_size = in.batch_size,
           .precision = in.precision,
           .seq_len = in.seq_len,
-          .fidelity = Fidelity::operator_level,
+          .fidelity = operator_pricing().fidelity(),
           .conventions = in.conventions};
 }
 

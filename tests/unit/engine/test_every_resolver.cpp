@@ -227,6 +227,8 @@ const std::map<std::string, std::string>& without_effect() {
       {"ServingCapacityModel.page_tokens", "all requests have the full length"},
       {"ServingCapacityModel.max_replicas", "two are enough"},
       {"ScalingModel.device_time", "the example gives the budget"},
+      {"GraphBreakSolver.operators_per_kernel", "the device is what a compiled step waits for"},
+      {"GraphBreakSolver.mode", "as above: launches are hidden"},
       {"WeightStreamingModel.precision", "the device has rates at one precision"},
   };
   return all;

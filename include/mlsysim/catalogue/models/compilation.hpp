@@ -10,6 +10,10 @@
 
 namespace mlsysim {
 
+namespace key {
+inline constexpr auto breaks = Key<double>{"breaks", "", "graph breaks of a step"}.non_negative().counted();
+}  // namespace key
+
 /// How the operators of a model reach the device.
 enum class CompileMode : std::uint8_t { eager, compile, cudagraphs };
 template <> struct Choices<CompileMode> {
@@ -93,10 +97,7 @@ struct CompilationModel : Model<CompilationModel> {
       using I = Inputs;
       return join(
           compilation_rows<I>(),
-          rows(field(&I::breaks, "breaks", "", "graph breaks of a step")
-                   .non_negative()
-                   .counted()
-                   .defaulted("none"),
+          rows(field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
                field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
                    .non_negative()
                    .defaulted(

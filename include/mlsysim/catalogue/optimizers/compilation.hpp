@@ -33,15 +33,13 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(compilation_rows<I>(),
-                  rows(field(&I::steps, "steps", "", "steps that will run").non_negative(),
-                       field(&I::breaks, "breaks", "", "graph breaks of a step")
-                           .non_negative()
-                           .counted()
-                           .defaulted("none"),
-                       field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
-                           .non_negative()
-                           .defaulted("37 ms for each operator, assumed: a log of PyTorch 2.5")));
+      return join(
+          compilation_rows<I>(),
+          rows(field(&I::steps, "steps", "", "steps that will run").non_negative().defaulted("one step"),
+               field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
+               field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
+                   .non_negative()
+                   .defaulted("37 ms for each operator, assumed: a log of PyTorch 2.5")));
     }
   };
   struct Result {

@@ -48,7 +48,7 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(field(&R::breaks, "breaks", "", "breaks that the latency allows, whole"),
+      return rows(field(&R::breaks, key::breaks),
                   field(&R::exact, "exact", "", "the same before it is rounded down"),
                   field(&R::latency, key::latency),
                   field(&R::latency_without, "latency_without", "ms", "step without breaks"));
