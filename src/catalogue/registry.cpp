@@ -1,4 +1,3 @@
-#include "catalogue/laws/compile_laws.hpp"
 #include "catalogue/laws/register_laws.hpp"
 
 #include <mlsysim/catalogue/detail/catalogue.hpp>
@@ -121,7 +120,6 @@ void add_catalogue_laws(ResolverRegistry& r) {
   detail::add_laws_4(r);
   detail::add_laws_5(r);
   detail::add_laws_6(r);
-  detail::add_compile_laws(r);
 }
 
 const ResolverRegistry& ResolverRegistry::standard() {

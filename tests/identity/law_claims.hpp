@@ -12,6 +12,12 @@ struct Trend {
   std::string_view law, output, inputs;
 };
 
+/// Outputs that are differences: they may be negative.
+struct Signed {
+  std::string_view law, output;
+};
+inline constexpr auto kSigned = std::to_array<Signed>({{"CompilePayback", "saved"}});
+
 inline constexpr auto kTrends = std::to_array<Trend>({
     {"Roofline", "time", "+work +traffic -peak -bandwidth"},
     {"Roofline", "compute", "+work -peak"},
@@ -53,6 +59,18 @@ inline constexpr auto kTrends = std::to_array<Trend>({
      "+copies ~group ~new_tokens +keys +reach +pair_work +pair_softmax ~tile ~block_tile ~units -peak +block "
      "+block_rows +least_step +split"},
     {"AttentionTime", "memory", "+traffic -bandwidth"},
+
+    {"EagerStep", "latency", "+kernels +dispatch +device +syncs +sync"},
+    {"EagerStep", "host", "+kernels +dispatch"},
+    {"CompiledStep", "latency",
+     "+breaks +kernels +graph_launches +launch +guard +resume +between +dispatch +device +boundary "
+     "-bandwidth "
+     "+sync_share +sync"},
+    {"CompiledStep", "host", "+breaks +kernels +graph_launches +launch +guard +resume +between +dispatch"},
+    {"CompiledStep", "device", "+breaks +launch +guard +resume +device +boundary -bandwidth +sync_share"},
+    {"CompilePayback", "saved", "+eager -compiled -compile_time -recompiles"},
+    {"CompilePayback", "pays", "+eager -compiled -compile_time -recompiles"},
+    {"CompilePayback", "steps", "~eager ~compiled ~compile_time ~recompiles"},
 
     {"KvBytesPerToken", "kv_per_token", "+layers +kv_heads +head_dim +element_bytes"},
     {"KvCache", "kv_cache_size", "+layers +kv_heads +head_dim +element_bytes +seq_len +batch_size"},

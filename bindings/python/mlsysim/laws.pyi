@@ -293,6 +293,23 @@ class HardwareFlopsUtilisation(_Law):
 class ExpectedAcceptedTokens(_Law):
     @staticmethod
     def solve(draft_acceptance_rate: float, draft_tokens: float) -> ExpectedAcceptedTokensResult: ...
+class EagerStep(_Law):
+    @staticmethod
+    def solve(
+        kernels: float, dispatch: Quantity | str, device: Quantity | str, syncs: float, sync: Quantity | str,
+    ) -> EagerStepResult: ...
+class CompiledStep(_Law):
+    @staticmethod
+    def solve(
+        breaks: float, kernels: float, graph_launches: float, launch: Quantity | str, guard: Quantity | str,
+        resume: Quantity | str, between: float, dispatch: Quantity | str, device: Quantity | str,
+        boundary: Quantity | str, bandwidth: Quantity | str, sync_share: float, sync: Quantity | str,
+    ) -> CompiledStepResult: ...
+class CompilePayback(_Law):
+    @staticmethod
+    def solve(
+        eager: Quantity | str, compiled: Quantity | str, compile_time: Quantity | str, recompiles: float,
+    ) -> CompilePaybackResult: ...
 class SpeculativeTokenTime(_Law):
     @staticmethod
     def solve(
@@ -531,20 +548,3 @@ class DataParallelRoofline(_Law):
 class GaussianPrivacy(_Law):
     @staticmethod
     def solve(sampling_rate: float, steps: float, noise_multiplier: float) -> GaussianPrivacyResult: ...
-class EagerStep(_Law):
-    @staticmethod
-    def solve(
-        kernels: float, dispatch: Quantity | str, device: Quantity | str, syncs: float, sync: Quantity | str,
-    ) -> EagerStepResult: ...
-class CompiledStep(_Law):
-    @staticmethod
-    def solve(
-        breaks: float, kernels: float, graph_launches: float, launch: Quantity | str, guard: Quantity | str,
-        resume: Quantity | str, between: float, dispatch: Quantity | str, device: Quantity | str,
-        boundary: Quantity | str, bandwidth: Quantity | str, sync_share: float, sync: Quantity | str,
-    ) -> CompiledStepResult: ...
-class CompilePayback(_Law):
-    @staticmethod
-    def solve(
-        eager: Quantity | str, compiled: Quantity | str, compile_time: Quantity | str, recompiles: float,
-    ) -> CompilePaybackResult: ...

@@ -6,6 +6,7 @@
 #include <mlsysim/physics/batching.hpp>
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/collectives.hpp>
+#include <mlsysim/physics/compilation.hpp>
 #include <mlsysim/physics/compression.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/physics/data_path.hpp>
@@ -46,14 +47,14 @@ using AllLaws = LawList<
     DirectAllReduce, ProtocolAllToAll, LeveledRing, LeveledTree, LeveledSwitch, TorusAllToAll, BubbleOverhead,
     BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
     ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens,
-    SpeculativeTokenTime, EnergyProportional, EnergyPerOperation, FacilityEnergy, OperationalCarbon,
-    EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost, EnergyCost, MaintenanceCost, TotalCost,
-    CostPerToken, ClusterMtbf, FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass,
-    TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail, ChinchillaLoss,
-    ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep, InFlightFirstToken,
-    BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection, DragonflyBisection, CachedSupply,
-    InputStall, CompressedWeights, ExpertLoad, NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage,
-    CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
+    EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
+    FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost, EnergyCost,
+    MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability, YoungInterval,
+    CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile,
+    ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate,
+    InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection,
+    DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf, DalyInterval,
+    FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {
