@@ -28,6 +28,6 @@ struct ReportRequest {
   std::string other;              ///< a plan to compare with
   bool force = false;
 };
-[[nodiscard]] Answer report(ScenarioRequest request, const ReportRequest& asked);
+[[nodiscard]] Answer report(const ScenarioRequest& request, const ReportRequest& asked);
 
 }  // namespace mlsysim::cli

@@ -261,7 +261,7 @@ void print_pdf(const std::string& page, const std::string& file) {
 
 }  // namespace
 
-Answer report(ScenarioRequest request, const ReportRequest& asked) {
+Answer report(const ScenarioRequest& request, const ReportRequest& asked) {
   const auto target = target_of(asked.output);
   if (target.form != "html" && target.form != "md" && target.form != "markdown" &&
       !(target.form == "pdf" && !target.file.empty()))

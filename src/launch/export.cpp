@@ -67,7 +67,7 @@ class Exporter {
   }
   /// The engine's word for a format of ours; empty where it has none.
   [[nodiscard]] std::string word(std::string_view quantity, Precision p) const {
-    const std::string ours(name_of(p));
+    std::string ours(name_of(p));
     for (const auto& row : table_.rows())
       if (row.sets == quantity) {
         for (const auto& [theirs, meant] : row.means)

@@ -179,7 +179,7 @@ const Parts* parts_of(std::string_view metric) {
 
 /// Bars one after the other, and the whole. A part that the names do not cover is said to be one.
 Picture stacked(const std::vector<std::pair<std::string, double>>& parts, double whole, const Exponents& exps,
-                std::string axis, std::string whole_words) {
+                std::string axis, const std::string& whole_words) {
   const auto unit = readable_unit(whole, exps);
   PictureMark m{
       .shape = MarkShape::bar, .x = "from", .y = "part", .x_end = "to", .series = "is", .label = "label"};

@@ -384,7 +384,7 @@ class HloReader {
     if (rule == Rule::unknown && !operands.empty())
       p_.unknown[a.target.empty() ? name : std::string(a.target)] += times;
     if (rule == Rule::free) op.touch = Touch::none;
-    const auto results = op.results;
+    auto results = op.results;
     if (!constant && role != ValueRole::constant && !op.results.empty()) p_.ops.push_back(std::move(op));
     return results;
   }

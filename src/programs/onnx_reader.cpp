@@ -332,7 +332,7 @@ class OnnxReader {
                         node.name(), "the shape is computed by the program", "extents of every value",
                         "store the shapes in the file: onnx.shape_inference.infer_shapes", n.number});
       t.dims = shape->second;
-      const bool stored = p_.values[n.operands[0]].role == ValueRole::weight && t.dims.size() > 0;
+      const bool stored = p_.values[n.operands[0]].role == ValueRole::weight && !t.dims.empty();
       id = add(std::move(t), stored ? ValueRole::weight : ValueRole::constant);
     } else if (value != nullptr) {
       id = initializer(*value);

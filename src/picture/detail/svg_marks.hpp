@@ -21,7 +21,7 @@ namespace mlsysim::detail {
 struct SvgText {
   std::string words;
   double x = 0, y = 0, size = 12;
-  std::string_view anchor = "start", colour = "#111111", extra = "";
+  std::string_view anchor = "start", colour = "#111111", extra;
 };
 [[nodiscard]] std::string svg_text(const SvgText& text);
 
