@@ -259,7 +259,8 @@ def test_found_points_go_back_into_the_question(chat):
     'chat.solve("itl <= 30 ms", "hardware.memory.bandwidth")',
 ])
 def test_ctrl_c_ends_a_question(question):
-    code = ("import mlsysim, threading, signal, time, os\n"
+    # A shell that runs tests in the background ignores the signal for them.
+    code = ("import mlsysim, threading, signal, time, os\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "chat = mlsysim.ask(mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)\n"
             "sent = []\n"
             "def stop():\n    sent.append(time.process_time())\n    os.kill(os.getpid(), signal.SIGINT)\n"
