@@ -1,14 +1,13 @@
 #include <mlsysim/compile/ingest.hpp>
 
+#include "detail/md5.hpp"
 #include "detail/readers.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 
 #include <fmt/format.h>
-#include <md5.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 
@@ -55,28 +54,13 @@ CompileRecord read_form(Form form, std::string_view bytes, const std::string& na
       "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>");
 }
 
-class Digest {
- public:
-  Digest() { MD5Init(&state_); }
-  void add(std::string_view bytes) {
-    MD5Update(&state_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  }
-  [[nodiscard]] std::string text() {
-    std::array<char, MD5_DIGEST_STRING_LENGTH> out{};
-    return MD5End(&state_, out.data());
-  }
-
- private:
-  MD5_CTX state_{};
-};
-
 /// Reads a file in one pass: its beginning tells its form, logs are not kept.
 CompileRecord read_file(const fs::path& file, const BreakRegistry& registry) {
   const auto name = file.generic_string();
   std::string kept;
   std::optional<Form> form;
   detail::TraceReader log(registry);
-  Digest digest;
+  detail::Md5 digest;
   bool large = false;
   const auto decide = [&] {
     form = form_of(kept);
@@ -203,7 +187,7 @@ CompileRecords ingest(const std::vector<fs::path>& paths, const IngestHow& how) 
 CompileRecord read_compile_record(std::string_view bytes, const std::string& name,
                                   const BreakRegistry& registry) {
   auto out = read_form(form_of(bytes.substr(0, kHead)), bytes, name, registry);
-  Digest digest;
+  detail::Md5 digest;
   digest.add(bytes);
   out.source = name;
   out.digest = digest.text();

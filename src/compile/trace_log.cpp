@@ -1,12 +1,11 @@
 // Logs of TORCH_TRACE: a head (of glog, then JSON) and, where it says so, lines that begin with a tab.
 
+#include "detail/md5.hpp"
 #include "detail/readers.hpp"
 
-#include <md5.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -143,21 +142,6 @@ std::string compilation_of(const Json& head) {
   return out;
 }
 
-class Checksum {
- public:
-  void begin() { MD5Init(&state_); }
-  void add(std::string_view bytes) {
-    MD5Update(&state_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  }
-  [[nodiscard]] std::string text() {
-    std::array<char, MD5_DIGEST_STRING_LENGTH> out{};
-    return MD5End(&state_, out.data());
-  }
-
- private:
-  MD5_CTX state_{};
-};
-
 }  // namespace
 
 struct TraceReader::State {
@@ -171,7 +155,7 @@ struct TraceReader::State {
   Json head;
   std::string kind, expected, payload;
   bool open = false, keep = false, any = false;
-  Checksum checksum;
+  Md5 checksum;
   std::unordered_map<std::int64_t, std::string> strings;
   std::set<std::string> named;  // compilations whose breaks have records of their own
   struct Restart {

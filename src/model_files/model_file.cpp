@@ -1,3 +1,4 @@
+#include <mlsysim/model_files/detail/today.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 
 #include "detail/entry.hpp"
@@ -14,7 +15,6 @@
 
 namespace mlsysim {
 namespace detail {
-namespace {
 
 std::string today() {
   const std::time_t now = std::time(nullptr);
@@ -23,6 +23,7 @@ std::string today() {
   std::array<char, 16> text{};
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc)};
 }
+namespace {
 
 /// What a file calls the part that reads and writes text.
 constexpr std::array<const char*, 4> kTextParts{"text_config", "llm_config", "language_config",

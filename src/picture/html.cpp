@@ -3,6 +3,7 @@
 #include "detail/page.hpp"
 
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -31,18 +32,19 @@ pre{{overflow-x:auto;font-size:.8em;background:#8881;padding:.8em}}
 .answer{{font-size:1.15em;font-weight:600}}summary{{cursor:pointer}}.wide{{overflow-x:auto}}
 </style></head><body>
 )",
-      markup_escaped(title));
+      detail::markup_escaped(title));
 }
 
 std::string html_table(const Table& t) {
   std::string out = "<div class=\"wide\"><table><thead><tr>";
-  for (const auto& c : t.columns) out += "<th>" + markup_escaped(c.name) + "</th>";
+  for (const auto& c : t.columns) out += "<th>" + detail::markup_escaped(c.name) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (const auto& row : t.rows) {
     out += "<tr>";
     for (const auto& cell : row) {
       const bool number = std::holds_alternative<double>(cell.value);
-      out += fmt::format("<td{}>{}</td>", number ? " class=\"n\"" : "", markup_escaped(words_of(cell)));
+      out +=
+          fmt::format("<td{}>{}</td>", number ? " class=\"n\"" : "", detail::markup_escaped(words_of(cell)));
     }
     out += "</tr>\n";
   }
@@ -58,7 +60,7 @@ std::string html_picture(const Picture& picture) {
 }  // namespace detail
 
 std::string to_html(const Picture& picture) {
-  return detail::page_head(picture.title) + "<p>" + markup_escaped(picture.description) + "</p>\n" +
+  return detail::page_head(picture.title) + "<p>" + detail::markup_escaped(picture.description) + "</p>\n" +
          detail::html_picture(picture) + "</body></html>\n";
 }
 

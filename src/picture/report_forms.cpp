@@ -4,6 +4,7 @@
 
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/picture/report_page.hpp>
+#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/version.hpp>
 
 #include <fmt/format.h>
@@ -34,17 +35,17 @@ std::string fenced(const std::string& text) {
 
 std::string to_html(const ReportPage& page) {
   std::string out = detail::page_head(page.title);
-  out += fmt::format("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", markup_escaped(page.title),
-                     markup_escaped(page.answer));
+  out += fmt::format("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", detail::markup_escaped(page.title),
+                     detail::markup_escaped(page.answer));
   for (const auto& part : page.parts) {
-    out += fmt::format("<section>\n<h2>{}</h2>\n", markup_escaped(part.heading));
-    for (const auto& words : part.words) out += "<p>" + markup_escaped(words) + "</p>\n";
+    out += fmt::format("<section>\n<h2>{}</h2>\n", detail::markup_escaped(part.heading));
+    for (const auto& words : part.words) out += "<p>" + detail::markup_escaped(words) + "</p>\n";
     for (const auto& picture : part.pictures) out += detail::html_picture(picture);
     for (const auto& table : part.tables)
-      out += fmt::format("<h3>{}</h3>\n", markup_escaped(table.title)) + detail::html_table(table);
+      out += fmt::format("<h3>{}</h3>\n", detail::markup_escaped(table.title)) + detail::html_table(table);
     for (const auto& d : part.details)
-      out += fmt::format("<details><summary>{}</summary><pre>{}</pre></details>\n", markup_escaped(d.summary),
-                         markup_escaped(d.text));
+      out += fmt::format("<details><summary>{}</summary><pre>{}</pre></details>\n",
+                         detail::markup_escaped(d.summary), detail::markup_escaped(d.text));
     out += "</section>\n";
   }
   return out + fmt::format("<p><small>mlsysim {}</small></p>\n</body></html>\n", version_text);

@@ -3,6 +3,7 @@
 #include "detail/svg_marks.hpp"
 
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/report/detail/markup.hpp>
 
 #include <fmt/format.h>
 
@@ -14,25 +15,6 @@ const std::array<std::string_view, 8>& series_colours() {
   static constexpr std::array<std::string_view, 8> colours{"#005a9c", "#b84a00", "#00755a", "#93338a",
                                                            "#7a5c00", "#333333", "#5b6fc7", "#c2185b"};
   return colours;
-}
-
-std::string markup_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (c == '\'')
-      out += "&#39;";
-    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
-      out += c;
-  }
-  return out;
 }
 
 namespace detail {
@@ -199,7 +181,8 @@ std::string to_svg(const Picture& picture) {
 <desc>{3}</desc>
 <rect width="100%" height="100%" fill="#ffffff"/>
 )",
-      f.width(), f.height(), markup_escaped(picture.title), markup_escaped(picture.description));
+      f.width(), f.height(), detail::markup_escaped(picture.title),
+      detail::markup_escaped(picture.description));
   out += detail::patterns(std::max<std::size_t>(f.series().size(), 7));
   double y = 28;
   for (const auto& line : f.title()) {

@@ -1,6 +1,7 @@
 #include "detail/svg_marks.hpp"
 
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/report/detail/markup.hpp>
 
 #include <fmt/format.h>
 
@@ -260,7 +261,7 @@ std::string svg_marks(const PictureFrame& frame) { return Drawing(frame).all(); 
 std::string svg_text(const SvgText& t) {
   return fmt::format(R"(<text x="{:.2f}" y="{:.2f}" font-size="{:g}" text-anchor="{}" fill="{}"{}>{}</text>)"
                      "\n",
-                     t.x, t.y, t.size, t.anchor, t.colour, t.extra, markup_escaped(t.words));
+                     t.x, t.y, t.size, t.anchor, t.colour, t.extra, detail::markup_escaped(t.words));
 }
 
 }  // namespace mlsysim::detail

@@ -5,6 +5,7 @@
 #include "detail/builder.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/model_files/detail/today.hpp>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <ctime>
 
 namespace mlsysim {
 namespace {
@@ -66,14 +66,6 @@ std::string entry_name(std::string name) {
   return name;
 }
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  std::array<char, 16> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc)};
-}
-
 }  // namespace
 
 bool is_program_file(std::string_view path) {
@@ -113,7 +105,7 @@ ModelFile program_model(const Program& p) {
   m.entry.origin = "user";
   m.entry.source.kind = SourceKind::secondary;
   m.entry.source.note = p.format + (p.version.empty() ? "" : " " + p.version);
-  m.entry.source.recorded = today();
+  m.entry.source.recorded = detail::today();
   m.entry.where.file = p.name;
   m.notes = p.notes;
   m.notes.push_back(

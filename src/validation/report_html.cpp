@@ -1,3 +1,4 @@
+#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/validation/report.hpp>
 
 #include "detail/result_text.hpp"
@@ -13,23 +14,6 @@ namespace {
 constexpr double kSize = 320, kMargin = 40;
 constexpr std::size_t kMostPoints = 2000;  // a plot of more is no clearer
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 /// Predicted over measured on logarithmic axes; the lines are equality and 20 % to each side.
 std::string plot(const TableResult& r) {
   if (r.rows.empty()) return {};
@@ -43,7 +27,7 @@ std::string plot(const TableResult& r) {
   };
   std::string out = fmt::format(
       "<svg width=\"{0}\" height=\"{0}\" role=\"img\" aria-label=\"predicted against measured, {1}\">", kSize,
-      escaped(r.table->name));
+      detail::markup_escaped(r.table->name));
   const double a = kMargin, b = kSize - kMargin;
   out += fmt::format("<rect x=\"{0}\" y=\"{0}\" width=\"{1}\" height=\"{1}\" class=\"frame\"/>", a, b - a);
   for (const double share : {0.8, 1.0, 1.2}) {
@@ -59,7 +43,8 @@ std::string plot(const TableResult& r) {
       out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.6\"/>", place(r.rows[i].measured),
                          kSize - place(r.rows[i].predicted));
   out += fmt::format("<text x=\"{}\" y=\"{}\">measured, {} to {}</text>", a, kSize - 12,
-                     escaped(detail::shown(low, *r.table)), escaped(detail::shown(high, *r.table)));
+                     detail::markup_escaped(detail::shown(low, *r.table)),
+                     detail::markup_escaped(detail::shown(high, *r.table)));
   out += fmt::format("<text x=\"12\" y=\"{0}\" transform=\"rotate(-90 12 {0})\">predicted</text></svg>\n", b);
   if (step > 1) out += fmt::format("<p>every {}th point</p>\n", step);
   return out;
@@ -84,7 +69,7 @@ std::string render_html(std::span<const TableResult> results) {
   for (const auto& r : results) {
     const auto& e = r.errors;
     out += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td>",
-                       escaped(r.table->name), e.rows, detail::left_out_rows(r));
+                       detail::markup_escaped(r.table->name), e.rows, detail::left_out_rows(r));
     if (e.rows > 0)
       out += fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
                          detail::percent(e.median), detail::percent(e.mean), detail::percent(e.p90),
@@ -95,21 +80,22 @@ std::string render_html(std::span<const TableResult> results) {
   }
   out += "</table>\n";
   for (const auto& r : results) {
-    out += fmt::format("<h2 id=\"{0}\">{0}</h2>\n<p>{1}</p>\n{2}", escaped(r.table->name),
-                       escaped(r.table->title), plot(r));
+    out += fmt::format("<h2 id=\"{0}\">{0}</h2>\n<p>{1}</p>\n{2}", detail::markup_escaped(r.table->name),
+                       detail::markup_escaped(r.table->title), plot(r));
     if (!r.left_out.empty()) out += "<ul>";
     for (const auto& l : r.left_out)
-      out += fmt::format("<li>{} rows left out: {}</li>", l.rows, escaped(l.reason));
+      out += fmt::format("<li>{} rows left out: {}</li>", l.rows, detail::markup_escaped(l.reason));
     if (!r.left_out.empty()) out += "</ul>\n";
     if (r.worst.empty()) continue;
     out +=
         "<table><tr><th>worst "
         "rows</th><th>measured</th><th>predicted</th><th>error</th><th>terms</th></tr>\n";
     for (const auto& w : r.worst)
-      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                         escaped(w.label), escaped(detail::shown(w.measured, *r.table)),
-                         escaped(detail::shown(w.predicted, *r.table)), detail::percent(w.error(), true),
-                         escaped(detail::terms_text(w, *r.table)));
+      out += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+          detail::markup_escaped(w.label), detail::markup_escaped(detail::shown(w.measured, *r.table)),
+          detail::markup_escaped(detail::shown(w.predicted, *r.table)), detail::percent(w.error(), true),
+          detail::markup_escaped(detail::terms_text(w, *r.table)));
     out += "</table>\n";
   }
   return out + "</body></html>\n";

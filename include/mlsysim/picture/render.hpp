@@ -34,9 +34,6 @@ template <> struct Choices<PictureForm> {
 /// @throws SolverError with what is missing
 [[nodiscard]] std::string to_png(const Picture& picture);
 
-/// A text as a part of XML or HTML; control characters, which neither allows, are left out.
-[[nodiscard]] std::string markup_escaped(std::string_view text);
-
 /// Colours of series on white, in order, as "#rrggbb". Each has a contrast of 3 or more to white, as graphics
 /// must; each goes with a hatch, a dash and a shape of its own.
 [[nodiscard]] const std::array<std::string_view, 8>& series_colours();

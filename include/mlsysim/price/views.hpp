@@ -36,12 +36,12 @@ void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
 /// graph.
 /// @throws LookupError when the device has no rate at this precision; InputError when it has no memory
 /// figures
-/// Attention over a cache of fp8 multiplies in fp8 on a device that can; queries of 16 bits are cast.
-void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
-                      std::optional<Precision> kv_precision);
 [[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision,
                                    const Conventions& conventions, Notes& notes, Phase phase = Phase::decode,
                                    std::optional<Execution> execution = std::nullopt);
+/// Attention over a cache of fp8 multiplies in fp8 on a device that can; queries of 16 bits are cast.
+void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
+                      std::optional<Precision> kv_precision);
 /// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.
 void set_matrix_share(Device<>& device, std::optional<double> share);
 
