@@ -258,26 +258,41 @@ std::span<const Trend> Ranges::trends(std::size_t result) {
   return trend_;
 }
 
+double Ranges::at_ends(std::size_t result, std::span<const Interval> box, bool upper) {
+  ends_.assign(box.begin(), box.end());
+  bool any = false;
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    if (box[i].low == box[i].high || trend_[i] == Trend::unknown) continue;
+    any = true;
+    ends_[i] = Interval(upper == (trend_[i] != Trend::falling) ? box[i].high : box[i].low);
+  }
+  if (!any) return std::numeric_limits<double>::quiet_NaN();
+  run(ends_);
+  return upper ? this->result(result).high : this->result(result).low;
+}
+
+// The ends are outer bounds themselves; "not a number" at one of them leaves what was known.
+
+double Ranges::tight_low(std::size_t result, std::span<const Interval> box) {
+  const double outer = this->result(result).low;
+  static_cast<void>(trends(result));
+  const double low = at_ends(result, box, false);
+  return low >= outer ? low : outer;
+}
+
+double Ranges::tight_high(std::size_t result, std::span<const Interval> box) {
+  const double outer = this->result(result).high;
+  static_cast<void>(trends(result));
+  const double high = at_ends(result, box, true);
+  return high <= outer ? high : outer;
+}
+
 Interval Ranges::tight(std::size_t result, std::span<const Interval> box) {
   run(box);
   const Interval outer = this->result(result);
-  const auto trend = trends(result);
-  std::vector<Interval> low(box.begin(), box.end()), high(low);
-  bool any = false;
-  for (std::size_t i = 0; i < low.size(); ++i) {
-    if (box[i].low == box[i].high || trend[i] == Trend::unknown) continue;
-    any = true;
-    const bool up = trend[i] != Trend::falling;
-    low[i] = Interval(up ? box[i].low : box[i].high);
-    high[i] = Interval(up ? box[i].high : box[i].low);
-  }
-  if (!any) return outer;
-  run(low);
-  const double from = this->result(result).low;
-  run(high);
-  const double to = this->result(result).high;
-  // The ends are outer bounds themselves; "not a number" at one of them leaves what was known.
-  return {from >= outer.low ? from : outer.low, to <= outer.high ? to : outer.high};
+  static_cast<void>(trends(result));
+  const double low = at_ends(result, box, false), high = at_ends(result, box, true);
+  return {low >= outer.low ? low : outer.low, high <= outer.high ? high : outer.high};
 }
 
 }  // namespace mlsysim

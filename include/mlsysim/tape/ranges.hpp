@@ -38,12 +38,18 @@ class Ranges {
 
   /// Bounds of one result over a box, with monotone inputs at their ends: never wider than those of `run`.
   [[nodiscard]] Interval tight(std::size_t result, std::span<const Interval> box);
+  /// After `run` over that box: one end of those bounds, at little more than half the work. Other results of
+  /// that run are gone then.
+  [[nodiscard]] double tight_low(std::size_t result, std::span<const Interval> box);
+  [[nodiscard]] double tight_high(std::size_t result, std::span<const Interval> box);
 
  private:
   void reverse(std::size_t result);
+  /// One end of a result whose trends are at hand, with monotone inputs at their ends; NaN if there are none.
+  double at_ends(std::size_t result, std::span<const Interval> box, bool upper);
 
   const Tape* tape_;
-  std::vector<Interval> range_, adjoint_, partial_;
+  std::vector<Interval> range_, adjoint_, partial_, ends_;
   std::vector<Trend> trend_;
 };
 

@@ -1,342 +1,116 @@
+#include "explore/search/box_worker.hpp"
 #include "explore/search/search.hpp"
 #include "explore/search/threads.hpp"
-
-#include <mlsysim/tape/ranges.hpp>
-#include <mlsysim/units/error.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <memory>
-#include <optional>
 #include <queue>
 
 namespace mlsysim::detail {
 namespace {
 
-// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch,
-// and as much as a thousand that follow one another, because these share most of their work. In a small space
-// a bound of a small part still saves the rest. A box of points apart fits in one block.
-constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64, kMostRow = 8192, kRows = 16;
-static_assert(kMostLeaf <= PointKernel::kBlock);
-constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
-constexpr std::size_t kMostAxes = 16;
-// Axes of so few rows are divided into rows.
-constexpr std::uint32_t kFewRows = 4, kFewCoupled = 32;
-constexpr std::size_t kKernels = 32;  // subjects whose block buffers are at hand at once
+constexpr std::size_t kRound = 16;  // boxes that threads share before they know what the others found
 
-/// A box of rows of one subject.
-struct Box {
-  double bound = 0;
-  std::uint64_t first = 0;  ///< lowest index inside
-  std::uint32_t outer = 0;
-  std::array<std::uint32_t, kMostAxes> low{}, high{};  ///< rows [low, high) per axis over numbers
-  std::array<double, kMostAxes>
-      gain{};  ///< by how much halving an axis raised the bound when it was last tried
-
-  friend bool operator<(const Box& a, const Box& b) {
-    return a.bound != b.bound ? a.bound > b.bound : a.first > b.first;
-  }
-};
-
+/// Takes the best boxes of a queue in rounds. The boxes of a round know the best point of the rounds before,
+/// so that the answer and its counts are the same on any number of threads.
 class Searcher {
  public:
   Searcher(const Space& space, const Question& question, const ExploreOptions& options,
            std::size_t constraints)
-      : space_(space),
-        axes_(space.axes().size() - space.structural_axes()),
-        leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)),
-        row_leaf_(std::clamp(space.inner() / kRows, kLeastLeaf, kMostRow)) {
+      : grid_(space), subjects_(space.outer()) {
     result.reduction = Reduction(question, constraints);
     result.range = {0, space.size()};
-    std::uint64_t stride = space.inner();
-    for (std::size_t a = 0; a < axes_; ++a) {
-      sizes_[a] = static_cast<std::uint32_t>(space.axes()[space.structural_axes() + a].size());
-      stride /= sizes_[a];
-      strides_[a] = stride;
-      coupled_[a] = space.axes()[space.structural_axes() + a].names.size() > 1;
-    }
-    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k)
-      kernels_.push_back({PointKernel(space, question), kNone});
-    const auto reasons = bind_all(question, options);
-    for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
-      if (!reasons[outer].empty()) {
-        result.reduction.skip(reasons[outer], static_cast<double>(space.inner()));
-        continue;
-      }
-      Box root{.outer = static_cast<std::uint32_t>(outer)};
-      for (std::size_t a = 0; a < axes_; ++a) root.high[a] = sizes_[a];
-      root.gain.fill(HUGE_VAL);
-      root.first = first_index(root);
-      bound(root);
-      if (!gone(root)) queue_.push(root);
-    }
+    result.threads = threads_for(space, options, std::max<std::uint64_t>(space.outer(), kRound));
+    for (unsigned t = 0; t < result.threads; ++t)
+      workers_.emplace_back(std::make_unique<BoxWorker>(grid_, subjects_, question, constraints));
+    bind_all(question);
   }
 
   void run(const ExploreOptions& options, double most_boxes) {
-    std::optional<Box> deeper;  // until there is a best point, straight down to one that may be good
-    while (deeper || !queue_.empty()) {
-      if (result.boxes > most_boxes ||
+    while (deeper_ || !queue_.empty()) {
+      if (boxes() > most_boxes ||
           (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)))
         break;
-      Box box;
-      if (deeper) {
-        box = *deeper;
-        deeper.reset();
-      } else {
-        box = queue_.top();
-        queue_.pop();
-      }
-      if (beaten(box)) continue;  // the queue is in order of bounds, so only ties remain to be looked at
-      if (points_in(box) <= (is_row(box) ? row_leaf_ : leaf_)) {
-        evaluate(box);
-        continue;
-      }
-      deeper = split(box);
+      round();
     }
-    if (deeper) queue_.push(*deeper);
-    const auto& best = result.reduction.top.entries();
+    if (deeper_) queue_.push(*deeper_);
+    for (const auto& w : workers_) result.reduction.merge(w->reduction);
+    result.boxes = boxes();
     result.proven = queue_.empty();
-    result.bound = queue_.empty() ? (best.empty() ? HUGE_VAL : best[0].first) : queue_.top().bound;
-    if (!best.empty()) result.bound = std::min(result.bound, best[0].first);
+    result.bound = std::min(queue_.empty() ? HUGE_VAL : queue_.top().bound, best_.value);
   }
 
   SearchResult result;
 
  private:
-  /// One choice of the structural axes.
-  struct Bound {
-    std::shared_ptr<const Subject> subject;
-    std::shared_ptr<const Compiled> compiled;
-    std::vector<Space::Column> columns;
-    std::vector<std::size_t> axes;  ///< of the columns
-    std::vector<bool> ascending;    ///< by column
-    std::unique_ptr<Ranges> ranges;
-  };
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  struct Kernel {
-    PointKernel points;
-    std::uint64_t outer;  ///< whose subject it holds; kNone for none
-  };
-
-  /// Records the laws of all subjects, which is most of the work in a small space, on several threads.
-  /// @return why there is none, by subject
-  std::vector<std::string> bind_all(const Question& question, const ExploreOptions& options) {
-    subjects_.resize(space_.outer());
-    std::vector<std::string> reasons(space_.outer());
-    std::atomic<std::uint64_t> next{0};
-    on_threads(threads_for(space_, options, space_.outer()), [&](unsigned) {
-      PointKernel kernel(space_, question);
-      for (std::uint64_t outer; (outer = next.fetch_add(1)) < space_.outer();) {
-        reasons[outer] = kernel.bind(outer);
-        if (reasons[outer].empty()) remember(space_, subjects_[outer], kernel);
-      }
-    });
-    return reasons;
-  }
-
-  static void remember(const Space& space, Bound& to, const PointKernel& kernel) {
-    to.subject = kernel.shared_subject();
-    to.compiled = kernel.shared_compiled();
-    to.columns = kernel.columns();
-    to.axes = axes_of_columns(space, to.columns);
-    for (const auto& c : to.columns) to.ascending.push_back(c.values.ascending());
-    to.ranges = std::make_unique<Ranges>(to.compiled->tape);
-  }
-
-  [[nodiscard]] std::uint64_t first_index(const Box& b) const {
-    std::uint64_t at = b.outer * space_.inner();
-    for (std::size_t a = 0; a < axes_; ++a) at += b.low[a] * strides_[a];
-    return at;
-  }
-  [[nodiscard]] std::uint64_t points_in(const Box& b) const {
-    std::uint64_t n = 1;
-    for (std::size_t a = 0; a < axes_; ++a) n *= b.high[a] - b.low[a];
+  [[nodiscard]] double boxes() const {
+    double n = 0;
+    for (const auto& w : workers_) n += w->boxes;
     return n;
   }
-  /// Whether the points of a box follow one another: single rows of slow axes, then some of one, then all of
-  /// the fast ones.
-  [[nodiscard]] bool is_row(const Box& b) const {
-    std::size_t a = axes_;
-    while (a > 0 && b.high[a - 1] - b.low[a - 1] == sizes_[a - 1]) --a;
-    for (std::size_t slow = 0; slow + 1 < a; ++slow)
-      if (b.high[slow] - b.low[slow] != 1) return false;
-    return true;
+
+  /// Records the laws of all subjects, which is most of the work in a small space, and bounds them.
+  void bind_all(const Question& question) {
+    const Space& space = grid_.space;
+    std::vector<std::string> reasons(space.outer());
+    std::vector<Box> roots(space.outer());
+    std::atomic<std::uint64_t> next{0};
+    on_threads(static_cast<unsigned>(std::min<std::uint64_t>(workers_.size(), space.outer())),
+               [&](unsigned t) {
+                 PointKernel kernel(space, question);
+                 for (std::uint64_t outer; (outer = next.fetch_add(1)) < space.outer();) {
+                   reasons[outer] = kernel.bind(outer);
+                   if (!reasons[outer].empty()) continue;
+                   subjects_[outer].remember(space, kernel);
+                   roots[outer] = workers_[t]->root(outer);
+                 }
+               });
+    for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
+      if (!reasons[outer].empty())
+        result.reduction.skip(reasons[outer], static_cast<double>(space.inner()));
+      else if (roots[outer].bound < HUGE_VAL)
+        queue_.push(roots[outer]);
+    }
   }
 
-  /// No point of the box can replace the best: it is worse, or as good with a higher index.
-  [[nodiscard]] bool beaten(const Box& b) const {
-    const auto& best = result.reduction.top.entries();
-    if (best.empty()) return false;
-    const double slack = kSlack * std::fabs(best[0].first);
-    if (b.bound > best[0].first + slack) return true;
-    return b.bound >= best[0].first - slack && b.first > best[0].second;
-  }
-  /// The box holds nothing that is looked for.
-  [[nodiscard]] bool gone(const Box& b) const { return b.bound == HUGE_VAL || beaten(b); }
-
-  /// Sets the bound of a box; infinite where no point of it meets the constraints.
-  void bound(Box& box) {
-    const Bound& s = subjects_[box.outer];
-    box_.resize(s.columns.size());
-    for (std::size_t k = 0; k < s.columns.size(); ++k) {
-      const auto& c = s.columns[k];
-      const std::size_t first = box.low[s.axes[k]], last = box.high[s.axes[k]];
-      if (s.ascending[k]) {
-        box_[k] = Interval(c.values[first], c.values[last - 1]);
+  /// Works on the best boxes; as long as there is no best point, on the best part of the last one alone.
+  void round() {
+    taken_.clear();
+    while (taken_.size() < (best_.known() ? kRound : 1) && (deeper_ || !queue_.empty())) {
+      if (deeper_) {
+        taken_.push_back(*deeper_);
+        deeper_.reset();
         continue;
       }
-      const auto [low, high] = c.values.extent(first, last);
-      box_[k] = Interval(low, high);
+      // The queue is in order of bounds, so only ties remain to be looked at.
+      if (!best_.beats(queue_.top())) taken_.push_back(queue_.top());
+      queue_.pop();
     }
-    Ranges& ranges = *s.ranges;
-    const Compiled& q = *s.compiled;
-    ++result.boxes;
-    box.bound = HUGE_VAL;
-    ranges.run(box_);
-    for (std::size_t c = 0; c < q.constraints.size(); ++c)
-      if (!q.constraints[c].possible(ranges.result(q.left_at(c)), ranges.result(q.right_at(c)))) return;
-    const auto least = [&](const Interval& objective) {
-      const double low = q.signs[0] > 0 ? objective.low : -objective.high;
-      return std::isnan(low) ? -HUGE_VAL : low;
-    };
-    box.bound = least(ranges.result(q.objective_at(0)));
-    // The ends of monotone inputs cost four more runs: for boxes that the first bound does not drop.
-    if (!gone(box)) box.bound = least(ranges.tight(q.objective_at(0), box_));
+    parts_.assign(taken_.size(), {});
+    std::atomic<std::size_t> next{0};
+    on_threads(static_cast<unsigned>(std::min(workers_.size(), taken_.size())), [&](unsigned t) {
+      for (std::size_t k; (k = next.fetch_add(1)) < taken_.size();)
+        parts_[k] = workers_[t]->work_on(taken_[k], best_);
+    });
+    for (const auto& w : workers_) best_.take(w->reduction);
+    if (!best_.known() && !parts_.empty() && !parts_[0].empty()) {
+      const auto best = std::max_element(parts_[0].begin(), parts_[0].end());  // in the queue's order
+      deeper_ = *best;
+      parts_[0].erase(best);
+    }
+    for (const auto& parts : parts_)
+      for (const Box& part : parts) queue_.push(part);
   }
 
-  /// Divides a box where that raises the bound of the loosest part most, and keeps what may hold something.
-  /// Axes are tried in order of what they brought when they were last tried, until none promises more; one of
-  /// which half falls away ends it. An axis that couples inputs comes first, because a box of its rows is
-  /// bounded by all combinations of what they hold.
-  /// @return as long as there is no best point, the best part, which is then not kept in the queue
-  [[nodiscard]] std::optional<Box> split(Box& box) {
-    std::uint32_t open = open_axes(box);
-    double most = -1;
-    for (;;) {
-      const std::size_t a = most_promising(box, open);
-      if (a == kMostAxes || (most >= 0 && box.gain[a] <= most)) break;
-      open &= ~(1u << a);
-      divide(box, a);
-      double loosest = HUGE_VAL;
-      std::size_t fallen = 0;
-      for (Box& part : parts_) {
-        bound(part);
-        loosest = std::min(loosest, part.bound);
-        fallen += gone(part) ? 1 : 0;
-      }
-      box.gain[a] = gain(box.bound, loosest);
-      const bool enough = 2 * fallen >= parts_.size();
-      if (enough || box.gain[a] > most) {
-        most = box.gain[a];
-        chosen_.swap(parts_);
-      }
-      if (enough) break;
-    }
-    for (Box& part : chosen_) part.gain = box.gain;
-    return keep();
-  }
-
-  /// The parts of a box along an axis: its halves, or its rows where there are few. Single rows have the
-  /// tightest bounds, and ranges of coupled rows hardly any.
-  void divide(const Box& box, std::size_t axis) {
-    parts_.clear();
-    const std::uint32_t rows = box.high[axis] - box.low[axis];
-    const std::uint32_t count = rows <= (coupled_[axis] ? kFewCoupled : kFewRows) ? rows : 2;
-    for (std::uint32_t k = 0; k < count; ++k) {
-      Box& part = parts_.emplace_back(box);
-      part.low[axis] = box.low[axis] + rows * k / count;
-      part.high[axis] = box.low[axis] + rows * (k + 1) / count;
-      part.first = first_index(part);
-    }
-  }
-
-  /// Axes of several rows, as bits; where some of them couple inputs, only those.
-  [[nodiscard]] std::uint32_t open_axes(const Box& box) const {
-    std::uint32_t open = 0, coupled = 0;
-    for (std::size_t a = 0; a < axes_; ++a) {
-      if (box.high[a] - box.low[a] < 2) continue;
-      open |= 1u << a;
-      if (coupled_[a]) coupled |= 1u << a;
-    }
-    return coupled != 0 ? coupled : open;
-  }
-  /// The axis whose splits gained most; among equals the one with most rows. kMostAxes if there are none.
-  [[nodiscard]] std::size_t most_promising(const Box& box, std::uint32_t open) const {
-    std::size_t best = kMostAxes;
-    const auto rows = [&](std::size_t a) { return box.high[a] - box.low[a]; };
-    for (std::size_t a = 0; a < axes_; ++a) {
-      if ((open >> a & 1u) == 0) continue;
-      if (best == kMostAxes || box.gain[a] > box.gain[best] ||
-          (box.gain[a] == box.gain[best] && rows(a) > rows(best)))
-        best = a;
-    }
-    return best;
-  }
-  [[nodiscard]] static double gain(double before, double after) {
-    if (!(after > before)) return 0;
-    return before > -HUGE_VAL ? after - before : HUGE_VAL;
-  }
-
-  /// Queues the chosen parts.
-  [[nodiscard]] std::optional<Box> keep() {
-    std::erase_if(chosen_, [&](const Box& part) { return gone(part); });
-    std::optional<Box> deeper;
-    if (!chosen_.empty() && result.reduction.top.entries().empty()) {
-      const auto best = std::max_element(chosen_.begin(), chosen_.end());  // in the queue's order
-      deeper = *best;
-      chosen_.erase(best);
-    }
-    for (const Box& part : chosen_) queue_.push(part);
-    return deeper;
-  }
-
-  void evaluate(const Box& box) {
-    Kernel& kernel = kernels_[box.outer % kernels_.size()];
-    if (kernel.outer != box.outer) {
-      kernel.points.use(subjects_[box.outer].subject, subjects_[box.outer].compiled);
-      kernel.outer = box.outer;
-    }
-    if (is_row(box)) {
-      const std::uint64_t first = first_index(box), at = first - box.outer * space_.inner(),
-                          points = points_in(box);
-      for (std::uint64_t done = 0; done < points; done += kernel.points.points()) {
-        kernel.points.run(
-            at + done, static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, points - done)));
-        result.reduction.add(kernel.points, first + done);
-      }
-      return;
-    }
-    kernel.points.run(std::span(box.low).first(axes_), std::span(box.high).first(axes_),
-                      subjects_[box.outer].axes);
-    indices_.clear();
-    std::array<std::uint32_t, kMostAxes> row = box.low;
-    for (std::uint64_t left = points_in(box); left > 0; --left) {
-      std::uint64_t at = box.outer * space_.inner();
-      for (std::size_t a = 0; a < axes_; ++a) at += row[a] * strides_[a];
-      indices_.push_back(at);
-      for (std::size_t a = axes_; a-- > 0;) {
-        if (++row[a] < box.high[a]) break;
-        row[a] = box.low[a];
-      }
-    }
-    result.reduction.add(kernel.points, indices_);
-  }
-
-  const Space& space_;
-  std::size_t axes_;
-  std::uint64_t leaf_;      ///< most points of a box that is evaluated
-  std::uint64_t row_leaf_;  ///< the same where they follow one another
-  std::array<std::uint64_t, kMostAxes> strides_{};
-  std::array<std::uint32_t, kMostAxes> sizes_{};
-  std::array<bool, kMostAxes> coupled_{};  ///< a row of it sets several inputs
+  Grid grid_;
   std::vector<Bound> subjects_;
-  std::vector<Kernel> kernels_;
+  std::vector<std::unique_ptr<BoxWorker>> workers_;
   std::priority_queue<Box> queue_;
-  std::vector<Box> parts_, chosen_;  ///< of the box that is being split
-  std::vector<Interval> box_;
-  std::vector<std::uint64_t> indices_;
+  Incumbent best_;
+  std::optional<Box> deeper_;
+  std::vector<Box> taken_;
+  std::vector<std::vector<Box>> parts_;  ///< of each box that was taken
 };
 
 }  // namespace

@@ -264,6 +264,15 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
   CHECK(bounded.best[0].objectives[0] == Approx(all.best[0].objectives[0]).epsilon(1e-12));
   CHECK(bounded.best[0].index == all.best[0].index);
   CHECK(bounded.evaluated < all.evaluated);
+  // Threads share the boxes of a round, so that their number changes nothing that is told.
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    o.threads = threads;
+    const auto again = explore(space, q, o);
+    CHECK(again.best[0].index == bounded.best[0].index);
+    CHECK(again.evaluated == bounded.evaluated);
+    CHECK(again.boxes == bounded.boxes);
+    CHECK(again.bound == bounded.bound);
+  }
   // The scorecard of the best plan says the same.
   auto best = s;
   const auto rows = space.rows_at(all.best[0].index);

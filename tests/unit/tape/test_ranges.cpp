@@ -235,4 +235,9 @@ TEST_CASE("slopes too small for a double are no standstill", "[tape]") {
   const Interval tight = ranges.tight(0, box);
   CHECK(tight.low == tape(std::vector<double>{1e-60, 260})[0]);
   CHECK(tight.high == tape(std::vector<double>{2e-60, 250})[0]);
+  // One end at a time is the same.
+  ranges.run(box);
+  CHECK(ranges.tight_low(0, box) == tight.low);
+  ranges.run(box);
+  CHECK(ranges.tight_high(0, box) == tight.high);
 }
