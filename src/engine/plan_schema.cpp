@@ -1,3 +1,5 @@
+#include "detail/plan_table.hpp"
+
 #include <mlsysim/engine/plan_file.hpp>
 
 #include <fmt/format.h>
@@ -47,6 +49,17 @@ Json schema_of(const FieldInfo& f) {
   return out;
 }
 
+/// A field of Scenario; where it has no effect in some modes, with those in which it has one.
+Json schema_of(std::string_view field) {
+  Json out = schema_of(*find_field(describe<Scenario>(), field));
+  const auto& place = detail::plan_place(field);
+  if (place.modes == detail::kAlways) return out;
+  auto& modes = out["x-modes"] = Json::array();
+  for (const Mode mode : {Mode::infer, Mode::serve, Mode::train})
+    if (place.used_in(mode)) modes.push_back(Choices<Mode>::names[static_cast<std::size_t>(mode)]);
+  return out;
+}
+
 Json assertion_schema() {
   const Json bound{
       {"type", Json::array({"string", "number"})},
@@ -93,7 +106,7 @@ std::string plan_schema() {
     else if (key.key == "region")
       slot = {{"type", "string"}, {"description", "name of a grid or of a datacenter"}};
     else
-      slot = schema_of(*find_field(describe<Scenario>(), key.field));
+      slot = schema_of(key.field);
   }
   top["workload"]["required"] = Json::array({"name"});
   top["hardware"]["required"] = Json::array({"name"});

@@ -6,7 +6,9 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr auto kPlaces = std::to_array<PlanPlace>({
+/// The fields with a place of their own. All others shape a training step and stand below `parallelism`,
+/// after the degrees.
+constexpr auto kStated = std::to_array<PlanPlace>({
     {"name", ""},
     {"mode", ""},
     {"fidelity", ""},
@@ -36,31 +38,6 @@ constexpr auto kPlaces = std::to_array<PlanPlace>({
     {"tp_size", "parallelism", kTogether},
     {"pp_size", "parallelism", kTogether},
     {"ep_size", "parallelism", kTogether},
-    {"expert_tp_size", "parallelism", kTrain},
-    {"cp_size", "parallelism", kTrain},
-    {"schedule", "parallelism", kTrain},
-    {"v_stages", "parallelism", kTrain},
-    {"microbatch_size", "parallelism", kTrain},
-    {"microbatch_count", "parallelism", kTrain},
-    {"gradient_accumulation_steps", "parallelism", kTrain},
-    {"zero_stage", "parallelism", kTrain},
-    {"shard_size", "parallelism", kTrain},
-    {"backward_prefetch", "parallelism", kTrain},
-    {"recomputation", "parallelism", kTrain},
-    {"recomputed_share", "parallelism", kTrain},
-    {"optimizer", "parallelism", kTrain},
-    {"trainable_fraction", "parallelism", kTrain},
-    {"gradient_precision", "parallelism", kTrain},
-    {"sequence_parallel", "parallelism", kTrain},
-    {"attention_kernel", "parallelism", kTrain},
-    {"kernel_fusion", "parallelism", kTrain},
-    {"dropout", "parallelism", kTrain},
-    {"overlap_efficiency", "parallelism", kTrain},
-    {"overlap_slowdown", "parallelism", kTrain},
-    {"tp_overlap", "parallelism", kTrain},
-    {"offload_weights", "parallelism", kTrain},
-    {"offload_activations", "parallelism", kTrain},
-    {"offload_states", "parallelism", kTrain},
     {"grid", "ops"},
     {"datacenter", "ops"},
     {"duration_days", "ops"},
@@ -70,15 +47,34 @@ constexpr auto kPlaces = std::to_array<PlanPlace>({
     {"conventions", "", kAlways, false},
 });
 
-consteval bool lists_every_field() {
-  bool all = kPlaces.size() == decltype(Scenario::fields())::size;
-  for_each_field<Scenario>([&](const auto& row) {
-    all = all && std::any_of(kPlaces.begin(), kPlaces.end(),
-                             [&](const PlanPlace& p) { return p.field == row.name; });
-  });
-  return all;
+consteval auto all_places() {
+  std::array<PlanPlace, decltype(Scenario::fields())::size> out{};
+  std::size_t n = 0;
+  const auto stated = [](std::string_view name) {
+    return std::any_of(kStated.begin(), kStated.end(), [&](const PlanPlace& p) { return p.field == name; });
+  };
+  const auto add_others = [&] {
+    for_each_field<Scenario>([&](const auto& row) {
+      if (!stated(row.name)) out[n++] = {row.name, "parallelism", kTrain};
+    });
+  };
+  for (const PlanPlace& p : kStated) {
+    if (p.section == "ops" && out[n - 1].section == "parallelism") add_others();
+    out[n++] = p;
+  }
+  return out;
 }
-static_assert(lists_every_field(), "every field of Scenario has a place in plan files");
+
+consteval bool states_fields_alone() {
+  return std::all_of(kStated.begin(), kStated.end(), [](const PlanPlace& p) {
+    bool known = false;
+    for_each_field<Scenario>([&](const auto& row) { known = known || row.name == p.field; });
+    return known;
+  });
+}
+static_assert(states_fields_alone(), "a place in plan files is stated of no field of Scenario");
+
+constexpr auto kPlaces = all_places();
 
 }  // namespace
 

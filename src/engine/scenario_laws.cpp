@@ -28,16 +28,19 @@ std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s) {
 }
 
 std::string_view input_name(std::string_view path, ScenarioKind kind) {
-  // Members of the plan that a training scenario names itself.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> named{
-      {{"plan.overlap", "overlap_efficiency"},
-       {"plan.tp_overlap", "tp_overlap"},
-       {"plan.recomputed", "recomputed_share"},
-       {"plan.steal", "overlap_slowdown"},
-       {"plan.trainable", "trainable_fraction"}}};
-  if (kind == ScenarioKind::training)
-    for (const auto& [member, field] : named)
-      if (path == member) return field;
+  // Members of the plan that a training scenario names itself: by the same name, or by another.
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> named{
+      {{"overlap", "overlap_efficiency"},
+       {"recomputed", "recomputed_share"},
+       {"steal", "overlap_slowdown"},
+       {"trainable", "trainable_fraction"}}};
+  constexpr std::string_view plan = "plan.";
+  if (kind == ScenarioKind::training && path.starts_with(plan)) {
+    const auto member = path.substr(plan.size());
+    for (const auto& [name, field] : named)
+      if (member == name) return field;
+    if (find_field(describe<Scenario>(), member) != nullptr) return member;
+  }
   // The figures of Conventions have one name wherever they act.
   for (const std::string_view prefix : {"run.", "hardware."})
     if (path.starts_with(prefix) &&

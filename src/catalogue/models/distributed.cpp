@@ -23,7 +23,6 @@ TrainingViews<> prepare_training(const In& asked, Notes& notes) {
   v.model.structure.prefetch = in.backward_prefetch;
   v.links = v.pricing->links(*in.fleet, c, notes, Phase::training);
   v.pricing->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);
-  v.plan.tp_overlap = in.tp_overlap;
   v.plan.congestion = in.congestion_factor;
   v.plan.straggler = in.straggler_factor;
   v.batch = in.batch_size;

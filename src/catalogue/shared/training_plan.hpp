@@ -6,6 +6,7 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 namespace mlsysim::detail {
 
@@ -69,6 +70,8 @@ template <class In>
                                c, notes);
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
+  // Numbers that laws know by the name under which they are asked for need no line of their own.
+  v.plan = fields_of<Plan<>>(in);
   auto& p = v.plan;
   p.tp = in.tp_size;
   p.pp = in.pp_size;

@@ -97,6 +97,10 @@ std::pair<std::string_view, std::string_view> split(std::string_view name) {
 
 const FieldInfo* find_input(std::span<const FieldInfo> inputs, std::string_view name) {
   if (const FieldInfo* exact = find_field(inputs, name); exact != nullptr) return exact;
+  // Members of the plan that have the scenario's own name by now.
+  constexpr std::string_view plan = "plan.";
+  if (name.starts_with(plan))
+    if (const FieldInfo* own = find_field(inputs, name.substr(plan.size())); own != nullptr) return own;
   const auto [owner, rest] = split(name);
   for (const OldName& old : kOldNames) {
     if (old.name != rest) continue;

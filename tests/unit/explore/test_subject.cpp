@@ -342,6 +342,12 @@ TEST_CASE("a subject knows the names of the scorecard and near misses", "[explor
   CHECK(subject.result("performance.itl") == subject.result("itl"));
   CHECK_THROWS_WITH(subject.input("device.memory_bandwith"), ContainsSubstring("hardware.memory.bandwidth"));
   CHECK_THROWS_WITH(subject.result("itll"), ContainsSubstring("itl"));
+  // What a plan calls by the scenario's own name has that name; its path is read too.
+  auto offloaded = scenario("Llama3_8B", "H100", 8, Mode::train);
+  offloaded.offload_weights = 0.5;
+  const auto training = subject_of(offloaded);
+  CHECK(training.input("plan.offload_weights") == training.input("offload_weights"));
+  CHECK(training.entry.inputs[training.input("offload_weights")].name == "offload_weights");
 }
 
 namespace {
