@@ -116,6 +116,7 @@ Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view
 template <class Numbers>
 void add_metrics(EvaluationLevel& level, const Numbers& numbers,
                  std::initializer_list<std::string_view> names) {
+  if (level.metrics.empty()) level.metrics.reserve(16);  // more than a level has
   for (const auto name : names) level.metrics.push_back(metric_of(numbers, name));
 }
 
