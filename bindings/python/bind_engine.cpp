@@ -1,5 +1,6 @@
 /// Engine and SystemEvaluator.
 
+#include "asked_scenario.hpp"
 #include "keywords.hpp"
 #include "result_box.hpp"
 #include "values.hpp"
@@ -62,18 +63,6 @@ py::list sweep(const py::dict& base, const py::list& hardware, const std::vector
   return out;
 }
 
-struct Asked {
-  Scenario scenario;
-  FieldMask supplied;
-  std::vector<py::object> keeps;
-
-  explicit Asked(const py::dict& values) {
-    static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
-    keywords->write_all(values, &scenario, supplied, keeps);
-    keywords->require(supplied);
-  }
-};
-
 py::object value_of(const Metric& m) {
   FieldInfo row;
   row.kind = m.unit.empty() ? ValueKind::number : ValueKind::quantity;
@@ -97,7 +86,7 @@ struct Card {
 };
 
 std::shared_ptr<Card> evaluate_scenario(const py::dict& values) {
-  Asked asked(values);
+  AskedScenario asked(values);
   auto card = std::make_shared<Card>();
   {
     const py::gil_scoped_release free;
@@ -184,15 +173,16 @@ void bind_engine(py::module_& m) {
         [](const std::string& kind) { return kind == "plan" ? plan_schema() : json_schema(kind); });
   m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
-  m.def("_explainable", [](const py::dict& values) { return explainable_numbers(Asked(values).scenario); });
+  m.def("_explainable",
+        [](const py::dict& values) { return explainable_numbers(AskedScenario(values).scenario); });
   m.def("_explain",
         [](const py::dict& values, const std::string& metric, const std::vector<std::string>& open) {
-          const Asked asked(values);
+          const AskedScenario asked(values);
           const py::gil_scoped_release free;
           return std::make_shared<Explanation>(explanation(asked.scenario, metric, open));
         });
   m.def("_operator_table", [](const py::dict& values, const std::string& metric) {
-    const Asked asked(values);
+    const AskedScenario asked(values);
     py::list out;
     for (const auto& r : operator_table(asked.scenario, metric))
       out.append(py::make_tuple(r.name, r.group, r.pass, r.limit, r.count,

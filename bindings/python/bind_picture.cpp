@@ -2,6 +2,7 @@
 
 #include "bind_picture.hpp"
 
+#include "asked_scenario.hpp"
 #include "keywords.hpp"
 #include "values.hpp"
 
@@ -20,18 +21,6 @@
 
 namespace mlsysim::python {
 namespace {
-
-struct AskedScenario {
-  Scenario scenario;
-  FieldMask supplied;
-  std::vector<py::object> keeps;
-
-  explicit AskedScenario(const py::dict& values) {
-    static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
-    keywords->write_all(values, &scenario, supplied, keeps);
-    keywords->require(supplied);
-  }
-};
 
 Picture tornado(const Scenario& scenario, std::string_view result) {
   return tornado_picture(sensitivity(subject_of(scenario), result.empty() ? main_time(scenario) : result));
