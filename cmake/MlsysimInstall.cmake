@@ -28,6 +28,12 @@ install(FILES ${PROJECT_BINARY_DIR}/mlsysim.pc
 install(DIRECTORY ${MLSYSIM_ZOO_BUILD}/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim/zoo
   COMPONENT runtime)
+# What students begin with; the model solutions stay with the sources.
+install(DIRECTORY examples/course
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim
+  COMPONENT dev
+  PATTERN solutions EXCLUDE
+  PATTERN __pycache__ EXCLUDE)
 install(FILES LICENSE
   DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim
   COMPONENT runtime)

@@ -1,54 +1,84 @@
-"""The dashboard of graph breaks as code: prints the JSON that Grafana imports. dashboards/breaks.json is its output.
+"""Makes the dashboards of boards.py with Grafana's own SDK: writes dashboards/*.json, or with --check says which are not current.
 
-    python3 examples/observe/dashboards.py > examples/observe/dashboards/breaks.json
+    pip install 'grafana-foundation-sdk==1769699998!10.1.0'
+    python3 examples/observe/dashboards.py [--check]
 """
 
-import json
+import importlib
+import pathlib
 import sys
 
-# One row for each panel: title, kind, width of 24, height, query.
-PANELS = [
-    ("Breaks of the seed: model, commit, reason", "timeseries", 12, 8, "sum by(model, commit, reason)(compile_breaks_total)"),
-    ("Breaks by family", "barchart", 12, 8, 'sum by(model_family)(mlsysim_compile_breaks_total{commit=~"$commit"})'),
-    ("Breaks by model", "barchart", 12, 8,
-     'sum by(model_name)(mlsysim_compile_breaks_total{model_family=~"$model_family", commit=~"$commit"})'),
-    ("Breaks by reason over commits", "timeseries", 12, 8,
-     'sum by(reason, commit)(mlsysim_compile_breaks_total{model_family=~"$model_family", model_name=~"$model_name"})'),
-    ("Breaks by category", "piechart", 8, 8, 'sum by(category)(mlsysim_compile_breaks_total{commit=~"$commit"})'),
-    ("Compile time", "timeseries", 8, 8, 'sum by(model_name, commit)(mlsysim_compile_seconds{model_name=~"$model_name"})'),
-    ("Breaks that no reason is listed for", "stat", 8, 8,
-     "sum(mlsysim_compile_graph_breaks) - sum(mlsysim_compile_breaks_total)"),
-    ("Age of the last push", "stat", 8, 6, "time() - max(push_time_seconds)"),
-    ("Top of the reasons", "table", 16, 6, 'topk(10, sum by(reason)(mlsysim_compile_breaks_total{commit=~"$commit"}))'),
-]
-VARIABLES = ["model_family", "model_name", "commit"]
-SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+import boards
+from grafana_foundation_sdk.builders import dashboard, loki, prometheus
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import dashboard as model
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "dashboards"
+SOURCES = {"prometheus": "${datasource}", "loki": "${logs}"}
 
 
-def variable(name):
-    return {"name": name, "type": "query", "datasource": SOURCE, "includeAll": True, "allValue": ".*", "multi": True,
-            "current": {"text": "All", "value": "$__all"}, "refresh": 2,
-            "query": {"query": f"label_values(mlsysim_compile_breaks_total, {name})", "refId": "A"}}
+def source(kind):
+    return model.DataSourceRef(type_val=kind, uid=SOURCES[kind])
 
 
-def panels():
+def target(kind, number, expression):
+    ref = chr(ord("A") + number)
+    if boards.is_logql(kind, expression):
+        query = loki.Dataquery().expr(expression).ref_id(ref)
+        return query if kind == "logs" else query.instant(True)
+    query = prometheus.Dataquery().expr(expression).ref_id(ref).datasource(source("prometheus"))
+    return query if kind == "timeseries" else query.instant().format(PromQueryFormat.TABLE if kind == "table" else PromQueryFormat.TIME_SERIES)
+
+
+def panel(number, row, x, y):
+    title, kind, width, height, unit, expressions = row
+    made = importlib.import_module(f"grafana_foundation_sdk.builders.{kind}").Panel()
+    logs = boards.is_logql(kind, expressions[0])
+    made.id(number).title(title).datasource(source("loki" if logs else "prometheus"))
+    made.grid_pos(model.GridPos(h=height, w=width, x=x, y=y))
+    if unit:
+        made.unit(unit)
+    for at, expression in enumerate(expressions):
+        made.with_target(target(kind, at, expression))
+    return made
+
+
+def variable(metric, name):
+    return (dashboard.QueryVariable(name).datasource(source("prometheus")).query(f"label_values({metric}, {name})")
+            .include_all(True).all_value(".*").multi(True).refresh(model.VariableRefresh.ON_TIME_RANGE_CHANGED)
+            .current(model.VariableOption(text="All", value="$__all")))
+
+
+def made(name):
+    board = boards.BOARDS[name]
+    out = (dashboard.Dashboard(board["title"]).uid(f"mlsysim-{name}").tags(["mlsysim"]).time("now-7d", "now").readonly().timezone("utc")
+           .with_variable(dashboard.DatasourceVariable("datasource").label("metrics").type("prometheus")))
+    if any(boards.is_logql(kind, query) for _, kind, query in boards.queries(name)):
+        out.with_variable(dashboard.DatasourceVariable("logs").label("logs").type("loki"))
+    metric, names = board["variables"]
+    for one in names:
+        out.with_variable(variable(metric, one))
     x = y = tallest = 0
-    for number, (title, kind, width, height, expression) in enumerate(PANELS, 1):
-        if x + width > 24:
+    for number, row in enumerate(board["panels"], 1):
+        if x + row[2] > 24:
             x, y, tallest = 0, y + tallest, 0
-        yield {"id": number, "title": title, "type": kind, "datasource": SOURCE,
-               "gridPos": {"h": height, "w": width, "x": x, "y": y},
-               "targets": [{"refId": "A", "expr": expression, "datasource": SOURCE, "instant": kind != "timeseries"}]}
-        x, tallest = x + width, max(tallest, height)
+        out.with_panel(panel(number, row, x, y))
+        x, tallest = x + row[2], max(tallest, row[3])
+    return JSONEncoder(sort_keys=True, indent=2).encode(out.build()) + "\n"
 
 
-def dashboard():
-    source = {"name": "datasource", "type": "datasource", "query": "prometheus"}
-    return {"uid": "mlsysim-breaks", "title": "mlsysim: graph breaks", "schemaVersion": 39, "version": 1,
-            "tags": ["mlsysim"], "time": {"from": "now-7d", "to": "now"},
-            "templating": {"list": [source, *map(variable, VARIABLES)]}, "panels": list(panels())}
+def main():
+    stale = []
+    for name in boards.BOARDS:
+        path, text = FOLDER / f"{name}.json", made(name)
+        if not path.exists() or path.read_text() != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv[1:]:
+                path.write_text(text)
+    print(f"{len(boards.BOARDS)} dashboards, not current: {', '.join(stale) or 'none'}")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
 
 
 if __name__ == "__main__":
-    json.dump(dashboard(), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    sys.exit(main())

@@ -1,5 +1,5 @@
 """The pipeline of graph breaks from records to a dashboard: reads records of two families at three commits, pushes
-metrics to a real Pushgateway, asks a real Prometheus every query of the dashboard, and writes a page that shows the
+metrics to a real Pushgateway, asks a real Prometheus every query of the dashboards, and writes a page that shows the
 same panels without Grafana.
 
     python3 examples/observe/demo.py OUT        (scripts/observe-demo installs what it needs)
@@ -16,7 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "telemetry")]
-import dashboards  # noqa: E402
+import boards  # noqa: E402
 import servers  # noqa: E402
 
 DATA = ROOT / "tests" / "data" / "compile"
@@ -61,22 +61,27 @@ def archive(out, commit, gateway):
 
 
 def ask(prometheus):
-    """Every query of the dashboard, with all of each variable: rows of labels and values."""
+    """Every query of the dashboards of compile records, with all of each variable: rows of labels and values."""
     rows = []
-    for title, _, _, _, expression in dashboards.PANELS:
-        plain = expression
-        for name in dashboards.VARIABLES:
-            plain = plain.replace(f"${name}", ".*")
-        found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, plain).items()]
-        rows.append({"title": title, "expr": expression, "rows": sorted(found, key=lambda row: (-row["value"], str(row)))})
+    for board in ("overview", "breaks", "compile-time"):
+        for title, kind, expression in boards.queries(board):
+            if boards.is_logql(kind, expression):
+                continue  # of Loki
+            found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, expression).items()]
+            rows.append({"board": board, "title": title, "expr": expression,
+                         "rows": sorted(found, key=lambda row: (-row["value"], str(row)))})
     return rows
 
 
 def page(answers):
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>mlsysim: graph breaks</title><style>",
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>mlsysim: compile records</title><style>",
              "body{font:15px sans-serif;margin:2em;color:#222}table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;",
-             "text-align:left}td.n{text-align:right}meter{width:12em}code{color:#444}</style><h1>Graph breaks</h1>"]
+             "text-align:left}td.n{text-align:right}meter{width:12em}code{color:#444}</style>"]
+    board = ""
     for answer in answers:
+        if answer["board"] != board:
+            board = answer["board"]
+            parts.append(f"<h1>{html.escape(boards.BOARDS[board]['title'])}</h1>")
         most = max((row["value"] for row in answer["rows"]), default=1) or 1
         parts.append(f"<h2>{html.escape(answer['title'])}</h2><code>{html.escape(answer['expr'])}</code><table>")
         for row in answer["rows"]:
@@ -93,7 +98,7 @@ def main():
     with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus):
         for commit in COMMITS:
             archive(out, commit, gateway)
-        seed = dashboards.PANELS[0][4]
+        seed = boards.SEED
 
         def all_commits():
             rows = servers.query(prometheus, seed)

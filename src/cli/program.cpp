@@ -93,6 +93,7 @@ Program::Program() {
   pipeline_commands();
   small_commands();
   plugin_commands();
+  course_commands();
   validation_commands();
   calibration_commands();
 }

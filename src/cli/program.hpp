@@ -4,6 +4,7 @@
 #include "command_picture.hpp"
 #include "command_resolver.hpp"
 #include "commands.hpp"
+#include "commands_course.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
 
@@ -46,6 +47,7 @@ class Program {
   void telemetry_commands();
   void picture_commands();
   void launch_commands();
+  void course_commands();
   void report_command();
   void program_options(CLI::App& app);
   void pipeline_commands();
@@ -95,6 +97,7 @@ class Program {
   MemoryRequest memory_;
   PlotRequest plot_;
   LaunchRequest launch_;
+  CourseRequest course_;
   ReportRequest report_;
   SubmitRequest submit_;
   ProgramRequest program_;

@@ -72,6 +72,8 @@ def place(tmp_path_factory):
     for name in ("model.mlir", "step.mlir"):
         shutil.copy(programs / "stablehlo" / "mnist_mlp.mlir", folder / name)
     (folder / "serve.sh").write_text("vllm serve Qwen/Qwen3-32B -tp 4\n")
+    for folder_of, lang in (("my_law", "cpp"), ("my_law_too", "python")):
+        assert call("course", "new", "a1_law", folder_of, "--lang", lang, cwd=folder).code == 0
     for library in PLUGINS.glob("acme_efficiency/*.so"):
         shutil.copy(library, folder / "mlsysim-plugin-acme.so")
     return folder
@@ -92,7 +94,7 @@ def test_examples_run(name, place, tmp_path):
     paths = os.pathsep.join(str(p) for p in PLUGINS.glob("*") if p.is_dir())
     if name.startswith("plugin") and not (place / "mlsysim-plugin-acme.so").exists():
         pytest.skip("the example plugins are not built")
-    where = tmp_path if name == "sweep" else place  # the example writes a shard that `merge` has already
+    where = tmp_path if name in ("sweep", "course new") else place  # these write what others of the place have already
     environment = {"MLSYSIM_PLUGIN_PATH": paths} if name.startswith(("plugin", "support")) else {}
     ran = 0
     for line in examples(LEAVES[name]):

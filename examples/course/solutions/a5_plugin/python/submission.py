@@ -1,0 +1,18 @@
+"""What a die costs [USD]."""
+from mlsysim import BaseModel, Quantity, SolverResult
+
+
+class DieCostResult(SolverResult):
+    die_yield: float
+    die_cost: Quantity
+
+
+class DieCost(BaseModel):
+    """What a die costs."""
+
+    requires = ("wafer_price", "dies", "defects")
+    produces = DieCostResult
+
+    def solve(self, wafer_price: Quantity, dies: float, defects: float, complexity: float = 10) -> DieCostResult:
+        die_yield = (1 + defects) ** -complexity
+        return DieCostResult(die_yield=die_yield, die_cost=wafer_price / (dies * die_yield))

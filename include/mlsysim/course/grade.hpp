@@ -1,0 +1,43 @@
+#pragma once
+/// Grades resolvers against the checks of an assignment.
+
+#include <mlsysim/course/assignment.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+class ResolverRegistry;
+class Zoo;
+}  // namespace mlsysim
+
+namespace mlsysim::course {
+
+/// The outcome of one check.
+struct Grade {
+  std::string check;
+  double points = 1;
+  std::vector<std::string> complaints{};  ///< found and expected, a sentence each; none: it passed
+  std::string call{}, hint{};             ///< how it was called, and what to look at
+
+  [[nodiscard]] bool passed() const { return complaints.empty(); }
+};
+
+/// Runs the checks in order, but for those of the kit, over the resolvers of a registry: course/NAME, else
+/// NAME. Whatever a resolver throws is a complaint.
+/// @throws InputError where a check itself cannot be read
+[[nodiscard]] std::vector<Grade> grade(const Assignment& assignment, const ResolverRegistry& registry,
+                                       const Zoo& zoo);
+
+/// What usually makes a number this many times too large: "1000 times: a decimal prefix?"; empty for a factor
+/// that says nothing.
+[[nodiscard]] std::string factor_words(double factor);
+
+/// Points of what passed, and of everything.
+struct Score {
+  double points = 0, of = 0;
+  std::size_t passed = 0, checks = 0;
+};
+[[nodiscard]] Score score_of(const std::vector<Grade>& grades);
+
+}  // namespace mlsysim::course

@@ -1,0 +1,46 @@
+// Commands of a course: list, new, check.
+
+#include "program.hpp"
+
+namespace mlsysim::cli {
+
+void Program::course_commands() {
+  auto* c = command(app_, "course", "assignments that extend the library, and their grading",
+                    "Examples:\n  mlsysim course list\n  mlsysim course new a1_law my_law --lang python\n"
+                    "docs/how-to/teach.md is for teachers and students.",
+                    nullptr);
+  const auto course = [this](CLI::App& app) {
+    app.add_option("--course", course_.course,
+                   "folder of the course (default: the nearest above the submission, else the installed one)")
+        ->type_name("FOLDER");
+  };
+  course(*command(*c, "list", "the assignments",
+                  "Examples:\n  mlsysim course list\n  mlsysim course list -o json",
+                  [this] { return course_list(course_, render_); }));
+  auto* n = command(*c, "new", "statement and files to begin with",
+                    "Examples:\n  mlsysim course new a1_law my_law\n"
+                    "  mlsysim course new a1_law my_law_too --lang python",
+                    [this] { return course_new(course_); });
+  n->add_option("ASSIGNMENT", course_.assignment, "a name of mlsysim course list")->required()->type_name("");
+  n->add_option("FOLDER", course_.folder, "where to")->required()->type_name("");
+  auto* lang = n->add_option("--lang", course_.language, "cpp or python (default: cpp)")
+                   ->type_name("NAME")
+                   ->check(CLI::IsMember({"cpp", "python"}));
+  values_[lang].choices = {"cpp", "python"};
+  course(*n);
+  auto* k = command(*c, "check", "builds or imports a submission, and says what passes and what does not",
+                    "Examples:\n  mlsysim course check my_law\n  mlsysim course check my_law_too -o json\n"
+                    "Exit codes: 0 all checks passed, 1 bad input, 3 a check failed.",
+                    [this] { return course_check(course_, render_); });
+  k->add_option("FOLDER", course_.folder, "a folder with submission.yaml")->required()->type_name("");
+  k->add_option("--library", course_.library,
+                "a plugin that is built already, instead of building the folder")
+      ->type_name("FILE");
+  k->add_option("--python", course_.python, "the interpreter (default: MLSYSIM_PYTHON, else python3)")
+      ->type_name("PROGRAM");
+  // What the Python part asks for once it has imported the submission.
+  k->add_flag("--loaded", course_.loaded, "grade resolvers that are there already")->group("");
+  course(*k);
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,27 @@
+"""As students build: files to begin with from an installation, an edit, a compiler that complains, a grade."""
+
+import os
+import pathlib
+import subprocess
+
+PROGRAM = pathlib.Path(os.environ["COURSE_PREFIX"]) / "bin" / "mlsysim"
+SOLUTIONS = pathlib.Path(__file__).parents[2] / "examples" / "course" / "solutions"
+
+
+def mlsysim(*words, code=0, cwd=None):
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_from_new_to_a_grade(tmp_path):
+    assert "a6_pipeline" in mlsysim("course", "list")
+    mlsysim("course", "new", "a2_model", tmp_path / "mine")
+    assert {"README.md", "submission.yaml", "submission.cpp", "CMakeLists.txt"} <= {p.name for p in (tmp_path / "mine").iterdir()}
+    source = tmp_path / "mine" / "submission.cpp"
+    solution = (SOLUTIONS / "a2_model" / "cpp" / "submission.cpp").read_text()
+    source.write_text(solution.replace("*tdp * pass /", "*tdp / pass /"))  # a wrong unit does not compile
+    text = mlsysim("course", "check", tmp_path / "mine", code=3)
+    assert "FAILED  it compiles" in text and "submission.cpp:" in text and "error" in text
+    source.write_text(solution)
+    assert "9 of 9 points" in mlsysim("course", "check", tmp_path / "mine")
