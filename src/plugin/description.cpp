@@ -1,4 +1,8 @@
+#include "detail/code.hpp"
+
 #include <mlsysim/plugin/description.hpp>
+
+#include <fmt/format.h>
 
 #include <array>
 
@@ -32,5 +36,28 @@ std::string_view status_name(MlsStatus status) {
              ? names[static_cast<std::size_t>(status)]
              : "UNKNOWN";
 }
+
+namespace detail {
+
+std::string slot_of(const PluginDescription& plugin, std::string_view slot, std::size_t i) {
+  const auto named = [&](const auto& list) {
+    return i < list.size() ? fmt::format("{} of {}", slot, list[i].name) : std::string(slot);
+  };
+  if (slot == "on_event") return named(plugin.callbacks);
+  if (slot == "query_support") return named(plugin.backends);
+  if (slot == "convert") return named(plugin.converters);
+  if (slot == "create" || slot == "can_create" || slot == "destroy" || slot == "solve")
+    return named(plugin.resolvers);
+  return std::string(slot);
+}
+
+PluginFault with_names(const PluginFault& fault, std::string_view plugin, std::string_view call) {
+  if (!fault.plugin().empty()) return fault;
+  auto facts = fault.facts();
+  facts.message = fmt::format("{} of '{}': {}", call, plugin, facts.message);
+  return {std::move(facts), fault.code(), std::string(plugin), std::string(call), fault.payload()};
+}
+
+}  // namespace detail
 
 }  // namespace mlsysim::plugin

@@ -482,7 +482,7 @@ std::string PluginHost::import_text(const std::string& importer, const std::stri
   MlsCall call;
   call.context = &context;
   auto text = at.first->convert(at.second, file, bytes, nullptr, call);
-  (void)load_text(text, file, standard_zoo());
+  (void)load_text(text, file + " by " + importer, standard_zoo());
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cmath>
 #include <cstring>
 
 namespace mlsysim::plugin::detail {
@@ -32,12 +33,18 @@ class InProcess final : public PluginCode {
         forks_(forks.load()) {
     watch_forks();
     const Running now(path_.c_str(), page_.c_str(), "opening");
-    open(library);
+    const char* stage = MLS_ENTRY_SYMBOL;
     try {
+      open(library);
       versions();
       facts();
+      stage = "initialize";
       initialize();
+      stage = "register_all";
       register_all();
+    } catch (const PluginFault& fault) {
+      shut_down();
+      throw with_names(fault, description_.name.empty() ? path_ : description_.name, stage);
     } catch (...) {
       shut_down();
       throw;
@@ -105,6 +112,15 @@ class InProcess final : public PluginCode {
             .found = fmt::format("{}", args.output_count),
             .expected = fmt::format("{}", out.size())},
            description_.name, what("solve", i));
+    if (args.outcome != MLS_OUTCOME_RESULT && args.outcome != MLS_OUTCOME_INFEASIBLE) [[unlikely]]
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.043",
+            .message =
+                fmt::format("{} does not say whether there is a result", description_.resolvers[i].name),
+            .key = "outcome",
+            .found = fmt::format("{}", args.outcome),
+            .expected = "MLS_OUTCOME_RESULT or MLS_OUTCOME_INFEASIBLE"},
+           description_.name, what("solve", i));
     return args.outcome;
   }
 
@@ -112,15 +128,15 @@ class InProcess final : public PluginCode {
     const auto& c = callbacks_[i];
     event.host = services_->api();
     event.user = c.user;
-    const auto call = fmt::format("on_event of {}", description_.callbacks[i].name);
-    raise(*services_, enter("on_event", i, [&] { return c.on_event(&event); }), description_.name, call);
+    raise(*services_, enter("on_event", i, [&] { return c.on_event(&event); }), description_.name,
+          what("on_event", i));
   }
 
   std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program,
                                                       std::string_view device, std::int32_t effort,
                                                       std::int32_t mode, MlsCall& call) override {
     const auto& b = backends_[i];
-    const auto slot = fmt::format("query_support of {}", description_.backends[i].name);
+    const auto slot = what("query_support", i);
     if (b.query_support == nullptr)
       fail(MLS_UNIMPLEMENTED,
            {.id = "mlsysim.plugin.030",
@@ -164,27 +180,38 @@ class InProcess final : public PluginCode {
             .found = fmt::format("{}", args.verdict),
             .expected = "no, yes or maybe"},
            description_.name, slot);
+    if (args.effort_used < MLS_EFFORT_NAMES || args.effort_used > MLS_EFFORT_REWRITE)
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.044",
+            .message = fmt::format("{} does not say what it looked at", description_.backends[i].name),
+            .key = "effort_used",
+            .found = fmt::format("{}", args.effort_used),
+            .expected = "0 to 4"},
+           description_.name, slot);
     return {args.verdict, args.effort_used};
   }
 
   std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object,
                       MlsCall& call) override {
     const auto& c = converters_[i];
-    const auto slot = fmt::format("convert of {}", description_.converters[i].name);
+    const auto slot = what("convert", i);
     MlsConvertArgs args{
         sizeof args,         0,      nullptr, services_->api(), c.user, &call, plugin::to_c(file),
         plugin::to_c(input), object, {}};
     raise(*services_, enter("convert", i, [&] { return c.convert(&args); }), description_.name, slot);
-    if (args.output.data == nullptr || args.output.size > (64ULL << 20))
+    const bool there = args.output.data != nullptr, fits = args.output.size <= kLongestOutput;
+    const auto output = there && fits ? plugin::from_c(args.output) : std::string_view();
+    if (!there || !fits || !is_utf8(output) || output.find('\0') != std::string_view::npos)
       fail(MLS_INTERNAL,
            {.id = "mlsysim.plugin.042",
             .message = fmt::format("{} gives no text", description_.converters[i].name),
             .key = "output",
-            .found =
-                args.output.data == nullptr ? "a null pointer" : fmt::format("{} bytes", args.output.size),
+            .found = !there  ? "a null pointer"
+                     : !fits ? fmt::format("{} bytes", args.output.size)
+                             : "bytes that are no UTF-8, or a zero byte",
             .expected = "a text of at most 64 MiB"},
            description_.name, slot);
-    return std::string(plugin::from_c(args.output));
+    return std::string(output);
   }
 
   [[nodiscard]] bool has_feature(std::string_view name) override {
@@ -206,8 +233,7 @@ class InProcess final : public PluginCode {
 
  private:
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
-    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name)
-                                             : std::string(slot);
+    return slot_of(description_, slot, i);
   }
 
   void open(const std::string& library) {
@@ -314,6 +340,14 @@ class InProcess final : public PluginCode {
     for (std::uint64_t i = 0; i < table_.attribute_count; ++i) {
       const auto& a = table_.attributes[i];
       (void)read_text(a.value.text, "an attribute");
+      if (a.value.kind == MLS_NUMBER && !std::isfinite(a.value.number))
+        fail(MLS_INVALID_ARGUMENT,
+             {.id = "mlsysim.plugin.045",
+              .message = fmt::format("an attribute of '{}' is no number", d.name),
+              .key = read_text(a.name, "name of an attribute"),
+              .found = fmt::format("{}", a.value.number),
+              .expected = "a finite number"},
+             d.name);
       d.attributes.emplace_back(read_text(a.name, "name of an attribute"), OwnedValue::of(a.value));
     }
   }
@@ -327,7 +361,7 @@ class InProcess final : public PluginCode {
 
   void register_all() {
     if (table_.register_all == nullptr) return;
-    MlsRegistration registration;
+    auto& registration = registration_;
     registration.into = &description_;
     auto* error =
         enter("register_all", 0, [&] { return table_.register_all(services_->api(), &registration); });
@@ -393,6 +427,7 @@ class InProcess final : public PluginCode {
     if (initialized_ && table_.shutdown != nullptr && !poisoned_) {
       try {
         const std::lock_guard lock(serial_);
+        const Running now(path_.c_str(), page_.c_str(), "shutdown");
         table_.shutdown();
       } catch (...) {  // NOLINT(bugprone-empty-catch): it is gone anyway
       }
@@ -411,6 +446,7 @@ class InProcess final : public PluginCode {
   bool initialized_ = false;
   std::atomic<bool> poisoned_{false};
   std::recursive_mutex serial_;
+  MlsRegistration registration_;  // lives on: a plugin that kept its address and calls late is refused
   std::vector<MlsResolver> resolvers_;
   std::vector<MlsCallback> callbacks_;
   std::vector<MlsBackend> backends_;

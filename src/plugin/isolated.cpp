@@ -271,7 +271,7 @@ class Isolated final : public PluginCode {
           .put(op.count)
           .put(op.work)
           .put(op.traffic);
-    auto answer = ask("query_support", description_.resolvers.size(), Message::query_support, out, &call);
+    auto answer = ask("query_support", i, Message::query_support, out, &call);
     return reading([&]() -> std::pair<std::int32_t, std::int32_t> {
       const auto verdict = static_cast<std::int32_t>(answer.get<Verdict>()),
                  used = answer.get<std::int32_t>();
@@ -297,7 +297,7 @@ class Isolated final : public PluginCode {
         .text(file)
         .text(input)
         .put(reinterpret_cast<std::uintptr_t>(object));
-    auto answer = ask("convert", description_.resolvers.size(), Message::convert_text, out, &call);
+    auto answer = ask("convert", i, Message::convert_text, out, &call);
     return reading([&] { return answer.text(); });
   }
 
@@ -391,8 +391,7 @@ class Isolated final : public PluginCode {
   }
 
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
-    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name)
-                                             : std::string(slot);
+    return slot_of(description_, slot, i);
   }
   [[nodiscard]] std::string name() const { return description_.name.empty() ? path_ : description_.name; }
 
@@ -453,11 +452,7 @@ class Isolated final : public PluginCode {
     while (true) {
       // One that sends without end is never waited for, so the clock is looked at here too.
       if (Clock::now() >= deadline) late(slot, i);
-      auto message = child_->channel().receive(deadline, [&](int descriptor) {
-        const bool fine = child_->wait(descriptor, deadline);
-        tell_output();
-        return fine;
-      });
+      auto message = next_message(slot, i, deadline);
       if (!message) {
         if (Clock::now() >= deadline) late(slot, i);
         died(slot, i, child_->stop());
@@ -479,13 +474,31 @@ class Isolated final : public PluginCode {
     }
   }
 
+  /// What it sends next; one that sends what is no message is ended.
+  std::optional<Channel::Received> next_message(const char* slot, std::size_t i, Clock::time_point deadline) {
+    try {
+      return reading([&] {
+        return child_->channel().receive(deadline, [&](int descriptor) {
+          const bool fine = child_->wait(descriptor, deadline);
+          tell_output();
+          return fine;
+        });
+      });
+    } catch (const PluginFault& fault) {
+      throw with_names(fault, name(), what(slot, i));
+    }
+  }
+
   [[noreturn]] void throw_named(MessageReader& in, const char* slot, std::size_t i) {
     if (std::string_view(slot) == "initialize") {
       tell_output();
       child_.reset();
     }
-    (void)i;
-    throw_fault(in);
+    try {
+      throw_fault(in);
+    } catch (const PluginFault& fault) {
+      throw with_names(fault, name(), what(slot, i));
+    }
   }
 
   /// Answers a request of the plugin; what fails is an error there.

@@ -249,7 +249,11 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
       at<double>(out, w.offset) = v.number * w.mul / w.div;
       continue;
     }
-    read_output(i, v, out);
+    try {
+      read_output(i, v, out);
+    } catch (const PluginFault& fault) {
+      throw with_names(fault, plugin_, "solve of " + info().name);
+    }
   }
   if (info().tier == Tier::optimizer)
     for (std::size_t i = 0; i < m; ++i)
@@ -318,6 +322,9 @@ void PluginResolver::read_output(std::size_t i, const MlsValue& value, void* out
     bad_output(i, MLS_INVALID_ARGUMENT, error.facts().found, std::string(name_of(f.kind)), "");
   } catch (const LookupError& error) {
     bad_output(i, MLS_INVALID_ARGUMENT, error.facts().found, error.facts().expected, "");
+  } catch (const UnitError& error) {
+    bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {}", error.what()),
+               std::string(name_of(f.kind)), "");
   }
 }
 

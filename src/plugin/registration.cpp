@@ -12,27 +12,6 @@ namespace {
 constexpr std::uint64_t kMostFields = 200;  // of one resolver: the masks of supplied inputs hold 256
 constexpr std::uint64_t kLongestText = 1 << 20;
 
-bool is_utf8(std::string_view s) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-  for (std::size_t i = 0; i < s.size();) {
-    const unsigned c = byte(i);
-    const std::size_t more = c < 0x80                ? 0
-                             : c >= 0xC2 && c < 0xE0 ? 1
-                             : c >= 0xE0 && c < 0xF0 ? 2
-                             : c >= 0xF0 && c < 0xF5 ? 3
-                                                     : 9;
-    if (more == 9 || i + more >= s.size()) return false;
-    for (std::size_t k = 1; k <= more; ++k)
-      if ((byte(i + k) & 0xC0U) != 0x80) return false;
-    // Overlong forms, surrogates, and values above the last code point.
-    if ((c == 0xE0 && byte(i + 1) < 0xA0) || (c == 0xED && byte(i + 1) > 0x9F) ||
-        (c == 0xF0 && byte(i + 1) < 0x90) || (c == 0xF4 && byte(i + 1) > 0x8F))
-      return false;
-    i += more + 1;
-  }
-  return true;
-}
-
 [[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected,
                          std::string hint = {}) {
   fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.010",
@@ -165,6 +144,27 @@ std::string read_text(MlsString text, std::string_view what) {
   return std::string(s);
 }
 
+bool is_utf8(std::string_view s) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+  for (std::size_t i = 0; i < s.size();) {
+    const unsigned c = byte(i);
+    const std::size_t more = c < 0x80                ? 0
+                             : c >= 0xC2 && c < 0xE0 ? 1
+                             : c >= 0xE0 && c < 0xF0 ? 2
+                             : c >= 0xF0 && c < 0xF5 ? 3
+                                                     : 9;
+    if (more == 9 || i + more >= s.size()) return false;
+    for (std::size_t k = 1; k <= more; ++k)
+      if ((byte(i + k) & 0xC0U) != 0x80) return false;
+    // Overlong forms, surrogates, and values above the last code point.
+    if ((c == 0xE0 && byte(i + 1) < 0xA0) || (c == 0xED && byte(i + 1) > 0x9F) ||
+        (c == 0xF0 && byte(i + 1) < 0x90) || (c == 0xF4 && byte(i + 1) > 0x8F))
+      return false;
+    i += more + 1;
+  }
+  return true;
+}
+
 bool is_name(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (text.empty() || text.size() > 128 || !letter(text[0])) return false;
@@ -224,6 +224,9 @@ SupportReason read_reason(const MlsReason* reason) {
   const auto r = widen(reason, "MlsReason", MLS_REASON_SIZE_1_1);
   if (r.code < MLS_REASON_UNKNOWN_OP || r.code > MLS_REASON_OTHER)
     refuse("a reason has an unknown code", "code", fmt::format("{}", r.code), "0 to 7");
+  if (!(r.count >= 0) || !std::isfinite(r.count))
+    refuse("a reason does not say how many operators", "count", fmt::format("{}", r.count),
+           "a finite number from 0 on");
   return {static_cast<ReasonCode>(r.code), read_text(r.op, "an operator"), r.count,
           read_text(r.location, "a location"), read_text(r.hint, "a hint")};
 }

@@ -1,4 +1,4 @@
-#include "detail/services.hpp"
+#include "detail/code.hpp"
 
 #include <mlsysim/version.hpp>
 
@@ -52,6 +52,28 @@ void need(const void* out, const char* name) {
                                 .expected = "an address"});
 }
 
+/// What a plugin said beside its answer; where that is no text, what is wrong with it instead: nothing is
+/// lost in silence.
+std::string readable(MlsString text, std::string_view what) {
+  try {
+    return read_text(text, what);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// A service without an answer: what it throws is a line of the log.
+template <class F> void told(const MlsHostApi* api, F&& f) noexcept {
+  auto& services = Services::of(api);
+  auto* error = guarded(api, std::forward<F>(f));
+  if (error == nullptr) return;
+  try {
+    services.log(MLS_LOG_ERROR, error->message);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody to tell
+  }
+  services.destroy_error(error);
+}
+
 /// Registers one thing; a refusal is remembered, so that the whole plugin is refused.
 template <class F>
 MlsError* registering(const MlsHostApi* api, MlsRegistration* registration, F&& f) noexcept {
@@ -72,7 +94,7 @@ MlsError* registering(const MlsHostApi* api, MlsRegistration* registration, F&& 
 }
 
 void log(const MlsHostApi* api, std::int32_t level, MlsString text) {
-  (void)guarded(api, [&](Services& s) { s.log(level, read_text(text, "a log line")); });
+  told(api, [&](Services& s) { s.log(level, readable(text, "a log line")); });
 }
 void* allocate(const MlsHostApi*, std::uint64_t size) { return std::malloc(size); }
 void release(const MlsHostApi*, void* memory) { std::free(memory); }
@@ -88,15 +110,14 @@ MlsError* error_create(const MlsHostApi* api, MlsStatus code, MlsString message)
 }
 void error_add(const MlsHostApi* api, MlsError* error, MlsString key, MlsString value) {
   if (error != nullptr && Services::of(api).knows(error))
-    (void)guarded(api, [&](Services&) {
-      error->payload.emplace_back(read_text(key, "a key"), read_text(value, "a value"));
-    });
+    told(api,
+         [&](Services&) { error->payload.emplace_back(readable(key, "a key"), readable(value, "a value")); });
 }
-MlsStatus error_code(const MlsHostApi*, const MlsError* error) {
-  return error == nullptr ? MLS_OK : error->code;
+MlsStatus error_code(const MlsHostApi* api, const MlsError* error) {
+  return error == nullptr ? MLS_OK : Services::of(api).knows(error) ? error->code : MLS_UNKNOWN;
 }
-MlsString error_message(const MlsHostApi*, const MlsError* error) {
-  return error == nullptr ? MlsString{} : to_c(error->message);
+MlsString error_message(const MlsHostApi* api, const MlsError* error) {
+  return Services::of(api).knows(error) ? to_c(error->message) : MlsString{};
 }
 void error_destroy(const MlsHostApi* api, MlsError* error) { Services::of(api).destroy_error(error); }
 
@@ -242,7 +263,8 @@ MlsError* convert(const MlsHostApi* api, double number, MlsString from, MlsStrin
 }
 
 MlsString keep(const MlsHostApi*, MlsCall* call, MlsString text) {
-  if (call == nullptr || text.data == nullptr) return {};
+  // What an export keeps may be as long as its output may.
+  if (call == nullptr || text.data == nullptr || text.size > kLongestOutput) return {};
   try {
     call->kept.push_back(std::make_unique<std::string>(from_c(text)));
     return to_c(*call->kept.back());
@@ -251,22 +273,22 @@ MlsString keep(const MlsHostApi*, MlsCall* call, MlsString text) {
   }
 }
 void assume(const MlsHostApi* api, MlsCall* call, MlsString name, MlsString value, MlsString source) {
-  (void)guarded(api, [&](Services&) {
+  told(api, [&](Services&) {
     if (call != nullptr && call->context != nullptr)
-      call->context->notes.assume(read_text(name, "a name"), std::string_view(read_text(value, "a value")),
-                                  read_text(source, "a source"));
+      call->context->notes.assume(readable(name, "a name"), std::string_view(readable(value, "a value")),
+                                  readable(source, "a source"));
   });
 }
 void warn(const MlsHostApi* api, MlsCall* call, MlsString text) {
-  (void)guarded(api, [&](Services&) {
+  told(api, [&](Services&) {
     if (call != nullptr && call->context != nullptr)
-      call->context->notes.warn(std::string_view(read_text(text, "a warning")));
+      call->context->notes.warn(std::string_view(readable(text, "a warning")));
   });
 }
 void infeasible(const MlsHostApi* api, MlsCall* call, MlsString reason, MlsString change) {
-  (void)guarded(api, [&](Services&) {
+  told(api, [&](Services&) {
     if (call != nullptr)
-      call->why = Infeasible{read_text(reason, "a reason"), read_text(change, "a change"), {}};
+      call->why = Infeasible{readable(reason, "a reason"), readable(change, "a change"), {}};
   });
 }
 MlsError* evaluate(const MlsHostApi* api, MlsCall* call, MlsString resolver, const MlsNamed* inputs,
@@ -281,7 +303,7 @@ MlsError* evaluate(const MlsHostApi* api, MlsCall* call, MlsString resolver, con
 }
 std::int32_t cancel_requested(const MlsHostApi* api, MlsCall* call) {
   bool wanted = false;
-  (void)guarded(api, [&](Services& s) { wanted = call != nullptr && s.cancel_requested(call); });
+  told(api, [&](Services& s) { wanted = call != nullptr && s.cancel_requested(call); });
   return wanted ? 1 : 0;
 }
 

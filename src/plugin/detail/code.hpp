@@ -50,6 +50,12 @@ class PluginCode {
   PluginDescription description_;
 };
 
+/// "solve of acme/X": a slot with the name of what it belongs to.
+[[nodiscard]] std::string slot_of(const PluginDescription& plugin, std::string_view slot, std::size_t i);
+/// The same fault with the names of plugin and call, where it has none.
+[[nodiscard]] PluginFault with_names(const PluginFault& fault, std::string_view plugin,
+                                     std::string_view call);
+
 /// Opens a library that was vetted: dlopen, the entry symbol, versions, `initialize`, `register_all`.
 ///
 /// @param library what is opened; a private copy when it is reloaded

@@ -98,6 +98,10 @@ void raise(Services& services, MlsError* error, std::string_view plugin, std::st
 
 /// A text from a plugin. @throws PluginFault INVALID_ARGUMENT when it is no UTF-8 or holds a zero
 [[nodiscard]] std::string read_text(MlsString text, std::string_view what);
+/// Bytes of an output of a converter, at most.
+inline constexpr std::uint64_t kLongestOutput = 64ULL << 20;
+/// Whether a text is UTF-8.
+[[nodiscard]] bool is_utf8(std::string_view text);
 /// Whether a text may be a name: letters, digits, '_', '-', '.', first a letter.
 [[nodiscard]] bool is_name(std::string_view text);
 

@@ -64,6 +64,8 @@ class Writer {
 class MessageReader {
  public:
   MessageReader() = default;
+  /// @throws PluginFault DATA_LOSS
+  [[noreturn]] static void refuse();
   explicit MessageReader(std::string bytes) : bytes_(std::move(bytes)) {}
   template <class T>
     requires std::is_trivially_copyable_v<T>
@@ -89,7 +91,6 @@ class MessageReader {
 
  private:
   void need(std::uint64_t size) const;
-  [[noreturn]] static void refuse();
   std::string bytes_;
   std::size_t at_ = 0;
 };
@@ -116,8 +117,8 @@ class Channel {
   using Clock = std::chrono::steady_clock;
   template <class Idle> std::optional<Received> receive(Clock::time_point deadline, Idle&& idle) const {
     std::uint32_t head[4];
-    if (!read_all(head, sizeof head, deadline, idle) || head[0] != kMagic) return std::nullopt;
-    if (head[2] > kLargest) return std::nullopt;
+    if (!read_all(head, sizeof head, deadline, idle)) return std::nullopt;
+    if (head[0] != kMagic || head[2] > kLargest) MessageReader::refuse();
     // Memory is taken as bytes come, not as they are announced.
     std::string bytes;
     while (bytes.size() < head[2]) {

@@ -90,10 +90,14 @@ class Worker {
 
  private:
   std::optional<Channel::Received> receive() {
-    return channel_.receive(Channel::Clock::time_point::max(), [](int descriptor) {
-      pollfd wait{descriptor, POLLIN, 0};
-      return ::poll(&wait, 1, -1) >= 0 || errno == EINTR;
-    });
+    try {
+      return channel_.receive(Channel::Clock::time_point::max(), [](int descriptor) {
+        pollfd wait{descriptor, POLLIN, 0};
+        return ::poll(&wait, 1, -1) >= 0 || errno == EINTR;
+      });
+    } catch (const PluginFault&) {
+      return std::nullopt;  // the plugin read from the channel: what is left makes no sense
+    }
   }
 
   void serve(Channel::Received& message) {
@@ -180,10 +184,11 @@ class Worker {
             .key = "outputs",
             .found = "a value behind its last result",
             .expected = std::to_string(outputs.size() - 1) + " values"},
-           code_->description().name, "solve");
+           code_->description().name, slot_of(code_->description(), "solve", i));
     out.put(outcome);
     for (std::size_t k = 0; k + 1 < outputs.size(); ++k) {
-      (void)read_text(outputs[k].text, "a result");
+      (void)read_text(outputs[k].text,
+                      "the result '" + code_->description().resolvers[i].outputs.at(k).name + "'");
       out.value(outputs[k]);
     }
     out.put(static_cast<std::uint64_t>(book.assumptions.size()));
