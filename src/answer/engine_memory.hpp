@@ -2,21 +2,24 @@
 /// How engines reserve memory. Internal to the room.
 
 #include <mlsysim/answer/memory_account.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 
 namespace mlsysim::detail {
 
-/// What a policy asks of the model.
+/// What an engine finds on a device.
 struct EngineDemand {
   Data<> total;  ///< of the device
   Data<> weights, state, reserve;
   Data<> cache;  ///< keys and values of the requests that were asked for
-  double requests = 1, context = 1, tensor_parallel = 1;
+  double requests = 1, context = 1;
+  double ranks = 1, tensor_parallel = 1;
   bool latent = false;  ///< multi-head latent attention
   EngineShares shares;
 };
 /// Tokens of the largest pass that an engine prepares for.
-[[nodiscard]] double batched_tokens(MemoryPolicy policy, Data<> total);
+[[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
 /// @param activations of the largest pass
-[[nodiscard]] EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& demand, Data<> activations);
+[[nodiscard]] EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& demand,
+                                         Data<> activations);
 
 }  // namespace mlsysim::detail

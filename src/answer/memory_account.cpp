@@ -5,6 +5,7 @@
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 
 #include <fmt/format.h>
 
@@ -275,6 +276,14 @@ void check(const MemoryQuestion& q) {
                        .found = fmt::format("{:g}", *f),
                        .expected = "more than 0, 1 at most",
                        .hint = "give the share that the engine may take"});
+  if (q.engine != nullptr && !q.engine->memory)
+    throw InputError(
+        {.id = "mlsysim.answer.013",
+         .message = fmt::format("how '{}' divides the memory of a device is not known", q.engine->name),
+         .key = q.engine->name,
+         .found = "no 'memory' in its entry",
+         .expected = "an engine with a memory rule",
+         .hint = "name another engine, or state its rule in an entry of your own"});
   if (q.model->stacks.empty())
     throw InputError({.id = "mlsysim.answer.011",
                       .message = fmt::format("the layers of '{}' are not known", q.model->name),
@@ -303,8 +312,9 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
   Notes notes;
   if (q.device != nullptr)
     device = device_view(*q.device, q.device->compute.default_precision, conventions, notes);
-  const double pass_tokens =
-      q.shares.pass_tokens.value_or(detail::batched_tokens(q.policy, device.memory.capacity));
+  const EngineMemoryRule* rule = q.engine != nullptr ? &*q.engine->memory : nullptr;
+  const double pass_tokens = q.shares.pass_tokens.value_or(
+      rule != nullptr ? detail::batched_tokens(*rule, device.memory.capacity) : 1);
   MemoryDemand<> demand;
   Data<> prompt;
   Params<> all;
@@ -349,9 +359,9 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
   items.at(MemoryPart::reserve, "framework, context and workspaces").bytes = out.memory.reserve;
   items.at(MemoryPart::reserve, "fragmentation").bytes = out.memory.fragmentation;
   out.items = items.take();
-  if (q.policy != MemoryPolicy::none && q.device != nullptr) {
+  if (rule != nullptr && q.device != nullptr) {
     const Data<> state = out.sum(MemoryPart::state);
-    out.engine = detail::engine_memory(q.policy,
+    out.engine = detail::engine_memory(*rule,
                                        {.total = device.memory.capacity,
                                         .weights = weight_bytes,
                                         .state = state,
@@ -359,14 +369,16 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
                                         .cache = out.sum(MemoryPart::cache) + out.sum(MemoryPart::index_keys),
                                         .requests = q.requests,
                                         .context = q.context,
+                                        .ranks = q.tensor_parallel,
                                         .tensor_parallel = q.tensor_parallel,
                                         .latent = latent,
                                         .shares = q.shares},
                                        prompt + logits);
   }
-  if (q.policy != MemoryPolicy::none && q.policy != MemoryPolicy::sglang)
-    out.not_modelled.push_back("captured graphs (engines measure them)");
-  if (q.policy == MemoryPolicy::none)
+  if (rule != nullptr)
+    for (const auto& part : rule->not_modelled)
+      out.not_modelled.push_back(fmt::format("{}: {}", q.engine->name, part));
+  else
     out.not_modelled.push_back("captured graphs and an engine's own reserve (name one with --engine)");
   out.not_modelled.push_back("workspaces of kernels and buffers of collectives beyond the device's reserve");
   if (q.tensor_parallel > 1)

@@ -4,6 +4,7 @@
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -53,7 +54,7 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   q.expert_parallel = request.expert_parallel;
   if (!request.precision.empty()) q.precision = choice<Precision>(request.precision);
   if (!request.kv_precision.empty()) q.kv_precision = choice<Precision>(request.kv_precision);
-  q.policy = choice<MemoryPolicy>(request.engine);
+  if (request.engine != "none") q.engine = spec_of<ServingEngine>(reader, request.engine);
   const auto account = memory_account(q, conventions_of(zoo()));
 
   Table table{.schema = "mlsysim/memory@1",
@@ -81,8 +82,11 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   if (account.engine) {
     for (const auto& i : account.engine->held) add(i);
     line("pool",
-         fmt::format("cache of {}: {:.0f} tokens at this context", request.engine, account.engine->tokens),
+         fmt::format("cache of {} {}: {:.0f} tokens at this context", q.engine->name,
+                     q.engine->memory->version, account.engine->tokens),
          account.engine->pool);
+    for (const auto& note : account.engine->notes)
+      out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   }
   for (const auto& part : account.not_modelled)
     table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});
@@ -94,7 +98,7 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   out.payload = render(table, options);
   if (!fits) {
     out.exit = Exit::infeasible;
-    out.diagnostics = fmt::format("mlsysim: infeasible: {}\n", table.footer);
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", table.footer);
   }
   return out;
 }

@@ -51,10 +51,10 @@ void Program::model_commands() {
                 "format of keys and values (default: as the model says)")
       ->type_name("NAME");
   auto* engine =
-      m->add_option("--engine", memory_.engine, "whose reserve: none, vllm, sglang, trtllm or llama.cpp")
+      m->add_option("--engine", memory_.engine, "whose division of the memory: none, or an engine of the zoo")
           ->type_name("NAME")
           ->capture_default_str();
-  values_[engine].choices = {"none", "vllm", "sglang", "trtllm", "llama.cpp"};
+  values_[engine].place = Place::engine;
 }
 
 /// What binds the sizes that a program leaves open.

@@ -1,6 +1,7 @@
 #include <mlsysim/launch/fit.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -17,7 +18,7 @@ double at_once(const MemoryAccount& account, double context) {
   return account.engine ? std::floor(account.engine->tokens / context) : 0;
 }
 
-MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r) {
+MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
   return {.model = r.asked().workload,
           .device = &r.hardware(),
@@ -27,7 +28,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r) {
           .expert_parallel = r.asked().ep_size,
           .precision = r.asked().precision,
           .kv_precision = r.asked().kv_precision,
-          .policy = setup.policy,
+          .engine = &zoo.at<ServingEngine>(setup.engine),
           .shares = setup.shares};
 }
 
@@ -93,7 +94,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   if (!launch.serving || built.scenario.pp_size > 1 || !layers) return fit_of(built.scenario);
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
-  const auto q = question_of(launch, resolved);
+  const auto q = question_of(launch, resolved, zoo);
   const auto& conventions = conventions_of(zoo);
   const auto account = memory_account(q, conventions);
   Fit out;

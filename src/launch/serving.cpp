@@ -89,10 +89,9 @@ std::optional<double> chunk_of(Settings& s, const Launch& launch, const Ranks& r
   return chunked ? s.number("pass_tokens") : std::nullopt;
 }
 
-MemoryPolicy policy_of(LaunchFormat format) {
-  return format == LaunchFormat::vllm     ? MemoryPolicy::vllm
-         : format == LaunchFormat::sglang ? MemoryPolicy::sglang
-                                          : MemoryPolicy::tensorrt_llm;
+/// The entry of the zoo whose memory rule holds.
+std::string_view engine_of(LaunchFormat format) {
+  return format == LaunchFormat::vllm ? "vllm" : format == LaunchFormat::sglang ? "sglang" : "tensorrt_llm";
 }
 
 void put_draft(Settings& s, Launch& launch) {
@@ -146,7 +145,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_draft(s, launch);
 
   ServingSetup setup{
-      .policy = policy_of(launch.format), .context = s.number("context"), .requests = s.number("requests")};
+      .engine = engine_of(launch.format), .context = s.number("context"), .requests = s.number("requests")};
   setup.shares.fraction = s.number("memory_fraction");
   setup.shares.pass_tokens = launch.format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0
                                  ? s.number("chunk")

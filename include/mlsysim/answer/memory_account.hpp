@@ -16,6 +16,7 @@
 namespace mlsysim {
 
 struct HardwareNode;
+struct ServingEngine;
 
 /// What an item is.
 enum class MemoryPart : std::uint8_t {
@@ -44,13 +45,6 @@ struct MemoryItem {
   double cap = 0;      ///< tokens after which a cache does not grow; 0: it always does
 };
 
-/// Whose policy decides what of the memory is the cache's.
-enum class MemoryPolicy : std::uint8_t { none, vllm, sglang, tensorrt_llm, llama_cpp };
-template <> struct Choices<MemoryPolicy> {
-  static constexpr std::string_view what = "memory policy";
-  static constexpr std::array<std::string_view, 5> names{"none", "vllm", "sglang", "trtllm", "llama.cpp"};
-};
-
 /// What an engine was told about the memory of a device. Absent: as it does by itself.
 struct EngineShares {
   std::optional<double> fraction;      ///< (0, 1] of the device, in the engine's own sense
@@ -68,7 +62,7 @@ struct MemoryQuestion {
   std::optional<Precision> precision;  ///< of all weights; absent: as the model is stored
   std::optional<Precision>
       kv_precision;  ///< absent: as the model says, else that of its weights, 16 bits at least
-  MemoryPolicy policy = MemoryPolicy::none;
+  const ServingEngine* engine = nullptr;  ///< whose rule makes the pool of the cache; null: none
   EngineShares shares{};
 };
 
@@ -78,6 +72,7 @@ struct EngineMemory {
   Data<> pool;                   ///< bytes of its cache
   double tokens = 0;             ///< that fit, all requests together, at the mean of this context
   bool fits = false;             ///< the requests that were asked for
+  std::vector<std::string> notes;
 };
 
 struct MemoryAccount {
@@ -92,7 +87,8 @@ struct MemoryAccount {
   [[nodiscard]] Data<> sum(MemoryPart part) const;
 };
 
-/// @throws InputError where the model states no layers, DomainError for a count below one
+/// @throws InputError where the model states no layers or how the engine reserves is not known, DomainError
+/// for a count below one
 [[nodiscard]] MemoryAccount memory_account(const MemoryQuestion& question, const Conventions& conventions);
 
 }  // namespace mlsysim

@@ -51,7 +51,7 @@ struct FlagFinding {
 
 /// How an engine that serves was told to divide the memory of a device. Absent: as the engine does by itself.
 struct ServingSetup {
-  MemoryPolicy policy = MemoryPolicy::none;
+  std::string_view engine;         ///< entry of the zoo whose memory rule holds
   std::optional<double> context;   ///< tokens of the longest request
   std::optional<double> requests;  ///< that one copy of the engine works on at once
   EngineShares shares;

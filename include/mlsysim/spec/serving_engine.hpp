@@ -2,6 +2,7 @@
 /// The software that serves a model: how it schedules passes, and what its host side costs.
 
 #include <mlsysim/spec/choices.hpp>
+#include <mlsysim/spec/memory_rule.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -22,6 +23,7 @@ struct ServingEngine {
   bool beside = false;   ///< host work runs beside the device
   bool mixed = true;     ///< prompts and steps share passes
   double lookahead = 0;  ///< passes by which a first token is seen late
+  std::optional<EngineMemoryRule> memory{};  ///< absent: not known
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -43,7 +45,8 @@ struct ServingEngine {
         field(&E::mixed, "mixed", "", "prompts and steps share a pass").defaulted("they share it"),
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late")
             .non_negative()
-            .defaulted("none"));
+            .defaulted("none"),
+        field(&E::memory, "memory", "", "how it divides the memory of a device").defaulted("not known"));
   }
 };
 

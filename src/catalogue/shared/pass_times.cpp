@@ -84,14 +84,16 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
     notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
   if (!notes.wanted()) return e;
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
-    const auto name = fmt::format("engine.{}.{}", e.name, row.name);
-    const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
-    if constexpr (std::is_same_v<M, bool>)
-      notes.assume(name, e.*row.member ? "yes" : "no", source);
-    else if constexpr (detail::is_optional_v<M>) {
-      if (e.*row.member) notes.assume(name, *(e.*row.member), source);
-    } else if constexpr (!std::is_same_v<M, std::string>)
-      notes.assume(name, e.*row.member, source);
+    if constexpr (!HasFields<typename detail::unwrap<M>::type>) {
+      const auto name = fmt::format("engine.{}.{}", e.name, row.name);
+      const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
+      if constexpr (std::is_same_v<M, bool>)
+        notes.assume(name, e.*row.member ? "yes" : "no", source);
+      else if constexpr (detail::is_optional_v<M>) {
+        if (e.*row.member) notes.assume(name, *(e.*row.member), source);
+      } else if constexpr (!std::is_same_v<M, std::string>)
+        notes.assume(name, e.*row.member, source);
+    }
   });
   return e;
 }

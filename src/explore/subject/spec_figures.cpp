@@ -53,8 +53,10 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
   // The walk is written for specs that it may change; this one only reads.
   for_each_member(kind->table(), const_cast<void*>(spec.object), [&](const MemberPlace& at) {
     // The records of a list are categories of its law, no numbers that move.
-    if (!at.route.steps.empty() && (at.route.steps.front().type->item->table == &field_table<ConvLayer> ||
-                                    at.route.steps.front().type->item->table == &field_table<ListedOperator>))
+    if (!at.route.steps.empty() &&
+        (at.route.steps.front().type->item->table == &field_table<ConvLayer> ||
+         at.route.steps.front().type->item->table == &field_table<ListedOperator> ||
+         at.route.steps.front().type->item->table == &field_table<EngineMemoryRule>))
       return;
     if (at.type.form == MemberForm::object) {
       const Value to = at.type.get(at.member);
