@@ -44,7 +44,7 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
              end = passes.decode(c.batch_size, c.prompt + n);
   const Time<> step = (begin.total + 4.0 * middle.total + end.total) / 6.0;
   const Time<> total = first.total + (n - 1) * step;
-  Prediction p{c.batch_size * n / (total.base() * c.devices())};
+  Prediction p{c.batch_size * n / (total.base() * replica.devices())};
   if (context.wants_terms)
     p.terms = {{"prefill", first.total.base()},
                {"decode", ((n - 1) * step).base()},

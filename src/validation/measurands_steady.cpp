@@ -93,6 +93,13 @@ Prediction queued(const ServingCase& c, const PredictionContext& context) {
   return p;
 }
 
+/// The same, for each device of a replica.
+Prediction queued_each(const ServingCase& c, const PredictionContext& context) {
+  auto p = queued(c, context);
+  p.base /= Replica(c, context).devices();
+  return p;
+}
+
 Prediction energy(const ServingCase& c, const PredictionContext& context) {
   const Replica replica(c, context);
   const auto r = closed_loop(c, replica);
@@ -106,7 +113,7 @@ Prediction energy(const ServingCase& c, const PredictionContext& context) {
                                          .time = r.itl,
                                          .idle_fraction = context.constants->conventions().idle_fraction})
           .energy;
-  Prediction p{step.base() * c.devices() / r.running_requests};
+  Prediction p{step.base() * replica.devices() / r.running_requests};
   if (context.wants_terms)
     p.terms = {{"step [s]", r.itl.base(), TermRole::fact},
                {"busy share", busy, TermRole::fact},
@@ -132,7 +139,10 @@ std::vector<const Measurand*> steady_measurands() {
       "open_loop_first_token", MeasurandKind::time, "ms", "time to first token at a rate of arrivals");
   static const CaseMeasurand<ServingCase, energy> f("energy_per_token", MeasurandKind::other, "J",
                                                     "energy of the accelerators for one generated token");
-  return {&a, &b, &c, &d, &e, &f};
+  static const CaseMeasurand<ServingCase, queued_each> g(
+      "queued_rate_each", MeasurandKind::rate, "1/s",
+      "generated tokens a second and device when all requests are queued at once");
+  return {&a, &b, &c, &d, &e, &f, &g};
 }
 
 }  // namespace mlsysim::detail

@@ -1,9 +1,29 @@
 #include "detail/serving_case.hpp"
 
+#include <mlsysim/price/fill.hpp>
+
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::detail {
+namespace {
+
+/// The tensor-parallel degree, of up to a node where the case leaves it open.
+double degree(const ServingCase& c, const PredictionContext& context) {
+  if (c.tp_size >= 1) return c.tp_size;
+  Notes quiet;
+  const double bytes = c.weight_bits ? *c.weight_bits / 8 : bytes_per_element(c.precision);
+  const double weights = parameter_count(*c.workload).base() * bytes;
+  const double half =
+      needed_figure("memory.capacity", *c.hardware, context.constants->conventions(), quiet) / 2;
+  const double most = c.node != nullptr ? c.node->accelerators_per_node : 1;
+  double tp = 1;
+  while (tp < most && weights > tp * half) tp *= 2;
+  return tp;
+}
+
+}  // namespace
+
 Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.workload = c.workload;
   inputs_.hardware = &context.constants->device(*c.hardware);
@@ -18,7 +38,7 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.precision = c.precision;
   inputs_.kv_precision = c.kv_precision;
   inputs_.weight_bits = c.weight_bits;
-  inputs_.tp_size = c.tp_size;
+  inputs_.tp_size = degree(c, context);
   inputs_.pp_size = c.pp_size;
   inputs_.ep_size = c.ep_size;
   inputs_.conventions = &context.constants->conventions();
@@ -26,7 +46,7 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
     node_ = *c.node;
     node_.accelerator = inputs_.hardware;
     fleet_.node = &node_;
-    fleet_.count = std::ceil(c.devices() / node_.accelerators_per_node);
+    fleet_.count = std::ceil(devices() / node_.accelerators_per_node);
     inputs_.fleet = &fleet_;
   }
   Notes quiet;

@@ -159,6 +159,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"EnergyPerOperation", "compute_energy", "+work +energy_per_work"},
     {"EnergyPerOperation", "memory_energy", "+traffic +energy_per_data"},
     {"EnergyPerOperation", "static_energy", "+static_power +time"},
+    {"OperatorLoad", "loaded", "+work +traffic -peak -bandwidth +work_draw +traffic_draw"},
 
     {"FacilityEnergy", "facility_energy", "+energy +pue"},
     {"OperationalCarbon", "operational", "+facility_energy +carbon_intensity"},

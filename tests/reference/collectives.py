@@ -190,14 +190,25 @@ def torus_all_to_all(message, s, l):
     return time + (l.launch if s.inner > 1 else 0.0)
 
 
+def protocols(l):
+    """Start and share of the links of the bulk protocol, and of the one that sends flags with the data and needs
+    no synchronisation (hu2025nccl, table I)."""
+    return [(l.launch + l.sync, 1.0), (l.launch, min(l.low_latency_share / l.levels[0].share, 1.0))]
+
+
 def ring_through(message, s, l):
-    """A ring through all devices: rank after rank, node after node, twice (hu2025nccl, ring)."""
-    time = l.launch + l.sync
-    for _ in range(2):
-        time += (s.ranks - s.nodes) * l.hop + (s.nodes - 1) * s.step
-        for _ in range(s.ranks - 1):  # the slowest edge sets the pace
-            time += message / s.ranks / min(inside_rate(s, l), s.way * s.inner)
-    return time
+    """A ring through all devices, twice round (hu2025nccl, ring). Of 2 (ranks - 1) steps in a row as many leave
+    a node as the ring leaves nodes."""
+    ways = []
+    for start, share in protocols(l):
+        time = start
+        for _ in range(2):
+            leaving = min(s.nodes, s.ranks - 1)
+            time += leaving * s.step + (s.ranks - 1 - leaving) * l.hop
+            for _ in range(s.ranks - 1):  # the slowest edge sets the pace
+                time += message / s.ranks / (share * min(inside_rate(s, l), s.way * s.inner))
+        ways.append(time)
+    return min(ways)
 
 
 def tree_through(message, s, l):
@@ -205,7 +216,7 @@ def tree_through(message, s, l):
     climb = s.rounds * s.climb + (s.inner - 1) * l.hop
     inside = min(s.inner - 1, 2) * message / inside_rate(s, l)
     between = min(s.nodes - 1, 2) * message / (s.way * s.inner)
-    return l.launch + l.sync + 2 * climb + 1.05 * max(inside, between)
+    return min(start + 2 * climb + 1.05 * max(inside, between) / share for start, share in protocols(l))
 
 
 def switch_through(message, s, l):

@@ -27,6 +27,9 @@ class OperatorPasses:
         self.h, self.s = model.model_view(s.workload), s
         self.device = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(self.device, s.efficiency)
+        if s.weight_bits and s.weight_bits / 8 < BYTES[s.precision]:
+            # Kernels that widen stored weights multiply by warp, 16 rows at a time (frantar2024marlin).
+            self.device.matrix_rows = min(self.device.matrix_rows, 16)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
@@ -42,13 +45,14 @@ class OperatorPasses:
         return plan
 
     def prefill(self, prompts, new_tokens, context):
-        return serving.run_pass(
-            self.h, self.plan("prefill", prompts, new_tokens, context), self.prompt_device, self.links
-        )
+        plan = self.plan("prefill", prompts, new_tokens, context)
+        some = serving.run_pass(self.h, plan, self.prompt_device, self.links)
+        some.busy = some.whole.loaded(self.prompt_device)
+        return some
 
     def decode(self, requests, context):
         one = serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
-        one.busy = one.whole.kernels()
+        one.busy = one.whole.loaded(self.device)
         return one
 
     def memory_of_one(self, tokens):
@@ -154,6 +158,20 @@ class Steady:
             one = self.passes.prefill(prompts * self.s.ep_size, new, held)
             total += serving.between_tokens(one, lanes)
         return total / self.chunks
+
+    def busy_of_prompts(self, t):
+        """What the prompts of a step add to it; a mixed pass reads the weights once."""
+        if t.prompts <= 0:
+            return 0.0
+        often = t.prompts * self.chunks
+        prompts = min(max(t.prompts, 1), self.together)
+        busy = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            busy += self.passes.prefill(prompts * self.s.ep_size, new, held).busy
+        busy *= max(1.0, often / self.together) / self.chunks
+        if self.engine["mixed"]:
+            busy = max(busy - self.passes.decode(self.s.ep_size, self.context).busy, 0.0)
+        return min(1.0, often) * busy
 
     def step(self, running, others):
         """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca,
@@ -387,11 +405,11 @@ def answer(**asked):
     if not out["is_stable"]:
         rate = out["capacity"]
     rates_and_latencies(s, out, rate, devices)
-    # Share of the time in which kernels run, of all devices: in a cycle every stage works on each lane once. A mean
-    # of less than one request is one that is there for that share of the time.
-    work = passes.decode(max(lane, 1.0), steady.context).busy
-    busy = min(1.0, running) * min(1.0, steady.lanes(running) * work / (s.pp_size * step.device))
-    out["utilization"] = min(1.0, busy * step.device / step.decode_pass)
+    # Share of a cycle that draws full power, of all devices: every stage works on each lane once. A mean of less
+    # than one request is one that is there for that share of the time.
+    work = passes.decode(max(lane, 1.0), steady.context).busy + steady.busy_of_prompts(step)
+    busy = steady.lanes(running) * work / (s.pp_size * step.itl)
+    out["utilization"] = min(1.0, running) * min(1.0, busy)
     return out
 
 

@@ -40,7 +40,7 @@ def operator(s):
     out.latency += spill
     out.arithmetic_intensity = whole.work / whole.traffic
     out.mfu = min(1.0, whole.work / (device.matrix_rate * out.latency))
-    out.utilization = min(1.0, whole.kernels() / out.latency)
+    out.utilization = min(1.0, whole.loaded(device) / out.latency)
     return out
 
 

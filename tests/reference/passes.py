@@ -26,6 +26,11 @@ class Sum:
     def kernels(self):
         return self.compute_bound + self.memory_bound
 
+    def loaded(self, device):
+        """Time at full power that draws as much: what lies between idle and full power is drawn by a third of
+        the arithmetic rate, and three quarters of it by the whole bandwidth (ml-energy-leaderboard)."""
+        return 3 * self.work / device.matrix_rate + 0.75 * self.traffic / device.memory_bandwidth
+
     def plus(self, other):
         return Sum(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Sum)))
 

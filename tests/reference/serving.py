@@ -111,8 +111,8 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     prefill_work = sum(unit.whole.work for unit in units)
     out.prefill_mfu = min(1.0, filled * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
     out.mfu = min(1.0, filled * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
-    out.prefill_busy = m * sum(unit.whole.kernels() for unit in units) / (plan.pp * out.ttft)
-    out.decode_busy = m * step.whole.kernels() / (plan.pp * out.itl)
+    out.prefill_busy = m * sum(unit.whole.loaded(device) for unit in units) / (plan.pp * out.ttft)
+    out.decode_busy = m * step.whole.loaded(device) / (plan.pp * out.itl)
     plan.context = final_context
     out.memory = memory_of(h, plan, device, batch, live)
     return out

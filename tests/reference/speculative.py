@@ -51,12 +51,12 @@ def speed_up(s, a, batch, mean, final):
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
         check = checking(s, view, links, a.s, drafted, mean)
-        check_busy = check.whole.kernels()
+        check_busy = check.whole.loaded(view)
         h, plan = model.model_view(draft), serving_plan(s.precision, s.kv_precision)
         plan.tp, plan.batch = tp, a.s
         plan.phase, plan.new_tokens, plan.context = "decode", 1, mean
         drafts = serving.run_pass(h, plan, view, links)
-        drafting, draft_busy = drafts.total, drafts.whole.kernels()
+        drafting, draft_busy = drafts.total, drafts.whole.loaded(view)
         plan.context, plan.batch = final, batch
         totals = passes.totals_of(operators.forward(h, plan), passes.layers_of(h), passes.places_of(0, 1))
         weights = plan.weight_bytes * (totals.dense_params + totals.expert_params)

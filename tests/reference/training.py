@@ -244,7 +244,7 @@ def answer(v, batch):
     kernels = passed.kernels() * m + update.kernels()
     out.exposed = max(out.total - kernels - out.overhead - out.bubble, 0.0)
     out.scaling_efficiency = (passed.total - passed.network - passed.host) * m / out.total
-    out.utilization = min(1.0, kernels / out.total)  # a device draws its full power while kernels run
+    out.utilization = min(1.0, (passed.loaded(v.device) * m + update.loaded(v.device)) / out.total)
     devices = s.fleet.devices
     out.mfu = min(1.0, whole_model_work(v) * batch / (v.device.matrix_rate * devices * out.total))
     again = passed.work / (passed.work - stage.recompute.work)

@@ -16,6 +16,7 @@
 #include <mlsysim/physics/leveled_collectives.hpp>
 #include <mlsysim/physics/matmul.hpp>
 #include <mlsysim/physics/memory.hpp>
+#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
 #include <mlsysim/physics/protocols.hpp>
 #include <mlsysim/physics/queueing.hpp>
@@ -48,8 +49,8 @@ using AllLaws = LawList<
     BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
     ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens,
     EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
-    FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost, EnergyCost,
-    MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability, YoungInterval,
+    OperatorLoad, FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost,
+    EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability, YoungInterval,
     CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile,
     ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate,
     InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection,

@@ -195,28 +195,47 @@ template <class T>
   return select(s.nodes > T{1.0}, min(best, added), Time<T>());
 }
 
+/// A way through all levels under both protocols: short messages start without the bulk protocol's
+/// synchronisation and fill the links with flags to the share that they do inside a node.
+template <class T, class F> [[nodiscard]] Time<T> either_protocol(const Links<T>& l, const F& way) {
+  const T flags = min(T(l.low_latency_share / l.level1.share), T{1.0});
+  return min(way(l.launch + l.sync, T{1.0}), way(l.launch, flags));
+}
+
+/// All-reduce of a ring through all devices of all nodes. Its 2 (ranks - 1) steps in a row leave a node as
+/// often as the ring does, twice round: `nodes` times each.
+template <class T>
+[[nodiscard]] Time<T> ring_through(const Data<T>& message, const Spread<T>& s, const Bandwidth<T>& link,
+                                   const Links<T>& l) {
+  const T crossings = min(s.nodes, T(s.ranks - 1.0));
+  return either_protocol(l, [&](const Time<T>& start, const T& share) {
+    return apply<LeveledRing, T>({.message = message,
+                                  .ranks = s.ranks,
+                                  .passes = T{2.0},
+                                  .start = start,
+                                  .round = (s.ranks - 1.0 - crossings) * l.hop + crossings * s.step,
+                                  .narrowest = share * min(link, s.ring * s.inner)})
+        .time;
+  });
+}
+
 /// All-reduce through all levels at once: the fastest of ring, tree and the switch of each node.
 template <class T>
 [[nodiscard]] Time<T> all_reduce_through(const Data<T>& message, const Spread<T>& s, const Bandwidth<T>& link,
                                          const Links<T>& l) {
   const Time<T> between = ceil(log2(s.nodes)) * s.climb;
   const Bandwidth<T> way = s.ring * s.inner;
-  const Time<T> ring = apply<LeveledRing, T>({.message = message,
-                                              .ranks = s.ranks,
-                                              .passes = T{2.0},
-                                              .start = l.launch + l.sync,
-                                              .round = (s.ranks - s.nodes) * l.hop + (s.nodes - 1.0) * s.step,
-                                              .narrowest = min(link, way)})
-                           .time;
-  const Time<T> tree = apply<LeveledTree, T>({.message = message,
-                                              .inner = s.inner,
-                                              .nodes = s.nodes,
-                                              .start = l.launch + l.sync,
-                                              .climb = between + (s.inner - 1.0) * l.hop,
-                                              .link = link,
-                                              .way = way})
-                           .time;
-  const Time<T> best = min(ring, tree);
+  const Time<T> tree = either_protocol(l, [&](const Time<T>& start, const T& share) {
+    return apply<LeveledTree, T>({.message = message,
+                                  .inner = s.inner,
+                                  .nodes = s.nodes,
+                                  .start = start,
+                                  .climb = between + (s.inner - 1.0) * l.hop,
+                                  .link = share * link,
+                                  .way = share * way})
+        .time;
+  });
+  const Time<T> best = min(ring_through(message, s, link, l), tree);
   const T most{l.form.reduces ? 1.0 : 2.0};
   const Time<T> in_switch =
       apply<LeveledSwitch, T>({.message = message,

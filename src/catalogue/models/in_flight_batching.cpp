@@ -165,6 +165,18 @@ class Steady {
                   : passes_.decode(n, context_).busy;
   }
 
+  /// ... and what the prompts of a step add to it. A mixed pass reads the weights once.
+  [[nodiscard]] Time<> busy_prompts(const Step& s) const {
+    if (s.prompts <= 0) return {};
+    const double often = s.prompts * chunks_, share = std::min(1.0, often), ranks = in_.ep_size;
+    Time<> sum;
+    for_each_chunk([&](double now, double context, double times) {
+      sum += passes_.prefill(std::clamp(s.prompts, 1.0, together_) * ranks, now, context).busy * times;
+    });
+    sum = sum / chunks_ * std::max(1.0, often / together_);
+    return share * (engine_.mixed ? max(sum - busy(ranks), Time<>()) : sum);
+  }
+
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
   [[nodiscard]] double capacity(double held, double kv_share) const {
     const double alone = passes_.capacity(held, kv_share);
@@ -507,12 +519,10 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   }
   if (!r.is_stable) rate = r.capacity.base();
   describe_service(in, rate, r);
-  // The share of a cycle in which every stage works on each micro-batch once. A mean of less than one running
-  // request means that one runs for that share of the time.
-  const double launched =
-      std::min(1.0, running) *
-      std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));
-  r.utilization = launched * std::min(1.0, step.device / step.decode_pass);
+  // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
+  // one runs for that share of the time.
+  const Time<> loaded = (s.busy(running / step.inflight) + s.busy_prompts(step)) * step.inflight;
+  r.utilization = std::min(1.0, running) * std::min(1.0, loaded / (in.pp_size * step.itl));
   return r;
 }
 

@@ -66,9 +66,24 @@ Data<> PassTimes::cache(double tokens) const {
   return views_.pricing->pricer<double>().cache({views_.decode, p, views_.decode_device, views_.links});
 }
 
+namespace {
+
+/// Weights of `stored` bits. Kernels that widen them on their way multiply by warp, 16 rows at a time
+/// (frantar2024marlin, section 3), where those of one format fill a warp group's 64.
+void set_stored_bits(ServingViews<>& v, double stored) {
+  const auto weight = stored / 8.0 * unit::B / unit::param;
+  constexpr double warp_rows = 16;
+  if (weight < v.plan.weight_bytes)
+    for (auto* device : {&v.prefill_device, &v.decode_device})
+      device->compute.matrix_rows = std::min(device->compute.matrix_rows, warp_rows);
+  v.plan.weight_bytes = weight;
+}
+
+}  // namespace
+
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
   ServingViews<> v = prepare_serving(serving_of(in), notes);
-  if (in.weight_bits) v.plan.weight_bytes = *in.weight_bits / 8.0 * unit::B / unit::param;
+  if (in.weight_bits) set_stored_bits(v, *in.weight_bits);
   if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;
   return PassTimes(v);
 }

@@ -1,10 +1,20 @@
 #pragma once
 // The operator pricer over any scalar; instantiated once for each in a file of its own.
 
+#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/spill.hpp>
 
 namespace mlsysim::detail {
+
+/// Time at full power that draws what these kernels do; waiting draws idle power.
+template <class T> [[nodiscard]] Time<T> loaded(const PassCost<T>& cost, const Device<T>& d) {
+  return apply<OperatorLoad, T>({.work = cost.work,
+                                 .traffic = cost.traffic,
+                                 .peak = d.compute.dense,
+                                 .bandwidth = d.memory.bandwidth})
+      .loaded;
+}
 
 /// What of a step's kernels and collectives is reported.
 template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step, const PassAsk<T>& ask) {
@@ -19,7 +29,7 @@ template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step
   out.memory = passes.memory_bound * m + update.memory_bound;
   out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy = passes.kernels() * m + update.kernels();  // kernels draw full power, waiting draws idle power
+  out.busy = loaded(passes, ask.device) * m + loaded(update, ask.device);
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
@@ -110,7 +120,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
-    return {time.total, time.slot, time.cost.kernels(), time.cost,
+    return {time.total, time.slot, loaded(time.cost, ask.device), time.cost,
             mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
   }
 };

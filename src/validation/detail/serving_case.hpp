@@ -34,7 +34,13 @@ struct ServingCase {
         field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
         field(&C::kv_precision, "kv_precision", "", "format of the cache").defaulted("as the weights"),
         field(&C::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
-        field(&C::tp_size, "tp_size", "", "tensor-parallel degree").at_least(1).counted().defaulted("1"),
+        field(
+            &C::tp_size, "tp_size", "",
+            "tensor-parallel degree; 0: the fewest devices, a power of two, whose memory the weights fill at "
+            "most to the half")
+            .non_negative()
+            .counted()
+            .defaulted("1"),
         field(&C::pp_size, "pp_size", "", "pipeline-parallel degree").at_least(1).counted().defaulted("1"),
         field(&C::ep_size, "ep_size", "", "expert-parallel degree; it also divides the requests")
             .at_least(1)
@@ -56,7 +62,6 @@ struct ServingCase {
             .within(0, 1)
             .defaulted("they vary"));
   }
-  [[nodiscard]] double devices() const { return tp_size * pp_size * ep_size; }
 };
 
 /// One replica under one comparison: the inputs of the resolver that predicts it, and its passes.
@@ -74,6 +79,7 @@ class Replica {
   /// A decode step of `requests` that takes this long on the device, with the host time of the engine.
   [[nodiscard]] Time<> step(Time<> device, double requests) const;
   [[nodiscard]] const HardwareNode& hardware() const { return *inputs_.hardware; }
+  [[nodiscard]] double devices() const { return inputs_.tp_size * inputs_.pp_size * inputs_.ep_size; }
 
  private:
   Node node_;

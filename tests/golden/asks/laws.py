@@ -61,6 +61,7 @@ ExpectedAcceptedTokens draft_acceptance_rate={0,0.7,1} draft_tokens={0,1,4}
 SpeculativeTokenTime draft_time=1ms verify_time=10ms draft_acceptance_rate={0,0.7,1} draft_tokens={1,4}
 EnergyProportional tdp=700W utilization={0,0.4,1} time=1h
 EnergyProportional tdp=700W utilization=0.4 time=1h idle_fraction=0
+OperatorLoad work=2TFLOP traffic=16GB peak=989TFLOP/s bandwidth=3350GB/s
 EnergyPerOperation work=2TFLOP traffic=16GB energy_per_work=0.5pJ/FLOP energy_per_data=30pJ/B \
     static_power=100W time=5ms
 FacilityEnergy energy=1000kWh pue={1,1.5}

@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/operator_load.hpp>
 
 using namespace mlsysim;
 namespace u = mlsysim::unit;
@@ -36,4 +37,21 @@ TEST_CASE("energy by operations adds arithmetic, traffic and time", "[physics]")
   CHECK_THAT(r.memory_energy.in(u::J), WithinRel(0.4, 1e-14));
   CHECK_THAT(r.static_energy.in(u::J), WithinRel(0.9, 1e-14));
   CHECK_THAT(r.energy.in(u::J), WithinRel(1.8, 1e-14));
+}
+
+TEST_CASE("a decode step and a large product load a device by what they compute and move", "[physics]") {
+  // Qwen3-14B for 16 requests on an H100: 29.6 GB of weights take 8.84 ms at 3.35 TB/s, 0.47 TFLOP take
+  // 0.479 ms at 989 TFLOP/s: 0.75 x 8.836 + 3 x 0.4792 = 8.06 ms at full power, 0.59 of a step of 13.7 ms, so
+  // 700 W (0.3 + 0.7 x 0.59) = 498 W; 465 W were measured.
+  const auto at = [](double tflop, double gb) {
+    return OperatorLoad::solve({.work = tflop * u::TFLOP,
+                                .traffic = gb * u::GB,
+                                .peak = 989 * u::TFLOP / u::s,
+                                .bandwidth = 3350 * u::GB / u::s})
+        .loaded.in(u::ms);
+  };
+  CHECK_THAT(at(0.4739, 29.6), WithinRel(0.75 * 8.835821 + 3 * 0.479171, 1e-6));
+  CHECK_THAT(at(0.4739, 0) + at(0, 29.6), WithinRel(at(0.4739, 29.6), 1e-14));
+  // A third of the peak reaches the cap.
+  CHECK_THAT(at(989.0 / 3, 0), WithinRel(1000.0, 1e-14));
 }
