@@ -32,7 +32,7 @@ class Explorer:
         self.result = result or next((name for name in _MAIN if name in known), next(iter(known), None))
         if self.result is None:
             raise _input_error("there is nothing to explore", key="result", found="no result that is a number", expected="a scenario, a law or a resolver",
-                               id="mlsysim.python.250")
+                               id="mlsysim.python.280")
         self.shown = list(dict.fromkeys([self.result, *([show] if isinstance(show, str) else show), *(name for name in _MAIN if name in known)]))
         self._axes = {name: self._options(name, axis) for name, axis in (axes or self._usual()).items()}
         given = subject.inputs
@@ -56,7 +56,7 @@ class Explorer:
         rows = self.subject.sweep({name: axis}, show=[self.result], anything=True)
         found = list(dict.fromkeys(rows[name])) if name in rows else []
         if not found:
-            raise _input_error("an axis has no values", key=name, found=repr(axis), expected="a list, or a text such as '1..64*2'", id="mlsysim.python.251")
+            raise _input_error("an axis has no values", key=name, found=repr(axis), expected="a list, or a text such as '1..64*2'", id="mlsysim.python.281")
         unit = self.subject.describe().get(name, ("", ""))[0]
         return [v.to(unit) if isinstance(v, Quantity) and unit else v.item() if hasattr(v, "item") else v for v in found]
 
@@ -71,7 +71,7 @@ class Explorer:
         for name, value in values.items():
             name = name.replace("__", ".") if name not in self._axes else name
             if name not in self._axes:
-                raise _input_error("there is no such slider", key=name, found=repr(name), expected=", ".join(self._axes), id="mlsysim.python.252")
+                raise _input_error("there is no such slider", key=name, found=repr(name), expected=", ".join(self._axes), id="mlsysim.python.282")
             self.values[name] = value
             self._moved = name if _is_number(value) else self._moved
         return self
