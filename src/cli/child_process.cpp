@@ -8,8 +8,6 @@
 #include <array>
 #include <cerrno>
 
-extern char** environ;
-
 namespace mlsysim::cli {
 namespace {
 

@@ -13,6 +13,15 @@ from ._mlsysim import Quantity, __version__
 compat.install()
 Quantity.__getattr__ = compat.member  # only for names that a quantity does not have
 
+
+def _quantity_html(value):
+    from .notebook import quantity
+
+    return quantity(value)
+
+
+Quantity._repr_html_ = _quantity_html
+
 # Name -> module that has it.
 _HOME = {
     "Q_": "units",

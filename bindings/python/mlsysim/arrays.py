@@ -115,6 +115,14 @@ class QuantityArray:
     def __str__(self):
         return f"{self.magnitude} {self._unit}".rstrip()
 
+    def _repr_html_(self):
+        from .notebook import table
+
+        values = self.magnitude.ravel() if self.magnitude.ndim < 2 else self.magnitude
+        rows = ((value,) for value in values.tolist()) if self.magnitude.ndim < 2 else (tuple(row) for row in values.tolist())
+        columns = (self._unit or "number",) if self.magnitude.ndim < 2 else tuple(str(k) for k in range(values.shape[-1]))
+        return table(f"{' x '.join(map(str, self.magnitude.shape))} {self._unit}".rstrip(), columns, rows)
+
     def __reduce__(self):
         return (QuantityArray, (self.magnitude, self._unit))
 

@@ -15,6 +15,7 @@ from ._mlsysim import Quantity
 from .answers import Difference, Explanation, Lever, Sensitivity, Solution, Uncertainty, _Answer, _valued
 from .base import BaseResolver
 from .errors import LookupError, _input_error
+from .notebook import bar
 from .stages import Stage, publish
 from .results import Infeasible
 
@@ -178,7 +179,7 @@ class Subject:
         subject ("hardware.memory.bandwidth"). Constraints are texts: "ttft <= 500 ms".
         Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
-        progress (called with done, total, rate, seconds_left), executor and shards (see `sweep`). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
+        progress (True for a bar, or called with done, total, rate, seconds_left), executor and shards (see `sweep`). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
         found until then as its `partial`.
         """
         return self._search("optimize", axes, minimize, maximize, subject_to, show, top, **how)
@@ -186,6 +187,16 @@ class Subject:
     def pareto(self, axes, minimize=(), maximize=(), subject_to=(), show=(), **how):
         """The points of a space that nothing beats in all objectives at once; an Exploration with a `front`."""
         return self._search("pareto", axes, minimize, maximize, subject_to, show, 1, **how)
+
+    def explore(self, result=None, axes=None, show=(), **more):
+        """Sliders over inputs, with the results and a curve: an Explorer. In a notebook this needs ipywidgets.
+
+        `axes` are those of `sweep`; names without a dot may be keywords: explore("itl", batch_size="1..64*2"). Without any the batch
+        size varies, and the figures that the result hangs on most, from half to double.
+        """
+        from .widgets import Explorer
+
+        return Explorer(self, result, {**(axes or {}), **more} or None, show)
 
     def sweep(self, axes, show, subject_to=(), anything=False, executor=None, shards=None, progress=None):
         """Every point of a space, as a Sweep: columns of axis values and of the results in `show`.
@@ -196,14 +207,14 @@ class Subject:
         `executor` computes the points: any concurrent.futures.Executor, the Client of Dask, or the module ray after
         ray.init(). The space is divided into `shards` (four for each worker by default), the subject goes to a worker once,
         and what a lost worker had is computed again; the answer is the same to the byte whatever the number of either.
-        `progress` is called with done, total, rate and seconds_left [points, points/s, s] as shards come back.
+        `progress` is called with done, total, rate and seconds_left [points, points/s, s] as shards come back; True shows a bar.
         """
         question = (_axes(axes), _texts(subject_to), _texts(show), anything)
         if executor is None:
             return Sweep([self._core.rows(*question, 1, 1)])
         from . import scale
 
-        return Sweep(scale.run(executor, self, "rows", question, shards, progress))
+        return Sweep(scale.run(executor, self, "rows", question, shards, bar() if progress is True else progress))
 
     def merge(self, parts):
         """Joins the Explorations of all shards of one question into the answer of one run."""
@@ -220,6 +231,7 @@ class Subject:
                 anything=False, evaluations=20000, seed=1, progress=None, executor=None, shards=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
+        progress = bar() if progress is True else progress
         part, parts = _shard(shard)
         if executor is not None:
             from . import scale
@@ -239,6 +251,18 @@ class Subject:
 
     def __repr__(self):
         return f"Subject({self.title!r})"
+
+    def _repr_html_(self):
+        from .notebook import table
+
+        why = self._core.infeasible
+        if why is not None:
+            return table(self.title, ("no result", "what would change it"), [why[1:3]])
+        rows = ((name, value, meaning) for name, value, _, meaning in self._core.results)
+        return table(self.title, ("result", "value", "meaning"), rows, f"{len(self._core.inputs)} inputs may vary; .explore() has sliders")
+
+    def _ipython_key_completions_(self):
+        return list(self.inputs)
 
 
 class FoundPoint:

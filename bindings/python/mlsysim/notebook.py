@@ -5,7 +5,7 @@ from itertools import islice
 
 from ._mlsysim import Quantity
 
-__all__ = ["table"]
+__all__ = ["bar", "table"]
 
 _MOST = 20  # rows that are shown
 
@@ -30,3 +30,34 @@ def table(caption, columns, rows, below=""):
     notes = [n for n in (f"{more} more rows" if more else "", below) if n]
     return (f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             + "".join(f"<p>{escape(n)}</p>" for n in notes))
+
+
+def quantity(value):
+    """HTML of a quantity: as a reader wants it, exact on hovering."""
+    exact = repr(value).partition("'")[2].rpartition("'")[0]
+    return f"<span title='{escape(exact, quote=True)}'>{escape(str(value))}</span>"
+
+
+def bar():
+    """A function for `progress`: the bar of tqdm where that is installed, in notebooks too, else a line on standard error."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _line
+    shown = []
+
+    def progress(done, total, rate, seconds_left):
+        if not shown:
+            shown.append(tqdm(total=total, unit=" points", unit_scale=True))
+        shown[0].update(done - shown[0].n)
+        if done >= total:
+            shown[0].close()
+
+    return progress
+
+
+def _line(done, total, rate, seconds_left):
+    import sys
+
+    end = "\n" if done >= total else ""
+    print(f"\r{done:.0f} of {total:.0f} points, {rate:.3g} a second, {seconds_left:.0f} s left  ", end=end, file=sys.stderr, flush=True)

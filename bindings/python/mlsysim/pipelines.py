@@ -269,5 +269,12 @@ class Pipeline:
     def __len__(self):
         return len(self._stages)
 
+    def _repr_html_(self):
+        from .notebook import table
+
+        rows = ((name, stage.stage.resolver_type() if hasattr(stage.stage, "resolver_type") else "", ", ".join(key for key, required in stage.inputs if required),
+                 ", ".join(stage.outputs)) for name, stage in zip(self._names, self._stages))
+        return table(self.name, ("stage", "tier", "needs", "gives"), rows)
+
     def __repr__(self):
         return f"{self.name}({' -> '.join(self._names)})"

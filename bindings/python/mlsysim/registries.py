@@ -118,6 +118,12 @@ class Registry:
         groups = f" in {', '.join(self._load()._groups)}" if self._load()._groups else ""
         return f"<{self._name}: {len(self)} entries{groups}>"
 
+    def _repr_html_(self):
+        from .notebook import table
+
+        rows = ((name, getattr(self._specs[name], "title", ""), getattr(self._specs[name], "category", "")) for name in self.names())
+        return table(repr(self)[1:-1], ("name", "title", "category"), rows)
+
     def names(self):
         """Names of all entries in alphabetical order."""
         return sorted(self._load()._specs)
