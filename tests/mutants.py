@@ -24,7 +24,7 @@ SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", 
          (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
          (r" \+= ", " -= "), (r"\bmin\(", "max("), (r"\bmax\(", "min("), (r"\bceil\(", "floor("), (r"\bfloor\(", "ceil(")]
 NUMBER = re.compile(r"(?<![\w.\"'<])(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.\"'>])")
-OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|class|MLSYSIM|\[\[nodiscard\]\]|return field|field\(|\.within\()")
+OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|class|MLSYSIM|\[\[nodiscard\]\]|return field|field\(|\.(?:within|at_least|at_most|above|below)\()")
 
 
 def code_of(line):
