@@ -42,6 +42,7 @@ DEVICE = """- name: Grown_{i}
   power: {{tdp: 600 W}}
   unit_cost: 20000 USD
 """
+LOGS = pathlib.Path(__file__).resolve().parents[1] / "tests/data/compile"
 SERVE = ("Llama3_8B", "H100", "--accelerators", "8", "--threads", "1")
 
 
@@ -85,6 +86,20 @@ def entries(n, folder):
     return ("eval", "Llama3_8B", "H100", "--zoo", folder / "zoo.yaml")
 
 
+def operators(n, folder):
+    lines = ["  %1 = stablehlo.add %0, %0 : tensor<16x16xf32>"] + [f"  %{i + 1} = stablehlo.add %{i}, %{i} : tensor<16x16xf32>" for i in range(1, n)]
+    body = "\n".join(lines).replace("%0", "%arg0")
+    (folder / "program.mlir").write_text(f"module @m {{\nfunc.func public @main(%arg0: tensor<16x16xf32>) -> tensor<16x16xf32> {{\n{body}\n"
+                                         f"  return %{n} : tensor<16x16xf32>\n}}\n}}\n")
+    return ("program", "show", folder / "program.mlir")
+
+
+def log(n, folder):
+    whole = (LOGS / "tlparse_comp_failure.log").read_text()
+    (folder / "trace.log").write_text(whole * n)
+    return ("compile", "ingest", folder / "trace.log")
+
+
 # Name, what is asked, sizes, and the largest slopes of time and of memory. Flat is 0.2, in proportion 1.15: what is above is noise.
 FLAT, LINEAR = 0.2, 1.15
 GATES = [
@@ -96,6 +111,8 @@ GATES = [
     ("chunks of a prompt", chunks, (1, 1000, 10000, 100000), FLAT, FLAT),
     ("layers of a model", layers, (1, 32, 128, 512), LINEAR, LINEAR),
     ("stages and micro-batches", stages, (1, 96, 960, 9600), FLAT, FLAT),
+    ("operators of a program", operators, (1, 256, 4096, 65536), LINEAR, LINEAR),
+    ("size of a log", log, (1, 64, 512, 4096), LINEAR, LINEAR),
     ("entries of a zoo", entries, (1, 256, 1024, 4096), LINEAR, LINEAR),
 ]
 

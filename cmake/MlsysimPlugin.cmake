@@ -25,6 +25,11 @@ function(mlsysim_add_plugin name)
   if(MLSYSIM_SANITIZE)
     # Only in the build tree: the run-time of the sanitizers comes with the program.
     target_compile_options(${target} PRIVATE -fsanitize=${MLSYSIM_SANITIZE})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND MLSYSIM_SANITIZE MATCHES undefined)
+      # As for all other targets: see mlsysim_target_defaults.
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute>)
+    endif()
     target_link_options(${target} PRIVATE -fsanitize=${MLSYSIM_SANITIZE})
   else()
     target_link_options(${target} PRIVATE -Wl,-z,defs)

@@ -294,6 +294,14 @@ def test_numbers_at_their_ends_give_no_number_that_is_not_finite(refused, plan):
         refused("eval", "Llama3_8B", "H100", option, value, parts=("the scenario has no finite",))
 
 
+def test_no_number_that_is_typed_makes_an_answer_long(run):
+    """Within five seconds of the processor: chunks, micro-batches, iterations and lengths are summed in closed form."""
+    for words in (("--seq-len", "100000", "--prefill-chunk-tokens", "1"),
+                  ("--mode", "train", "--batch-size", "1048576", "--microbatch-count", "1048576")):
+        done = run("eval", "Llama3_8B", "H100", *words, before=("prlimit", "--cpu=5"))
+        assert done.code in (0, 2), (words, done.code, done.err)
+
+
 def test_escape_sequences_are_shown_and_not_sent(run, refused, tmp_path):
     mine = tmp_path / "mine.yaml"
     mine.write_text('schema: mlsysim/hardware@1\nentries:\n- {name: "Od\\e]0;owned\\ad", category: accelerator}\n')

@@ -1,9 +1,13 @@
 #pragma once
 /// Random changes to text, for the fuzz targets whose seeds are documents.
 
+#include "support/sanitized.hpp"
+
+#include <sys/resource.h>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -58,6 +62,22 @@ inline std::string mutated(const Material& from, std::mt19937& random) {
   return text;
 }
 
+/// One case: its answer, which must not take a second of the processor, nor more than 256 MiB at the peak.
+template <class Check> bool bounded(const Check& check, const std::string& text) {
+  const auto began = std::clock();
+  const bool read = check(text);
+  const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const bool late = seconds > (kSanitized ? 10 : 1), large = !kSanitized && used.ru_maxrss > 256L << 10;
+  if (late || large) {
+    std::fprintf(stderr, "a case took %.1f s, the peak is %ld MiB:\n%s\n", seconds, used.ru_maxrss >> 10,
+                 text.c_str());
+    std::abort();
+  }
+  return read;
+}
+
 /// The main of a target whose check says whether a text was read: the seeds, which must be, then rounds of
 /// changed ones. Arguments: [rounds] [seed]
 template <class Check>
@@ -70,7 +90,7 @@ int run(int argc, char** argv, long rounds, const Material& material, const Chec
       return 1;
     }
   long read = 0;
-  for (long i = 0; i < rounds; ++i) read += check(mutated(material, random)) ? 1 : 0;
+  for (long i = 0; i < rounds; ++i) read += bounded(check, mutated(material, random)) ? 1 : 0;
   std::printf("%ld rounds, %ld read\n", rounds, read);
   return read > 0 && read < rounds ? 0 : 1;  // without both a reading and a refusal nothing was tested
 }
