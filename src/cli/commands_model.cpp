@@ -37,7 +37,8 @@ template <class E> E choice(const std::string& text) {
 }  // namespace
 
 Answer model_import(const ProgramRequest& request) {
-  const auto model = model_of_path(request.path, options_of(request));
+  auto model = model_of_path(request.path, options_of(request));
+  for (auto& note : notes_on_name(model, zoo())) model.notes.push_back(std::move(note));
   Answer out{model_file_yaml(model)};
   for (const auto& note : model.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   return out;

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -146,7 +148,9 @@ SupportAnswer own_answer(const AskedProgram& asked, const HardwareNode& device) 
 }
 
 /// Rows of a program file: every device by this library, every device of every plugin.
-void ask_about_file(const std::string& path, const SupportRequest& request, std::vector<Row>& rows) {
+/// @return what the program computes as one number; nothing where it was not read to its end
+std::optional<std::uint64_t> ask_about_file(const std::string& path, const SupportRequest& request,
+                                            std::vector<Row>& rows) {
   const auto asked = asked_program(path);
   if (request.backend.empty() || request.backend == "mlsysim")
     for (const auto* device : zoo().all<HardwareNode>())
@@ -177,6 +181,7 @@ void ask_about_file(const std::string& path, const SupportRequest& request, std:
       }
     }
   }
+  return asked.model ? std::optional(structure_digest(asked.model->workload)) : std::nullopt;
 }
 
 Answer shown(const std::vector<Row>& rows, const RenderOptions& options);
@@ -186,7 +191,14 @@ Answer shown(const std::vector<Row>& rows, const RenderOptions& options);
 Answer support(const SupportRequest& request, const RenderOptions& options) {
   if (!request.files.empty()) {
     std::vector<Row> rows;
-    for (const auto& path : request.files) ask_about_file(path, request, rows);
+    std::string notes;
+    std::map<std::uint64_t, std::string> read;  // programs by what they compute
+    for (const auto& path : request.files)
+      if (const auto program = ask_about_file(path, request, rows)) {
+        const auto [first, fresh] = read.emplace(*program, path);
+        if (!fresh)
+          notes += fmt::format("mlsysim: note: {} is the same program as {}\n", path, first->second);
+      }
     if (rows.empty())
       throw LookupError({.id = "mlsysim.cli.140",
                          .message = "no device of this name and backend is known",
@@ -194,7 +206,9 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
                          .found = fmt::format("'{}' of '{}'", request.hardware, request.backend),
                          .expected = "a device of the zoo, or of a backend",
                          .hint = "mlsysim zoo list hardware"});
-    return shown(rows, options);
+    auto answer = shown(rows, options);
+    answer.diagnostics += notes;
+    return answer;
   }
   const auto backends = plugins().backends();
   std::vector<std::string> known;
