@@ -2,6 +2,7 @@
 
 #include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/model_files/known.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/spec/serving_engine.hpp>

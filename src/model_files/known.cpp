@@ -1,6 +1,6 @@
 // Models that are one under two names.
 
-#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/model_files/known.hpp>
 #include <mlsysim/spec/content.hpp>
 
 #include <fmt/format.h>

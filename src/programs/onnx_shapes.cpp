@@ -1,6 +1,7 @@
 // Extents of the results of ONNX operators, and what the operators compute.
 // Source: the operator specifications of ONNX (docs/Operators.md of onnx 1.17).
 
+#include "detail/groups.hpp"
 #include "detail/onnx_graph.hpp"
 
 #include <fmt/format.h>

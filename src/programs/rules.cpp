@@ -1,6 +1,7 @@
 // What the operators of the HLO family compute (StableHLO, MHLO, HLO text).
 
 #include "detail/builder.hpp"
+#include "detail/groups.hpp"
 
 #include <fmt/format.h>
 

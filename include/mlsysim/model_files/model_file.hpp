@@ -5,7 +5,6 @@
 
 #include <mlsysim/spec/zoo.hpp>
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -40,11 +39,6 @@ struct ConfigTexts {
 
 /// The model as a zoo file, its notes as comments.
 [[nodiscard]] std::string model_file_yaml(const ModelFile& model);
-/// One number for the layers or operators of a model, whatever they are called.
-[[nodiscard]] std::uint64_t structure_digest(const Workload& workload);
-/// What the name of a model hides: models of the zoo with the same layers under other names, and one of the
-/// same name with other layers.
-[[nodiscard]] std::vector<std::string> notes_on_name(const ModelFile& model, const Zoo& zoo);
 /// A zoo that holds this model alone.
 [[nodiscard]] Zoo model_zoo(const ModelFile& model);
 

@@ -27,10 +27,6 @@ struct ProgramRefusal {
 };
 [[noreturn]] void refuse_program(const std::string& file, ProgramRefusal why);
 
-/// The groups of a convolution. @throws InputError where there is none @param where line or node
-[[nodiscard]] double checked_groups(double groups, std::string_view op, const std::string& file,
-                                    std::size_t where);
-
 /// A view of a text that lives as long as the program.
 [[nodiscard]] std::string_view kept(Program& program, std::string_view text);
 
