@@ -64,9 +64,12 @@ std::string reasons_text(const SupportAnswer& a) {
       same->count += r.count;
   }
   std::string out;
-  for (const auto& k : kinds)
+  for (const auto& k : kinds) {
     out += fmt::format("{}{} {} ({:g}{}{})", out.empty() ? "" : "; ", name_of(k.first->code), k.first->op,
                        k.count, k.first->location.empty() ? "" : ", first at ", k.first->location);
+    // Of a version the words are the answer: what to ask the producer for.
+    if (k.first->code == ReasonCode::version && !k.first->hint.empty()) out += ": " + k.first->hint;
+  }
   return out;
 }
 

@@ -14,8 +14,9 @@
 
 using namespace mlsysim;
 
-int main() {
-  const auto data = std::filesystem::path(__FILE__).parent_path() / "../../../tests/data";
+/// @param argv the folder tests/data, where it is not that of the current one
+int main(int argc, char** argv) {
+  const std::filesystem::path data = argc > 1 ? argv[1] : "tests/data";
   const auto config = [&](const char* name) {
     return read_model(data / "model_files/configs" / name).workload;
   };

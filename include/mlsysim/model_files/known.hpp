@@ -11,8 +11,7 @@ namespace mlsysim {
 
 /// One number for the layers or operators of a model, whatever they are called.
 [[nodiscard]] std::uint64_t structure_digest(const Workload& workload);
-/// What the name of a model hides: models of the zoo with the same layers under other names, and one of the
-/// same name with other layers.
-[[nodiscard]] std::vector<std::string> notes_on_name(const ModelFile& model, const Zoo& zoo);
+/// Models of a zoo with these layers or operators, stated the same way.
+[[nodiscard]] std::vector<std::string> models_alike(const Workload& workload, const Zoo& zoo);
 
 }  // namespace mlsysim

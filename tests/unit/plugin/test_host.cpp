@@ -294,7 +294,7 @@ TEST_CASE("a plugin reads files of its ending wherever a model is named, as long
 }
 
 TEST_CASE("a program is handed over in a version that the plugin takes, or not at all", "[plugin]") {
-  using detail::handover;
+  using plugin::detail::handover;
   const std::string takes = "operators, stablehlo:0.9.0..1.8.0, onnx:13..17";
   const auto format = [&](const char* source) { return handover(takes, source).format; };
   CHECK(format("") == "operators");
