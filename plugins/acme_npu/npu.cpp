@@ -79,8 +79,9 @@ std::int32_t query(plugin::sdk::SupportQuery& q) {
   using plugin::sdk::cpp_text;
   const auto& program = q.program();
   bool maybe = false, no = false;
-  if (const auto format = cpp_text(program.format); format != "operators") {
-    q.reason(MLS_REASON_VERSION, format, 1, "", "this backend reads operator lists only");
+  if (const auto format = cpp_text(program.format);
+      format != "operators" && !format.starts_with("stablehlo")) {
+    q.reason(MLS_REASON_VERSION, format, 1, "", "this backend reads operator lists and StableHLO only");
     return MLS_VERDICT_NO;
   }
   for (std::uint64_t i = 0; i < program.op_count; ++i) {
@@ -127,8 +128,9 @@ MLSYSIM_PLUGIN(({.name = "acme-npu",
                  .license = "Apache-2.0",
                  .threads = MLS_THREAD_SAFE,
                  .flags = MLS_PLUGIN_UNLOADABLE,
-                 .attributes = {
-                     {"formats.in", "operators"}, {"precisions", "bf16, fp8"}, {"variants", "x86-64"}}})) {
+                 .attributes = {{"formats.in", "operators, stablehlo:0.9.0..1.8.0"},
+                                {"precisions", "bf16, fp8"},
+                                {"variants", "x86-64"}}})) {
   plugin.zoo_text("devices.yaml", kDevices);
   plugin.backend<AcmePredict>("NPU1", "Acme NPU-1", {"Acme_NPU1"}, MLS_EFFORT_TYPES, &query);
 }

@@ -293,6 +293,18 @@ void check(const MemoryQuestion& q) {
                       .hint = "give the config.json of the model"});
 }
 
+/// What no item holds, whatever the model.
+void note_gaps(const MemoryQuestion& q, std::vector<std::string>& gaps) {
+  if (q.engine == nullptr) {
+    gaps.push_back("captured graphs and an engine's own reserve (name one with --engine)");
+  } else {
+    for (const auto& part : q.engine->memory->not_modelled)
+      gaps.push_back(fmt::format("{}: {}", q.engine->name, part));
+  }
+  gaps.push_back("workspaces of kernels and buffers of collectives beyond the device's reserve");
+  if (q.tensor_parallel > 1) gaps.push_back("padding of heads and experts that the ranks do not divide");
+}
+
 }  // namespace
 
 Data<> MemoryAccount::sum(MemoryPart part) const {
@@ -375,14 +387,7 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
                                         .shares = q.shares},
                                        prompt + logits);
   }
-  if (rule != nullptr)
-    for (const auto& part : rule->not_modelled)
-      out.not_modelled.push_back(fmt::format("{}: {}", q.engine->name, part));
-  else
-    out.not_modelled.push_back("captured graphs and an engine's own reserve (name one with --engine)");
-  out.not_modelled.push_back("workspaces of kernels and buffers of collectives beyond the device's reserve");
-  if (q.tensor_parallel > 1)
-    out.not_modelled.push_back("padding of heads and experts that the ranks do not divide");
+  note_gaps(q, out.not_modelled);
   return out;
 }
 

@@ -2,8 +2,10 @@
 #include "plugins.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/model_files/known.hpp>
 #include <mlsysim/plugin/program.hpp>
 #include <mlsysim/programs/model_path.hpp>
+#include <mlsysim/programs/representation.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -11,6 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -26,7 +30,7 @@ struct Row {
 };
 
 Row ask(const Workload& workload, const std::string& backend, const std::string& device,
-        const SupportRequest& request) {
+        const SupportRequest& request, const std::string& source = {}) {
   Row row{workload.name, backend, device, {}};
   plugin::Program program;
   try {
@@ -36,6 +40,7 @@ Row ask(const Workload& workload, const std::string& backend, const std::string&
     row.answer.reasons.push_back({plugin::ReasonCode::other, workload.name, 1, "", error.facts().message});
     return row;
   }
+  program.source = source;
   row.answer = plugins().support(
       backend, program, device, request.effort,
       request.aggressive ? plugin::SupportMode::aggressive : plugin::SupportMode::conservative);
@@ -59,9 +64,12 @@ std::string reasons_text(const SupportAnswer& a) {
       same->count += r.count;
   }
   std::string out;
-  for (const auto& k : kinds)
+  for (const auto& k : kinds) {
     out += fmt::format("{}{} {} ({:g}{}{})", out.empty() ? "" : "; ", name_of(k.first->code), k.first->op,
                        k.count, k.first->location.empty() ? "" : ", first at ", k.first->location);
+    // Of a version the words are the answer: what to ask the producer for.
+    if (k.first->code == ReasonCode::version && !k.first->hint.empty()) out += ": " + k.first->hint;
+  }
   return out;
 }
 
@@ -84,15 +92,21 @@ struct AskedProgram {
   std::string path;
   std::optional<mlsysim::Program> program;
   std::optional<ModelFile> model;
-  std::vector<SupportReason> refused;
+  std::string source;  ///< what it is written in; empty: not known
+  std::vector<SupportReason> refused, remarks;
 };
 
 /// Reads without failing: a version that is not known, an open size or a damaged file is a reason like any
 /// other.
 AskedProgram asked_program(const std::string& path) {
-  AskedProgram a{path, {}, {}, {}};
+  AskedProgram a{path, {}, {}, {}, {}, {}};
   try {
     a.program = read_program(path);
+    const auto written = representation_of(*a.program);
+    a.source = written.text();
+    for (const auto& late : written.late)
+      a.remarks.push_back(
+          {ReasonCode::version, late, 1, "", "text states no version; its operators bound it"});
     for (const auto& name : a.program->open)
       a.refused.push_back(
           {ReasonCode::unsupported_shape_dynamic, name, 1, "", fmt::format("bind it: {}?{}=1", path, name)});
@@ -102,6 +116,10 @@ AskedProgram asked_program(const std::string& path) {
     const bool version = f.key == "version" || f.key == "opset_import" || f.key == "schema_version";
     a.refused.push_back({version ? ReasonCode::version : ReasonCode::other, f.found, 1, f.where.text(),
                          f.message + (f.hint.empty() ? "" : ": " + f.hint)});
+    // The head of an artifact states its version, whether or not its operators are read.
+    if (const auto head = files::try_read(path.substr(0, path.rfind('?')));
+        head.fault == files::ReadFault::none)
+      if (const auto written = representation_of(std::string_view(head.bytes))) a.source = written->text();
   }
   return a;
 }
@@ -111,6 +129,7 @@ SupportAnswer own_answer(const AskedProgram& asked, const HardwareNode& device) 
   SupportAnswer answer;
   answer.verdict = Verdict::yes;
   answer.reasons = asked.refused;
+  answer.reasons.insert(answer.reasons.end(), asked.remarks.begin(), asked.remarks.end());
   if (!asked.program) {
     answer.verdict = Verdict::no;
     return answer;
@@ -133,7 +152,9 @@ SupportAnswer own_answer(const AskedProgram& asked, const HardwareNode& device) 
 }
 
 /// Rows of a program file: every device by this library, every device of every plugin.
-void ask_about_file(const std::string& path, const SupportRequest& request, std::vector<Row>& rows) {
+/// @return what the program computes as one number; nothing where it was not read to its end
+std::optional<std::uint64_t> ask_about_file(const std::string& path, const SupportRequest& request,
+                                            std::vector<Row>& rows) {
   const auto asked = asked_program(path);
   if (request.backend.empty() || request.backend == "mlsysim")
     for (const auto* device : zoo().all<HardwareNode>())
@@ -145,16 +166,26 @@ void ask_about_file(const std::string& path, const SupportRequest& request, std:
     for (const auto& device : b.devices) {
       if (!request.hardware.empty() && device != request.hardware) continue;
       if (asked.model) {
-        rows.push_back(ask(asked.model->workload, b.name, device, request));
+        rows.push_back(ask(asked.model->workload, b.name, device, request, asked.source));
         rows.back().program = path;
       } else {
+        // Nothing can be handed over; what the plugin takes of versions is asked all the same.
         SupportAnswer answer;
-        answer.verdict = asked.program ? Verdict::maybe : Verdict::no;
         answer.reasons = asked.refused;
+        if (auto why = plugins().refused_version(b.name, asked.source)) {
+          answer.verdict = Verdict::no;
+          answer.reasons.insert(answer.reasons.begin(), std::move(*why));
+        } else {
+          const bool known = asked.program || !asked.source.empty();
+          const bool version = std::any_of(asked.refused.begin(), asked.refused.end(),
+                                           [](const auto& r) { return r.code == ReasonCode::version; });
+          answer.verdict = known && !version ? Verdict::maybe : Verdict::no;
+        }
         rows.push_back({path, b.name, device, std::move(answer)});
       }
     }
   }
+  return asked.model ? std::optional(structure_digest(asked.model->workload)) : std::nullopt;
 }
 
 Answer shown(const std::vector<Row>& rows, const RenderOptions& options);
@@ -164,7 +195,14 @@ Answer shown(const std::vector<Row>& rows, const RenderOptions& options);
 Answer support(const SupportRequest& request, const RenderOptions& options) {
   if (!request.files.empty()) {
     std::vector<Row> rows;
-    for (const auto& path : request.files) ask_about_file(path, request, rows);
+    std::string notes;
+    std::map<std::uint64_t, std::string> read;  // programs by what they compute
+    for (const auto& path : request.files)
+      if (const auto program = ask_about_file(path, request, rows)) {
+        const auto [first, fresh] = read.emplace(*program, path);
+        if (!fresh)
+          notes += fmt::format("mlsysim: note: {} is the same program as {}\n", path, first->second);
+      }
     if (rows.empty())
       throw LookupError({.id = "mlsysim.cli.140",
                          .message = "no device of this name and backend is known",
@@ -172,7 +210,9 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
                          .found = fmt::format("'{}' of '{}'", request.hardware, request.backend),
                          .expected = "a device of the zoo, or of a backend",
                          .hint = "mlsysim zoo list hardware"});
-    return shown(rows, options);
+    auto answer = shown(rows, options);
+    answer.diagnostics += notes;
+    return answer;
   }
   const auto backends = plugins().backends();
   std::vector<std::string> known;

@@ -13,8 +13,8 @@ namespace mlsysim::cli {
 namespace {
 
 constexpr const char* kImportExamples =
-    "Examples:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml\n"
-    "  mlsysim plugin import hf/ConfigJson ./config.json";
+    "Examples:\n  mlsysim plugin import acme_reader/Ops net.acmeops > my_model.yaml\n"
+    "  mlsysim plugin import Ops ./net.acmeops";
 
 }  // namespace
 
@@ -228,10 +228,10 @@ void Program::plugin_commands() {
                          [this] { return plugin_import(first_, second_); });
   reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
   reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
-  auto* writer = command(
-      *p, "export", "an entry of the zoo in the format of an exporter",
-      "Examples:\n  mlsysim plugin export hf/FiguresCsv H100\n  mlsysim plugin export hf/FiguresCsv A100",
-      [this] { return plugin_export(first_, second_); });
+  auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
+                         "Examples:\n  mlsysim plugin export acme_reader/FiguresCsv H100\n  mlsysim plugin "
+                         "export acme_reader/FiguresCsv A100",
+                         [this] { return plugin_export(first_, second_); });
   writer->add_option("EXPORTER", first_, "name of an exporter")->required()->type_name("");
   writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
       ->required()

@@ -56,11 +56,21 @@ ModelFile read_config_file(const fs::path& file) {
   return model;
 }
 
+/// Headers are short, unless they hold a vocabulary with its merges: a longer piece is read where one is cut.
 ModelFile read_gguf_file(const fs::path& file) {
-  constexpr std::uint64_t most = 256ull << 20;  // the longest headers hold a vocabulary with its merges
+  constexpr std::uint64_t pieces[] = {1ull << 20, 16ull << 20, 256ull << 20};
   std::error_code none;
-  const auto size = fs::file_size(file, none);
-  return read_gguf(detail::read_bytes(file, most, detail::Extent::beginning), none ? 0 : size, file.string());
+  const auto found = fs::file_size(file, none), size = none ? 0 : found;
+  for (const auto piece : pieces) {
+    const auto bytes = detail::read_bytes(file, piece, detail::Extent::beginning);
+    if (size <= piece || piece == pieces[2]) return read_gguf(bytes, size, file.string());
+    try {
+      return read_gguf(bytes, size, file.string());
+    } catch (const InputError& error) {
+      if (error.id() != "mlsysim.model_files.021") throw;
+    }
+  }
+  return read_gguf({}, size, file.string());
 }
 
 }  // namespace

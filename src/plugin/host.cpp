@@ -1,6 +1,7 @@
 #include <mlsysim/plugin/host.hpp>
 
 #include "detail/candidates.hpp"
+#include "detail/formats.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 
@@ -398,6 +399,17 @@ std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector
 
 }  // namespace
 
+namespace {
+
+/// What a plugin says that it takes.
+std::string formats_of(const PluginDescription& d) {
+  for (const auto& [name, value] : d.attributes)
+    if (name == "formats.in") return value.text;
+  return {};
+}
+
+}  // namespace
+
 std::vector<BackendDescription> PluginHost::backends() const {
   const std::lock_guard lock(impl_->mutex());
   std::vector<BackendDescription> out;
@@ -456,17 +468,34 @@ SupportAnswer PluginHost::support(const std::string& backend, const Program& pro
          .hint = did_you_mean(device, devices)});
   SupportAnswer out;
   out.mode = mode;
+  // Versions come before anything else: what a plugin does not take it is not handed.
+  auto given = program;
+  auto agreed = handover(formats_of(at.first->description()), program.source);
+  if (agreed.refused) {
+    out.verdict = Verdict::no;
+    out.reasons.push_back(std::move(*agreed.refused));
+    return out;
+  }
+  if (!program.source.empty()) given.format = std::move(agreed.format);
   SolveContext context;
   MlsCall call;
   call.context = &context;
   call.reasons = &out.reasons;
   const auto start = std::chrono::steady_clock::now();
   const auto [verdict, used] =
-      at.first->query_support(at.second, program, device, effort, static_cast<std::int32_t>(mode), call);
+      at.first->query_support(at.second, given, device, effort, static_cast<std::int32_t>(mode), call);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   out.verdict = static_cast<Verdict>(verdict);
   out.effort_used = used;
   return out;
+}
+
+std::optional<SupportReason> PluginHost::refused_version(const std::string& backend,
+                                                         const std::string& source) const {
+  const std::lock_guard lock(impl_->mutex());
+  const auto at = find_named(
+      impl_->all(), backend, "backend", [](const PluginDescription& d) -> const auto& { return d.backends; });
+  return handover(formats_of(at.first->description()), source).refused;
 }
 
 std::string PluginHost::import_text(const std::string& importer, const std::string& file,

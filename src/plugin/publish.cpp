@@ -1,5 +1,6 @@
 #include "detail/loaded.hpp"
 
+#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/resolve/detail/standard_registry.hpp>
 #include <mlsysim/units/standard_units.hpp>
 
@@ -76,6 +77,26 @@ class Publication {
       publish_contributions(contributions(plugins_.size()));
     }
     published().zoo = zoo_lines();
+  }
+
+  /// Importers whose format is an ending read files of that ending wherever a model is named. The first
+  /// plugin that has an ending keeps it.
+  void readers() {
+    std::vector<OtherReader> all;
+    for (const auto& p : plugins_)
+      for (std::size_t k = 0; k < p.description.converters.size(); ++k) {
+        const auto& c = p.description.converters[k];
+        if (p.code == nullptr || c.direction != MLS_IMPORTER || !c.format.starts_with('.')) continue;
+        all.push_back({.ending = c.format,
+                       .name = c.name,
+                       .read = [code = p.code, k](const std::string& path, std::string_view bytes) {
+                         SolveContext context;
+                         MlsCall call;
+                         call.context = &context;
+                         return code->convert(k, path, bytes, nullptr, call);
+                       }});
+      }
+    publish_readers(std::move(all));
   }
 
   /// @return false when a plugin was refused; then nothing is published
@@ -159,6 +180,7 @@ void publish(std::vector<Loaded>& plugins, ObjectTable& objects,
     publication.zoo();
     // Without a plugin that was refused for its resolvers, its units and entries go too.
   } while (!publication.resolvers());
+  publication.readers();
 }
 
 }  // namespace mlsysim::plugin::detail

@@ -144,59 +144,6 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
 
 }  // namespace
 
-std::int64_t OnnxShapes::spatial(std::int64_t size, std::size_t axis, const Dims& kernel) const {
-  if (size < 0) return size;
-  const auto at = [&](const char* name, std::size_t i, std::int64_t otherwise) {
-    const auto& list = n_.ints(name);
-    return i < list.size() ? list[i] : otherwise;
-  };
-  const auto stride = std::max<std::int64_t>(1, at("strides", axis, 1)), dilation = at("dilations", axis, 1);
-  const auto reach = dilation * ((axis < kernel.size() ? kernel[axis] : 1) - 1) + 1;
-  const auto pad = n_.text("auto_pad");
-  if (pad == "SAME_UPPER" || pad == "SAME_LOWER") return (size + stride - 1) / stride;
-  const auto pads = pad == "VALID" ? 0 : at("pads", axis, 0) + at("pads", axis + kernel.size(), 0);
-  const auto span = size + pads - reach;
-  if (span < 0) return 0;
-  return (n_.integer("ceil_mode", 0) != 0 ? (span + stride - 1) / stride : span / stride) + 1;
-}
-
-void OnnxShapes::convolution() {
-  const Dims x = dims(0), w = dims(1);
-  if (x.size() < 3 || w.size() != x.size()) return;
-  const double groups = static_cast<double>(n_.integer("group", 1));
-  const Dims kernel(w.begin() + 2, w.end());
-  const bool transposed = n_.op == "ConvTranspose";
-  Dims out{x[0], transposed ? w[1] * static_cast<std::int64_t>(groups) : w[0]};
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    if (!transposed) {
-      out.push_back(spatial(x[i + 2], i, kernel));
-      continue;
-    }
-    const auto at = [&](const char* name, std::size_t k, std::int64_t otherwise) {
-      const auto& list = n_.ints(name);
-      return k < list.size() ? list[k] : otherwise;
-    };
-    out.push_back(at("strides", i, 1) * (x[i + 2] - 1) + at("output_padding", i, 0) +
-                  (kernel[i] - 1) * at("dilations", i, 1) + 1 - at("pads", i, 0) -
-                  at("pads", i + kernel.size(), 0));
-  }
-  const TensorType result = give(0, out);
-  double field = 1;
-  for (const auto k : kernel) field *= static_cast<double>(k);
-  auto& op = n_.made;
-  op.kind = ListedKind::convolution;
-  op.copies = groups;
-  if (transposed) {  // every input value meets the whole kernel
-    op.rows = type(0).elements() / static_cast<double>(std::max<std::int64_t>(1, x[1]));
-    op.columns = static_cast<double>(w[1]) * field;
-    op.depth = static_cast<double>(w[0]) / groups;
-  } else {
-    op.rows = result.elements() / static_cast<double>(std::max<std::int64_t>(1, w[0]));
-    op.columns = static_cast<double>(w[0]) / groups;
-    op.depth = static_cast<double>(w[1]) * field;
-  }
-}
-
 void OnnxShapes::product() {
   Dims a = dims(0), b = dims(n_.op == "QLinearMatMul" ? 3 : 1);
   if (n_.op == "Gemm") {
@@ -219,19 +166,6 @@ void OnnxShapes::product() {
   set_product(n_.made, rows, std::max<double>(1, static_cast<double>(b.back())),
               std::max<double>(1, static_cast<double>(a.back())), copies);
   give(0, out);
-}
-
-void OnnxShapes::pool() {
-  Dims x = dims(0);
-  if (x.size() < 3) return;
-  const bool global = n_.op.starts_with("Global");
-  const Dims kernel = global ? Dims(x.begin() + 2, x.end()) : n_.ints("kernel_shape");
-  double field = 1;
-  for (const auto k : kernel) field *= std::max<double>(1, static_cast<double>(k));
-  for (std::size_t i = 2; i < x.size(); ++i) x[i] = global ? 1 : spatial(x[i], i - 2, kernel);
-  n_.made.kind = ListedKind::reduction;
-  n_.made.flops = field * give(0, x).elements();
-  if (n_.results.size() > 1) give(1, x, "i64");
 }
 
 void OnnxShapes::reduce() {

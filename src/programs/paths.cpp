@@ -91,10 +91,13 @@ Program read_program_text(std::string bytes, const std::string& path, const Prog
   return read_mlir(std::move(bytes), path, options);
 }
 
-bool names_model(std::string_view path) { return is_program_file(path) || is_model_file(std::string(path)); }
+bool names_model(std::string_view path) {
+  return is_program_file(path) || is_model_file(std::string(path)) || has_other_reader(path);
+}
 
 ModelFile model_of_path(const std::string& path, const ProgramOptions& options) {
-  return is_program_file(path) ? program_model(read_program(path, options)) : read_model(path);
+  if (is_program_file(path)) return program_model(read_program(path, options));
+  return !is_model_file(path) && has_other_reader(path) ? read_by_other(path) : read_model(path);
 }
 
 ModelFile program_model(const Program& p) {

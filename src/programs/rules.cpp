@@ -1,6 +1,7 @@
 // What the operators of the HLO family compute (StableHLO, MHLO, HLO text).
 
 #include "detail/builder.hpp"
+#include "detail/groups.hpp"
 
 #include <fmt/format.h>
 
@@ -212,6 +213,17 @@ void dot_rule(ProgramOp& op, std::string_view name, const OpTypes& t, const OpAt
   dot(op, *t.in[0], *t.in[1], plain, file);
 }
 
+}  // namespace
+
+double checked_groups(double groups, std::string_view op, const std::string& file, std::size_t where) {
+  if (groups >= 1) return groups;
+  refuse_program(file, {"mlsysim.programs.030", "a convolution has no group", std::string(op),
+                        fmt::format("{:g} groups", groups), "one group or more",
+                        "give the program as its compiler prints it", where});
+}
+
+namespace {
+
 void convolution(ProgramOp& op, const OpTypes& t, const OpAttributes& at, const std::string& file) {
   const auto& kernel = t.in[1]->dims;
   const auto size = static_cast<int>(kernel.size());
@@ -227,7 +239,8 @@ void convolution(ProgramOp& op, const OpTypes& t, const OpAttributes& at, const 
   const double outputs = t.out[0]->elements();
   op.kind = ListedKind::convolution;
   // In each of the groups: output pixels x output features of the group x terms of one sum.
-  op.copies = at.groups * at.batch_groups;
+  op.copies = checked_groups(at.groups, op.name, file, op.line) *
+              checked_groups(at.batch_groups, op.name, file, op.line);
   op.columns = out / op.copies;
   op.depth = in * field;
   op.rows = outputs / out;

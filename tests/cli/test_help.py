@@ -56,6 +56,7 @@ def place(tmp_path_factory):
     config = ROOT / "tests" / "data" / "model_files" / "configs" / "Qwen--Qwen3-8B.json"
     (folder / "Qwen3-8B").mkdir()
     shutil.copy(config, folder / "config.json")
+    (folder / "net.acmeops").write_text("product mlp/up 8 256 64\npointwise mlp/act 2048\n")
     shutil.copy(config, folder / "Qwen3-8B" / "config.json")
     (folder / "my_devices.yaml").write_text(call("zoo", "new", "hardware", "MyChip").out)
     for k in (1, 2, 3):

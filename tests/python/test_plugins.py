@@ -279,7 +279,7 @@ def test_descriptions_answers_and_texts(tmp_path, efficiency):
         r for r in about["resolvers"] if r["name"] == "acme/PowerEfficiencyModel").items()
     with pytest.raises(mlsysim.LookupError, match="no plugin 'nobody' is loaded"):
         mlsysim.plugins.describe("nobody")
-    npu, config = (mlsysim.plugins.load(BUILD / path) for path in ("acme_npu/acme-npu.plugin.yaml", "hf_config/hf-config.plugin.yaml"))
+    npu, config = (mlsysim.plugins.load(BUILD / path) for path in ("acme_npu/acme-npu.plugin.yaml", "acme_reader/acme-reader.plugin.yaml"))
     try:
         device = mlsysim.Hardware.H100
         with pytest.raises(mlsysim.LookupError, match="does not know the device"):
@@ -290,12 +290,14 @@ def test_descriptions_answers_and_texts(tmp_path, efficiency):
         assert answer["verdict"] == "no" and answer["reasons"]
         with pytest.raises(mlsysim.InputError, match="this is no model"):
             mlsysim.plugins.support("NPU1", "Llama3_8B", device)
-        assert {"name": "hf/ConfigJson", "direction": "import", "format": "config.json"} in mlsysim.plugins.converters()
-        sample = SOURCES.parent / "tests/unit/plugin/hf_configs/mistralai--Mixtral-8x7B-v0.1.json"
-        assert "experts: {count: 8, top_k: 2" in mlsysim.plugins.import_text("ConfigJson", sample)
-        assert "memory.bandwidth," in mlsysim.plugins.export_text("hf/FiguresCsv", device)
+        assert {"name": "acme_reader/Ops", "direction": "import", "format": ".acmeops"} in mlsysim.plugins.converters()
+        sample = tmp_path / "net.acmeops"
+        sample.write_text("product mlp/up 8 256 64\n")
+        assert "rows: 8, columns: 256, depth: 64" in mlsysim.plugins.import_text("Ops", sample)
+        assert mlsysim.import_model(sample).name == "Acme_net"
+        assert "memory.bandwidth," in mlsysim.plugins.export_text("acme_reader/FiguresCsv", device)
         with pytest.raises(mlsysim.InputError, match="this is no entry"):
-            mlsysim.plugins.export_text("hf/FiguresCsv", "H100")
+            mlsysim.plugins.export_text("acme_reader/FiguresCsv", "H100")
     finally:
         mlsysim.plugins.unload(npu)
         mlsysim.plugins.unload(config)

@@ -160,6 +160,10 @@ class PluginHost {
   [[nodiscard]] SupportAnswer support(const std::string& backend, const Program& program,
                                       const std::string& device, int effort = MLS_EFFORT_TYPES,
                                       SupportMode mode = SupportMode::conservative) const;
+  /// Why a backend is not handed a program of this representation ("stablehlo:1.9.0"), by the formats and
+  /// versions that its plugin states; nothing where it may be. @throws LookupError
+  [[nodiscard]] std::optional<SupportReason> refused_version(const std::string& backend,
+                                                             const std::string& source) const;
   /// Every importer and exporter that plugins registered.
   [[nodiscard]] std::vector<ConverterDescription> converters() const;
   /// What an importer makes of a file: the text of a zoo file, checked as one of the user. @throws

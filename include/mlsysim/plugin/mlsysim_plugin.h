@@ -374,7 +374,8 @@ typedef struct MlsConverter {
   MLS_HEAD;
   MlsString name; /* "namespace/Name" */
   MlsString summary;
-  MlsString format; /* "config.json", "csv": what it reads or writes */
+  MlsString format; /* "csv": what it reads or writes. An importer whose format is an ending, ".acmeops",
+                       reads files of that ending wherever a model is named */
   const void* user;
   MlsError* (*convert)(MlsConvertArgs* args);
   int32_t direction;

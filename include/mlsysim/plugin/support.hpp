@@ -25,6 +25,9 @@ struct Program {
   std::string precision;
   std::vector<ProgramOp> ops;
   double memory = 0;  ///< needed on one device [B]; 0: not known
+  /// What it was read from, with its version where that is known: "stablehlo:1.9.0", "stablehlo:>1.0.0",
+  /// "onnx:17". Empty: no file of a program.
+  std::string source{};
 };
 
 enum class Verdict : std::uint8_t { no, yes, maybe };

@@ -6,6 +6,13 @@
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 using namespace mlsysim;
 using namespace mlsysim::samples;
 
@@ -41,4 +48,49 @@ TEST_CASE("a GGUF header is a model", "[model_files]") {
   CHECK_THROWS_AS(read_gguf(file, 64, "m.gguf"), InputError);
   CHECK_THROWS_AS(read_gguf(file.substr(0, 50), 64, "m.gguf"), InputError);
   CHECK_THROWS_AS(read_gguf("GGUX", 4, "m.gguf"), InputError);
+}
+
+namespace {
+
+/// A folder of its own that ends with the case.
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mlsysim_headers_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() {
+    std::error_code none;
+    std::filesystem::remove_all(path, none);
+  }
+  /// A file of this size that begins with these bytes and holds nothing else on the disk.
+  void write(const char* name, std::string_view begins, std::uintmax_t size) const {
+    std::ofstream(path / name, std::ios::binary) << begins;
+    std::filesystem::resize_file(path / name, size);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("of a hundred gigabytes of weights only headers are read", "[model_files]") {
+  constexpr std::uintmax_t data = 100'000'000'000;
+  const Folder folder;
+  const std::string config =
+      R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,)"
+      R"("intermediate_size":128,"vocab_size":96,"tie_word_embeddings":false,"torch_dtype":"bfloat16"})";
+  folder.write("config.json", config, config.size());
+  const auto header =
+      safetensors(R"({"w":{"dtype":"BF16","shape":[50000,1000000],"data_offsets":[0,100000000000]}})");
+  folder.write("model.safetensors", header, header.size() + data);
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  const auto model = read_model(folder.path);
+  CHECK(std::any_of(model.notes.begin(), model.notes.end(), [](const std::string& note) {
+    return note.find("1 tensors, 100000000000 B (BF16 100000000000 B)") != std::string::npos;
+  }));
+  // A GGUF file of that size alone in its folder.
+  std::filesystem::remove(folder.path / "config.json");
+  std::filesystem::remove(folder.path / "model.safetensors");
+  folder.write("model.gguf", gguf_llama(), data);
+  CHECK(*read_model(folder.path).workload.layers() == 2);
+  getrusage(RUSAGE_SELF, &after);
+  CHECK((after.ru_maxrss - before.ru_maxrss) / 1024 < 64);  // MiB
 }

@@ -2,11 +2,13 @@
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/plugin/host.hpp>
+#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include "plugin/detail/formats.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
@@ -250,93 +252,72 @@ TEST_CASE("a plugin is reloaded from a copy", "[plugin]") {
 }
 
 TEST_CASE("an importer makes entries that the zoo takes, an exporter writes every figure", "[plugin]") {
-  PluginHost host(closed({kPlugins + "hf_config/hf-config.plugin.yaml"}));
+  PluginHost host(closed({kPlugins + "acme_reader/acme-reader.plugin.yaml"}));
   const auto report = host.load_all();
   if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
   CHECK(host.converters().size() == 2);
-  const auto import = [&](const std::string& file) {
-    const auto path = std::string(MLSYSIM_SOURCE_DIR) + "/tests/unit/plugin/hf_configs/" + file;
-    std::ostringstream bytes;
-    bytes << std::ifstream(path).rdbuf();
-    return host.import_text("hf/ConfigJson", file, bytes.str());
-  };
-  // The entries of the zoo give the same sizes, from sources of their own.
-  for (const auto& [file, name, ours] :
-       {std::array{"meta-llama--Meta-Llama-3.1-8B.json", "Meta_Llama_3_1_8B", "Llama3_8B"},
-        std::array{"mistralai--Mixtral-8x7B-v0.1.json", "Mixtral_8x7B_v0_1", "Mixtral_8x7B"},
-        std::array{"Qwen--Qwen3-30B-A3B.json", "Qwen3_30B_A3B", "Qwen3_30B_A3B"},
-        std::array{"openai--gpt-oss-20b.json", "gpt_oss_20b", "GPT_OSS_20B"},
-        std::array{"deepseek-ai--DeepSeek-V3.json", "DeepSeek_V3", "DeepSeek_V3"}}) {
-    CAPTURE(file);
-    const auto zoo = load_text(import(file), "imported", standard_zoo());
-    const auto &got = zoo.at<Workload>(name), &known = standard_zoo().at<Workload>(ours);
-    const auto a = stack_view<double>(*got.main(), 0), b = stack_view<double>(*known.main(), 0);
-    CHECK(a->layers == b->layers);
-    CHECK(a->hidden == b->hidden);
-    CHECK(a->vocab == b->vocab);
-    CHECK(a->own_head == b->own_head);
-    CHECK(a->norms == b->norms);
-    REQUIRE(a->mixers.size() == b->mixers.size());
-    for (std::size_t i = 0; i < a->mixers.size(); ++i) {
-      CHECK(a->mixers[i].rule == b->mixers[i].rule);
-      CHECK(a->mixers[i].reach == b->mixers[i].reach);
-      CHECK(a->mixers[i].layers == b->mixers[i].layers);
-    }
-    REQUIRE(a->feed_forwards.size() == b->feed_forwards.size());
-    for (std::size_t i = 0; i < a->feed_forwards.size(); ++i) {
-      CHECK(a->feed_forwards[i].rule == b->feed_forwards[i].rule);
-      CHECK(a->feed_forwards[i].layers == b->feed_forwards[i].layers);
-    }
-    CHECK(got.max_positions == known.max_positions);
-    const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-    const std::chrono::year_month_day day(now);
-    std::ostringstream today;
-    today << std::setfill('0') << int(day.year()) << '-' << std::setw(2) << unsigned(day.month()) << '-'
-          << std::setw(2) << unsigned(day.day());
-    CHECK(got.entry->source.recorded == today.str());
-  }
-
-  // What is left out is refused, not guessed.
-  CHECK_THROWS_WITH(import("google-bert--bert-base-uncased.json"),
-                    ContainsSubstring("a family that is not imported") && ContainsSubstring("\"bert\""));
-  const auto refused = [&](const std::string& text) {
-    try {
-      (void)host.import_text("hf/ConfigJson", "x--M.json", text);
-    } catch (const std::exception& error) {
-      return std::string(error.what());
-    }
-    return std::string("it was imported");
-  };
-  const std::string sizes =
-      R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000)";
-  CHECK_THAT(refused("{" + sizes + R"(, "hidden_act": "silu"})"),
-             ContainsSubstring("'model_type' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", )" + sizes + "}"),
-             ContainsSubstring("'hidden_act' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "gelu", )" + sizes + "}"),
-             ContainsSubstring("'hidden_act' is not that of llama"));
-  CHECK_THAT(
-      refused(R"({"model_type": "llama", "hidden_act": "silu", "num_local_experts": 8, )" + sizes + "}"),
-      ContainsSubstring("speaks of experts"));
-  CHECK_THAT(
-      refused(R"({"model_type": "mixtral", "hidden_act": "silu", "num_experts_per_tok": 2, )" + sizes + "}"),
-      ContainsSubstring("'num_local_experts' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "qwen3", "hidden_act": "silu", )" + sizes + "}"),
-             ContainsSubstring("'head_dim' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "head_dim": 16.5, )" + sizes + "}"),
-             ContainsSubstring("'head_dim' is no count"));
-  CHECK_THAT(refused(R"({"model_type": "llama"})"), ContainsSubstring("'num_hidden_layers' is missing"));
-  CHECK_THAT(refused("no json"), ContainsSubstring("no JSON object"));
-  // Gemma states gelu and has a gated layer, and ties its embeddings without saying so.
-  const auto gemma = load_text(
-      host.import_text("hf/ConfigJson", "g--G.json",
-                       R"({"model_type": "gemma", "hidden_act": "gelu", "head_dim": 16, )" + sizes + "}"),
-      "imported", standard_zoo());
-  CHECK(gemma.at<Workload>("G").stacks[0].feed_forward.dense->gated);
-  CHECK(gemma.at<Workload>("G").stacks[0].output.tied);
+  const auto zoo =
+      load_text(host.import_text("Ops", "folder/net.acmeops",
+                                 "# two layers\nproduct mlp/up 8 256 64 2\npointwise mlp/act 2048\n"),
+                "imported", standard_zoo());
+  const auto& w = zoo.at<Workload>("Acme_net");
+  REQUIRE(w.operators.size() == 2);
+  CHECK(w.operators[0].times == 2.0);
+  CHECK(w.operators[0].stored == 256.0 * 64);
+  CHECK(w.operators[1].flops == 2048.0);
+  // What is no operator is refused with its line, not guessed.
+  for (const char* wrong : {"product up 8 256", "pointwise act -1", "scan x 3", "product up 8 0 64"})
+    CHECK_THROWS_WITH(host.import_text("Ops", "x.acmeops", std::string("# x\n") + wrong),
+                      ContainsSubstring("a line is no operator") && ContainsSubstring("x.acmeops:2"));
   const auto csv = host.export_text("FiguresCsv", {&h100(), "hardware"});
   CHECK_THAT(csv, ContainsSubstring("memory.bandwidth,"));
   CHECK_THAT(csv, ContainsSubstring(",B/s\n"));
+}
+
+TEST_CASE("a plugin reads files of its ending wherever a model is named, as long as it is loaded",
+          "[plugin]") {
+  const Folder folder;
+  folder.write("net.acmeops", "product mlp/up 8 256 64\n");
+  const auto path = (folder.path / "net.acmeops").string();
+  CHECK_FALSE(names_model(path));
+  {
+    PluginHost host(closed({kPlugins + "acme_reader/acme-reader.plugin.yaml"}));
+    REQUIRE(host.load_all().failed.empty());
+    REQUIRE(names_model(path));
+    const auto model = model_of_path(path);
+    CHECK(model.entry.name == "Acme_net");
+    CHECK(model.notes == std::vector<std::string>{"read by acme_reader/Ops"});
+    // The library's own endings stay its own.
+    CHECK_FALSE(has_other_reader("model.onnx"));
+  }
+  CHECK_FALSE(names_model(path));
+}
+
+TEST_CASE("a program is handed over in a version that the plugin takes, or not at all", "[plugin]") {
+  using plugin::detail::handover;
+  const std::string takes = "operators, stablehlo:0.9.0..1.8.0, onnx:13..17";
+  const auto format = [&](const char* source) { return handover(takes, source).format; };
+  CHECK(format("") == "operators");
+  CHECK(format("stablehlo:0.9.0") == "stablehlo:0.9.0");
+  CHECK(format("stablehlo:1.8.3") == "stablehlo:1.8.3");  // the patch does not count
+  CHECK(format("stablehlo") == "stablehlo");              // text states none
+  CHECK(format("stablehlo:>1.0.0") == "stablehlo:>1.0.0");
+  CHECK(format("onnx:17") == "onnx:17");
+  CHECK(format("torch.export:8.2") == "operators");  // the host makes operators of it
+  const auto why = [](std::string_view accepted, const char* source) {
+    const auto h = handover(accepted, source);
+    REQUIRE(h.refused);
+    CHECK(h.refused->code == ReasonCode::version);
+    return h.refused->hint;
+  };
+  CHECK_THAT(why(takes, "stablehlo:1.20.0"), ContainsSubstring("ask the producer to target <= 1.8"));
+  CHECK_THAT(why(takes, "stablehlo:>1.8.0"), ContainsSubstring("ask the producer to target <= 1.8"));
+  CHECK_THAT(why(takes, "stablehlo:0.8.0"), ContainsSubstring("export it again"));
+  CHECK_THAT(why(takes, "onnx:18"), ContainsSubstring("it takes onnx 13..17"));
+  CHECK_THAT(why("stablehlo:0.9.0..1.8.0", "onnx:17"),
+             ContainsSubstring("takes stablehlo:0.9.0..1.8.0 only"));
+  CHECK_THAT(why("stablehlo:new", "stablehlo:1.0.0"), ContainsSubstring("not understood"));
+  CHECK_FALSE(handover("", "stablehlo:1.20.0").refused);  // silence means operators
 }
 
 TEST_CASE("a plugin of data alone is a plugin", "[plugin]") {

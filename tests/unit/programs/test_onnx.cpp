@@ -167,3 +167,22 @@ TEST_CASE("what is not known is said: operators, shapes, versions") {
   CHECK(totals_of(future.read({.dims = {{"batch", 1}}, .force = true})).macs == 128);
   CHECK(refusal([] { (void)read_onnx("no model", "x.onnx"); }).facts().id == "mlsysim.programs.021");
 }
+
+TEST_CASE("a convolution without groups is refused, and an open number of features counts as one") {
+  const auto made = [](std::int64_t groups, const char* features) {
+    Maker m;
+    m.input("x", {"1", "4", "8", "8"});
+    m.input("w", {features, "4", "3", "3"});
+    auto& conv = Maker::node(m.graph(), "Conv", {"x", "w"}, {"y"});
+    Maker::attribute(conv, "group", groups);
+    m.graph().add_output()->set_name("y");
+    return m;
+  };
+  CHECK(totals_of(made(1, "6").read()).macs == 6 * 6 * 6 * 4 * 9);
+  CHECK(totals_of(made(1, "features").read()).macs == 6 * 6 * 4 * 9);
+  for (const std::int64_t groups : {0, -2}) {
+    const auto refused = refusal([&] { (void)made(groups, "6").read(); });
+    CHECK(refused.facts().id == "mlsysim.programs.030");
+    CHECK(refused.facts().found == std::to_string(groups) + " groups");
+  }
+}

@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+#include <mlsysim/programs/representation.hpp>
+
 using namespace mlsysim;
 using namespace mlsysim::test;
 
@@ -27,4 +29,32 @@ TEST_CASE("a path binds sizes, and is refused where it does not name a number") 
   const auto model = model_of_path(path);
   CHECK(model.workload.architecture == Architecture::program);
   CHECK(model.entry.name == "linear");
+}
+
+TEST_CASE("what a program is written in, with the version that a backend has to compare") {
+  const auto of_file = [](const char* file) {
+    return representation_of(read_program(kPrograms / file)).text();
+  };
+  CHECK(of_file("stablehlo/mnist_mlp.mlir") == "stablehlo");
+  CHECK(of_file("mhlo/bert_tiny_forward_generic_form.mlir") == "mhlo");
+  CHECK(of_file("hlo/scan_six_layers.hlo") == "hlo");
+  CHECK(of_file("onnx/linear.onnx") == "onnx:6");
+  const auto head = [](const char* file) {
+    return representation_of(text_of(kPrograms / "portable" / file));
+  };
+  CHECK(head("stablehlo_all_ops.1_20_0.mlir.bc")->text() == "stablehlo:1.20.0");
+  CHECK(head("invalid_future_version.mlir.bc")->text() == "stablehlo:2.0.0");
+  CHECK_FALSE(representation_of(std::string_view("func.func @main() {}")));
+}
+
+TEST_CASE("text without a version is bounded by its youngest operator") {
+  const auto with = [](const std::string& op) {
+    return representation_of(
+        read_mlir("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo." + op +
+                      " %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+                  "m.mlir"));
+  };
+  CHECK(with("tan").text() == "stablehlo:>1.0.0");
+  CHECK(with("tan").late == std::vector<std::string>{"tan (after 1.0.0)"});
+  CHECK(with("tanh").text() == "stablehlo");  // the same letters, and older
 }
