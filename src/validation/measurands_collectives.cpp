@@ -54,8 +54,9 @@ Time<> as_called(const CollectiveCase& c, Time<> device, const Device<>& d) {
 
 /// The time on the devices.
 Time<> on_devices(const CollectiveCase& c, Data<> payload, const Device<>& device, const Links<>& links) {
-  if (!c.ring) return price(collective_op(c.collective, payload, c.ranks), device, links).total;
   const Spread<> spread = spread_of(c.ranks, 1.0, links);
+  if (!c.ring || spread.nodes <= 1)
+    return price(collective_op(c.collective, payload, c.ranks), device, links).total;
   return ring_through(payload, spread, inside_rate(spread.inner, 1.0, links), links);
 }
 

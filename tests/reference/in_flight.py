@@ -27,12 +27,13 @@ class OperatorPasses:
         self.h, self.s = model.model_view(s.workload), s
         self.device = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(self.device, s.efficiency)
-        if s.weight_bits and s.weight_bits / 8 < BYTES[s.precision]:
-            # Kernels that widen stored weights multiply by warp, 16 rows at a time (frantar2024marlin).
-            self.device.matrix_rows = min(self.device.matrix_rows, 16)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
+        # In steps engines' own kernels, of experts and those that widen stored weights, multiply by warp, 16 rows
+        # at a time (frantar2024marlin).
+        if self.h.moe or (s.weight_bits and s.weight_bits / 8 < BYTES[s.precision]):
+            self.device.matrix_rows = min(self.device.matrix_rows, 16)
         fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
         self.links = device.links_view(fleet, "decode")
 

@@ -183,7 +183,8 @@ def serve(s):
     latency = a.ttft + decoding
     rate = batch * s.output_tokens / latency if s.output_tokens else batch / a.itl
     share = decoding / latency if s.output_tokens else 1.0  # of the time that is spent decoding
-    busy = min(1.0, share * a.decode_busy + (1 - share) * a.prefill_busy)
+    # The cap holds in each phase.
+    busy = share * min(1.0, a.decode_busy) + (1 - share) * min(1.0, a.prefill_busy)
     tokens = rate * s.batch_size / batch  # of all replicas, as far as there are sequences
     out = {
         "ttft": a.ttft,

@@ -244,7 +244,7 @@ def answer(v, batch):
     kernels = passed.kernels() * m + update.kernels()
     out.exposed = max(out.total - kernels - out.overhead - out.bubble, 0.0)
     out.scaling_efficiency = (passed.total - passed.network - passed.host) * m / out.total
-    out.utilization = min(1.0, (passed.loaded(v.device) * m + update.loaded(v.device)) / out.total)
+    loaded = passed.loaded(v.device) * m + update.loaded(v.device)
     devices = s.fleet.devices
     out.mfu = min(1.0, whole_model_work(v) * batch / (v.device.matrix_rate * devices * out.total))
     again = passed.work / (passed.work - stage.recompute.work)
@@ -257,7 +257,7 @@ def answer(v, batch):
     out.communication += congestion
     out.exposed += congestion
     out.bubble_fraction = out.bubble / (out.bubble + out.slots)
-    for name in ("scaling_efficiency", "mfu", "hfu", "utilization"):
+    for name in ("scaling_efficiency", "mfu", "hfu"):
         setattr(out, name, getattr(out, name) * unhindered / out.total)
-    out.utilization *= share_of(batch, s.dp).working
+    out.utilization = min(1.0, loaded / out.total) * share_of(batch, s.dp).working
     return out
