@@ -1,6 +1,7 @@
 #include "explore/search/search.hpp"
 #include "explore/search/threads.hpp"
 
+#include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/units/error.hpp>
 
@@ -24,7 +25,8 @@ constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
 // Axes of so few rows are divided into rows.
 constexpr std::uint32_t kFewRows = 4, kFewCoupled = 32;
-constexpr std::size_t kKernels = 32;  // subjects whose block buffers are at hand at once
+constexpr std::size_t kPieces = 8, kShareEvery = 32;  // of a worker at the start; boxes between two exchanges
+constexpr std::size_t kKernels = 32;                  // subjects whose block buffers are at hand at once
 
 /// A box of rows of one subject.
 struct Box {
@@ -88,6 +90,7 @@ class Searcher {
         box = queue_.top();
         queue_.pop();
       }
+      if (share_ && ++since_ % kShareEvery == 0) hear();
       if (beaten(box)) continue;  // the queue is in order of bounds, so only ties remain to be looked at
       if (points_in(box) <= (is_row(box) ? row_leaf_ : leaf_)) {
         evaluate(box);
@@ -102,9 +105,38 @@ class Searcher {
     if (!best.empty()) result.bound = std::min(result.bound, best[0].first);
   }
 
+  /// Keeps part `part` of `parts` of what there is to search, the same boxes whoever asks.
+  void keep_part(std::uint64_t part, std::uint64_t parts, const ShareBest& share) {
+    share_ = share;
+    std::vector<Box> boxes;
+    for (; !queue_.empty(); queue_.pop()) boxes.push_back(queue_.top());
+    while (boxes.size() < kPieces * parts) {
+      const auto widest = std::max_element(boxes.begin(), boxes.end(), [this](const Box& a, const Box& b) {
+        return points_in(a) != points_in(b) ? points_in(a) < points_in(b) : a.first > b.first;
+      });
+      if (widest == boxes.end() || points_in(*widest) <= leaf_) break;
+      const Box box = *widest;
+      boxes.erase(widest);
+      divide(box, most_promising(box, open_axes(box)));
+      for (Box& piece : parts_) {
+        bound(piece);
+        if (piece.bound < HUGE_VAL) boxes.push_back(piece);
+      }
+    }
+    // In order of their bounds, so that every worker begins with boxes that may be good.
+    std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return b < a; });
+    for (std::size_t k = part - 1; k < boxes.size(); k += parts) queue_.push(boxes[k]);
+  }
+
   SearchResult result;
 
  private:
+  /// Hears of what other workers have found, and says what this one has.
+  void hear() {
+    const auto& best = result.reduction.top.entries();
+    others_ = share_(best.empty() ? HUGE_VAL : best[0].first);
+  }
+
   /// One choice of the structural axes.
   struct Bound {
     std::shared_ptr<const Subject> subject;
@@ -167,6 +199,8 @@ class Searcher {
 
   /// No point of the box can replace the best: it is worse, or as good with a higher index.
   [[nodiscard]] bool beaten(const Box& b) const {
+    // Of what others found only the value is known, so that a tie is still looked at.
+    if (b.bound > others_ + kSlack * std::fabs(others_)) return true;
     const auto& best = result.reduction.top.entries();
     if (best.empty()) return false;
     const double slack = kSlack * std::fabs(best[0].first);
@@ -336,6 +370,9 @@ class Searcher {
   std::priority_queue<Box> queue_;
   std::vector<Box> parts_, chosen_;  ///< of the box that is being split
   std::vector<Interval> box_;
+  ShareBest share_{};
+  double others_ = HUGE_VAL;
+  std::size_t since_ = 0;
   std::vector<std::uint64_t> indices_;
 };
 
@@ -367,3 +404,35 @@ SearchResult branch_and_bound(const Space& space, const Question& question, cons
 }
 
 }  // namespace mlsysim::detail
+
+namespace mlsysim {
+
+std::string no_shared_bounds(const Space& space, const Question& question) {
+  return detail::no_bounds(space, question, {});
+}
+
+BoundedPart bounded_part(const Space& space, const Question& question, const ExploreOptions& options,
+                         std::uint64_t part, std::uint64_t parts, const ShareBest& share) {
+  if (const auto obstacle = no_shared_bounds(space, question); !obstacle.empty())
+    throw SolverError({.id = "mlsysim.explore.090",
+                       .message = "workers cannot share bounds here",
+                       .found = obstacle,
+                       .expected = "one objective over a subject with bounds",
+                       .hint = "leave --strategy out: every point is looked at"});
+  (void)shard_range(space.size(), part, parts);  // refuses a part that there is not
+  detail::Searcher search(space, question, options,
+                          detail::constraint_texts(question, space.sample().entry).size());
+  search.keep_part(part, parts, share);
+  search.run(options, HUGE_VAL);
+  const auto& r = search.result;
+  const auto& best = r.reduction.top.entries();
+  BoundedPart out{
+      .value = HUGE_VAL, .boxes = r.boxes, .evaluated = r.reduction.evaluated, .proven = r.proven};
+  if (!best.empty()) {
+    out.value = best[0].first;
+    out.index = best[0].second;
+  }
+  return out;
+}
+
+}  // namespace mlsysim
