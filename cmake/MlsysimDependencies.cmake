@@ -3,7 +3,8 @@
 # All of them are packages of Debian 12; nothing is downloaded while configuring.
 
 # What was found is recorded for the SBOM and for packages: one line for each, name|packages of Debian|version|use.
-# The use is "linked" (a part of the libraries), "headers" or "build" (not in what is installed).
+# The use is "linked" (a part of the libraries), "headers", "component" (of what is opened on request) or "build" (not in
+# what is installed).
 set(MLSYSIM_RECORD)
 macro(mlsysim_record name debian version use)
   string(APPEND MLSYSIM_RECORD "${name}|${debian}|${version}|${use}\n")
@@ -78,6 +79,20 @@ if(MLSYSIM_WITH_HTTP AND MLSYSIM_HTTPLIB AND MLSYSIM_HTTPLIB_INCLUDE)
   mlsysim_record(cpp-httplib libcpp-httplib-dev "" linked)
 elseif(MLSYSIM_WITH_HTTP AND NOT MLSYSIM_WITH_HTTP STREQUAL "AUTO")
   message(FATAL_ERROR "MLSYSIM_WITH_HTTP is ON, but cpp-httplib was not found. Install libcpp-httplib-dev, or set it to AUTO.")
+endif()
+
+# Ranks of mpirun that work on one search (--mpi): a component of its own.
+set(MLSYSIM_WITH_MPI AUTO CACHE STRING "Build the component for MPI: AUTO (where it is found), ON or OFF")
+set(MLSYSIM_HAS_MPI FALSE)
+if(MLSYSIM_WITH_MPI AND MLSYSIM_BUILD_CLI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(MLSYSIM_HAS_MPI TRUE)
+    mlsysim_record(MPI libopenmpi-dev "" component)
+  elseif(NOT MLSYSIM_WITH_MPI STREQUAL "AUTO")
+    message(FATAL_ERROR "MLSYSIM_WITH_MPI is ON, but MPI was not found. Install libopenmpi-dev, or set it to AUTO.")
+  endif()
 endif()
 
 # Back ends of the search strategies gradient and evolutionary.

@@ -2,7 +2,7 @@
 # is a library made of rooms:
 #
 #   core     units scalars table tape physics spec lowering resolve price answer   no threads, files, dlopen or clock
-#   zoo      files zoo model_files programs compile telemetry                  yaml-cpp, protobuf inside
+#   zoo      files zoo model_files programs compile telemetry traffic          yaml-cpp, protobuf inside
 #   mlsysim  catalogue pipeline engine launch explore plugin report validation picture course
 #
 # The lists are collected first and the libraries made afterwards, so that a part without a source yet is an

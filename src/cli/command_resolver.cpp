@@ -1,6 +1,7 @@
 // resolver run and resolver docs; list and show are in commands_pipeline.cpp.
 
 #include "command_resolver.hpp"
+#include "commands_traffic.hpp"
 #include "refuse.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -42,11 +43,14 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
 }  // namespace
 
 Answer resolver_run(const ResolverRunRequest& request, const RenderOptions& options) {
-  (void)ResolverRegistry::standard().at(request.name);  // near misses first
+  const auto& resolver = ResolverRegistry::standard().at(request.name);  // near misses first
   PipelineRequest one;
   one.words = inputs_of(request.words);
+  const auto taken = take_traffic(one.words, resolver.inputs());
   one.words.insert(one.words.begin(), request.name);
-  return pipeline_run(one, options);
+  auto answer = pipeline_run(one, options);
+  answer.diagnostics.insert(0, taken);
+  return answer;
 }
 
 Answer resolver_docs(const std::string& name, const std::string& write, const std::string& check) {

@@ -1,7 +1,9 @@
 #include "questions.hpp"
+#include "ranks.hpp"
 #include "search_files.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
+#include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -11,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -173,10 +176,100 @@ void show_progress(const Progress& p) {
   if (p.done >= p.total) std::fprintf(stderr, "\r%*s\r", 60, "");
 }
 
+constexpr std::string_view kRanks = "mpi";  // the shard of --mpi: that of the rank
+
+/// What ranks cannot do together is refused before they begin.
+void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
+  const auto refuse = [](std::string key, std::string found, std::string expected, std::string hint) {
+    throw InputError({.id = "mlsysim.cli.164",
+                      .message = "ranks cannot share this search",
+                      .key = std::move(key),
+                      .found = std::move(found),
+                      .expected = std::move(expected),
+                      .hint = std::move(hint)});
+  };
+  if (!asked.rows.empty())
+    refuse("--rows", "--rows beside --mpi", "an answer that can be joined",
+           "write the rows of each part: --shard auto");
+  if (s.question.objectives.empty() && !s.question.histogram)
+    refuse("--mpi", "a sweep that lists every point", "objectives, or --histogram",
+           "add --minimize or --maximize");
+  if (size > 1 && !asked.state.empty() && asked.state.find("{shard}") == std::string::npos)
+    refuse("--state", fmt::format("one file for {} ranks", size), "a name with {shard}",
+           "e.g. --state 'part-{shard}.json'");
+  if (asked.strategy == "gradient" || asked.strategy == "evolutionary")
+    refuse("--strategy", asked.strategy, "exhaustive or branch-and-bound", "leave --strategy out");
+  if (asked.strategy == "branch-and-bound" && !asked.state.empty())
+    refuse("--state", "--state of a search by bounds", "an exhaustive search",
+           "leave --state or --strategy out");
+}
+
+/// Branch and bound of all ranks, which share the best value.
+Answer bounded_on_ranks(const AskedSpace& s, const ExploreOptions& how, const RenderOptions& options) {
+  const auto& r = ranks();
+  const auto own =
+      bounded_part(*s.space, s.question, how, static_cast<std::uint64_t>(r.rank) + 1,
+                   static_cast<std::uint64_t>(r.size), [&](double mine) { return r.least(mine); });
+  const auto text = [](const BoundedPart& p) {
+    return fmt::format("{:a} {} {} {} {}", p.value, p.index, p.boxes, p.evaluated, p.proven ? 1 : 0);
+  };
+  const auto part_of = [](const std::string& words) {
+    BoundedPart p;
+    unsigned long long index = 0;
+    int proven = 0;
+    if (std::sscanf(words.c_str(), "%la %llu %la %la %d", &p.value, &index, &p.boxes, &p.evaluated,
+                    &proven) != 5)
+      refuse_state_file("a rank", kShardSchema, words);
+    p.index = index;
+    p.proven = proven != 0;
+    return p;
+  };
+  const auto whole = joined_over_ranks(r, text(own), [&](const std::string& a, const std::string& b) {
+    BoundedPart x = part_of(a), y = part_of(b);
+    if (y.value < x.value || (y.value == x.value && y.index < x.index)) std::swap(x, y);
+    x.boxes += y.boxes;
+    x.evaluated += y.evaluated;
+    x.proven = x.proven && y.proven;
+    return text(x);
+  });
+  if (r.rank != 0) return {};
+  const auto best = part_of(whole);
+  auto out = answer_of(bounded_answer(*s.space, s.question, best), options);
+  out.diagnostics += fmt::format("mlsysim: {} ranks bounded {} boxes and evaluated {} points\n", r.size,
+                                 best.boxes, best.evaluated);
+  return out;
+}
+
+/// The state of every rank joined two by two; the answer is that of rank 0.
+Answer joined_on_ranks(const AskedSpace& s, const ExploreAnswer& own, const RenderOptions& options) {
+  const auto& r = ranks();
+  if (!own.complete)
+    throw InputError({.id = "mlsysim.cli.165",
+                      .message = "a rank was interrupted",
+                      .key = "--mpi",
+                      .found = fmt::format("{} of {} points", own.covered, own.total),
+                      .expected = "all of its part",
+                      .hint = "run again; with --state 'part-{shard}.json' --resume what was done is kept"});
+  const auto whole = joined_over_ranks(r, own.state, [&](const std::string& a, const std::string& b) {
+    const std::vector<std::string> both{a, b};
+    return join_states(*s.space, s.question, both);
+  });
+  if (r.rank != 0) return {};
+  const std::vector<std::string> one{whole};
+  return answer_of(merge(*s.space, s.question, one), options);
+}
+
 }  // namespace
 
-Answer search(const ScenarioRequest& request, const SearchRequest& as_given, const RenderOptions& options) {
+/// The search of one process, or of one rank.
+static Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given,
+                          const RenderOptions& options) {
   SearchRequest asked = as_given;
+  const bool mpi = asked.shard == kRanks;
+  if (mpi) {
+    check_ranks(asked, space_asked(request, asked), ranks().size);
+    asked.shard = fmt::format("{}/{}", ranks().rank + 1, ranks().size);
+  }
   const Shard shard = shard_of(asked.shard);
   // Tasks that share a command line have states of their own.
   if (const auto at = asked.state.find("{shard}"); at != std::string::npos)
@@ -200,6 +293,7 @@ Answer search(const ScenarioRequest& request, const SearchRequest& as_given, con
   how.seed = asked.seed;
   how.cancel = &interrupted;
   if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
+  if (mpi && how.strategy == Strategy::branch_and_bound) return bounded_on_ranks(s, how, options);
   how.shard = shard.k;
   how.shards = shard.n;
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
@@ -209,7 +303,12 @@ Answer search(const ScenarioRequest& request, const SearchRequest& as_given, con
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
-  return answer_of(answer, options);
+  return mpi ? joined_on_ranks(s, answer, options) : answer_of(answer, options);
+}
+
+Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
+  if (asked.shard != kRanks) return search_here(request, asked, options);
+  return on_ranks([&] { return search_here(request, asked, options); });
 }
 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,

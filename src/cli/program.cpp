@@ -2,6 +2,7 @@
 
 #include "program.hpp"
 
+#include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/version.hpp>
 
@@ -88,6 +89,7 @@ Program::Program() {
   compile_commands();
   picture_commands();
   launch_commands();
+  traffic_commands();
   explore_commands();
   search_commands();
   pipeline_commands();
@@ -171,6 +173,18 @@ void Program::settle_format(std::string_view command) {
 
 Answer Program::execute() {
   const CLI::App* command = innermost();
+  // The words of a sweep over a resolver are kept beside those of a scenario.
+  const bool sweeps = !traffic_.file.empty() && names_a_resolver(sweep_.model);
+  if (sweeps) sweep_.hardware.push_back("traffic_file=" + traffic_.file);
+  const auto taken =
+      sweeps ? take_traffic(sweep_.hardware, ResolverRegistry::standard().at(sweep_.model).inputs())
+             : take_traffic(traffic_, scenario_);
+  auto answer = run_command(command);
+  answer.diagnostics.insert(0, taken);
+  return answer;
+}
+
+Answer Program::run_command(const CLI::App* command) {
   settle_format(command->get_name());
   render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;
   render_.colour = colour_of_stdout();

@@ -5,10 +5,12 @@
 #include "command_resolver.hpp"
 #include "commands.hpp"
 #include "commands_course.hpp"
+#include "commands_traffic.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <functional>
 #include <map>
@@ -66,8 +68,13 @@ class Program {
   void support_command();
   void validation_commands();
   void calibration_commands();
+  [[nodiscard]] nlohmann::ordered_json schema_of(const CLI::App& command, const std::string& path) const;
+  [[nodiscard]] Answer schema_asked(const std::vector<std::string>& words) const;
+  void traffic_commands();
+  void traffic_option(CLI::App& app);
   Answer compare();
   Answer execute();
+  Answer run_command(const CLI::App* command);
   void settle_format(std::string_view command);
   /// The same command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
@@ -101,6 +108,7 @@ class Program {
   ReportRequest report_;
   SubmitRequest submit_;
   ProgramRequest program_;
+  TrafficRequest traffic_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

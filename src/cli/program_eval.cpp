@@ -52,6 +52,15 @@ std::string type_word(const FieldInfo& f) {
   return f.kind == ValueKind::flag ? "true|false" : f.kind == ValueKind::text ? "TEXT" : "N";
 }
 
+void Program::traffic_option(CLI::App& app) {
+  app.add_option(
+         "--traffic-file", traffic_.file,
+         "requests as they were recorded: lengths, prefixes and arrivals that are not given come from it "
+         "(mlsysim traffic show)")
+      ->type_name("FILE")
+      ->group("Scenario");
+}
+
 /// One option per field of the table of Scenario.
 void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
   for (const auto& f : describe<Scenario>()) {
@@ -71,6 +80,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
     if (f.name == "grid") values.place = Place::grid;
     if (f.name == "datacenter") values.place = Place::datacenter;
   }
+  traffic_option(app);
   auto* region = app.add_option("--region", scenario_.region, "name of a grid or of a datacenter");
   region->type_name("NAME")->group("Scenario");
   values_[region].place = Place::grid;
@@ -203,6 +213,7 @@ void Program::sweep_options(CLI::App& app) {
         ->type_name(type_word(f))
         ->group("Scenario");
   }
+  traffic_option(app);
 }
 
 }  // namespace mlsysim::cli

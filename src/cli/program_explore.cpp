@@ -221,6 +221,13 @@ void Program::search_options(CLI::App& app) {
                  "does not say of how many); join the parts with mlsysim merge")
       ->type_name("k/n")
       ->group("Search");
+  app.add_flag_callback(
+         "--mpi", [this] { search_.shard = "mpi"; },
+         "every rank of mpirun takes a shard, rank 0 joins them and answers; with --strategy "
+         "branch-and-bound they "
+         "share the best value")
+      ->excludes("--shard")
+      ->group("Search");
   app.add_option("--state", search_.state,
                  "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
                  "search then")

@@ -149,10 +149,16 @@ void Program::resolver_commands(CLI::App& r) {
 }
 
 void Program::small_commands() {
-  auto* s = command(app_, "schema", "JSON Schema of plan files and of the zoo's files, for editors",
-                    "Examples:\n  mlsysim schema plan > plan.schema.json\n  mlsysim schema hardware",
-                    [this] { return schema(first_.empty() ? "plan" : first_); }, {Place::schema_type});
-  s->add_option("TYPE", first_, "plan, hardware, model, node, ...; default: plan")->type_name("");
+  auto* s = command(app_, "schema",
+                    "JSON Schema of plan files, of the zoo's files and of the arguments of commands",
+                    "Examples:\n  mlsysim schema plan > plan.schema.json\n  mlsysim schema hardware\n"
+                    "  mlsysim schema zoo show\n  mlsysim schema commands > commands.json",
+                    [this] { return schema_asked(paths_); }, {Place::schema_type});
+  s->add_option("TYPE", paths_,
+                "plan, hardware, model, node, ...; or a command, such as eval or zoo show; or commands, for "
+                "all of them; "
+                "default: plan")
+      ->type_name("");
   auto* u = command(app_, "units", "units and conversions",
                     "Example:\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
   auto* c =

@@ -111,6 +111,10 @@ Table::Cell index_cell(std::uint64_t index) {
 }
 
 std::string footer_of(const ExploreAnswer& a) {
+  // Workers that share bounds look at other points each time, so that none are counted.
+  if (a.evaluated == 0 && a.boxes == 0 && !a.method.empty())
+    return fmt::format("{} points; {} (gap at most 1e-12)\n{}", count_text(a.total), name_of(a.exactness),
+                       a.method);
   std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total),
                                 count_text(a.evaluated), count_text(a.feasible), count_text(a.infeasible));
   if (a.not_finite > 0) out += fmt::format(", {} without a finite number", count_text(a.not_finite));

@@ -72,6 +72,8 @@ def place(tmp_path_factory):
     shutil.copy(programs / "onnx" / "linear.onnx", folder / "model.onnx")
     for name in ("model.mlir", "step.mlir"):
         shutil.copy(programs / "stablehlo" / "mnist_mlp.mlir", folder / name)
+    (folder / "trace.jsonl").write_text("".join(f'{{"timestamp": {500 * k}, "input_length": {900 + 100 * (k % 7)}, "output_length": {50 + k}}}\n' for k in range(40)))
+    (folder / "azure.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n" + "".join(f"2023-11-16 18:15:{k:02d}.5,{300 + k},{40 + k % 9}\n" for k in range(50)))
     (folder / "serve.sh").write_text("vllm serve Qwen/Qwen3-32B -tp 4\n")
     for folder_of, lang in (("my_law", "cpp"), ("my_law_too", "python")):
         assert call("course", "new", "a1_law", folder_of, "--lang", lang, cwd=folder).code == 0

@@ -108,7 +108,7 @@ LEFT_OUT = {"cpp-httplib", "NLopt", "Pagmo", "librsvg", "pybind11", "MPI"}  # op
 
 
 def needed_elsewhere():
-    return {ELSEWHERE.get(name, name) for name, (_, use) in recorded().items() if use != "build" and name not in SYSTEM | LEFT_OUT}
+    return {ELSEWHERE.get(name, name) for name, (_, use) in recorded().items() if use not in ("build", "component") and name not in SYSTEM | LEFT_OUT}
 
 
 def test_the_recipe_of_conan_requires_what_is_linked():

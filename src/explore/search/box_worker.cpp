@@ -68,6 +68,13 @@ Box BoxWorker::root(std::uint64_t outer) {
   return root;
 }
 
+std::vector<Box> BoxWorker::pieces(const Box& box) {
+  auto parts = divided(grid_, box, most_promising(grid_, box, open_axes(grid_, box)));
+  for (Box& part : parts) bound(part, {});
+  std::erase_if(parts, [](const Box& part) { return part.bound == HUGE_VAL; });
+  return parts;
+}
+
 std::vector<Box> BoxWorker::work_on(Box box, const Incumbent& best) {
   if (!grid_.is_leaf(box)) return split(box, best);
   evaluate(box);

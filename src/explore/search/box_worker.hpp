@@ -34,16 +34,19 @@ struct Bound {
 struct Incumbent {
   double value = HUGE_VAL;
   std::uint64_t index = 0;
+  double others = HUGE_VAL;  ///< the lowest that workers elsewhere have found
 
   void take(const Reduction& r) {
     for (const auto& [v, i] : r.top.entries())
       if (v < value || (v == value && i < index)) value = v, index = i;
   }
-  [[nodiscard]] bool known() const { return value < HUGE_VAL; }
+  [[nodiscard]] bool known() const { return std::min(value, others) < HUGE_VAL; }
   /// No point of the box can replace the best: it is worse, or as good with a higher index.
   [[nodiscard]] bool beats(const Box& b) const {
-    if (!known()) return false;
     constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
+    // Of what others found only the value is known, so that a tie is still looked at.
+    if (b.bound > others + kSlack * std::fabs(others)) return true;
+    if (value == HUGE_VAL) return false;
     const double slack = kSlack * std::fabs(value);
     if (b.bound > value + slack) return true;
     return b.bound >= value - slack && b.first > index;
@@ -58,6 +61,8 @@ class BoxWorker {
 
   /// The whole of one subject, bounded.
   [[nodiscard]] Box root(std::uint64_t outer);
+  /// The parts of a box along one axis, bounded, but for those without a point that meets the constraints.
+  [[nodiscard]] std::vector<Box> pieces(const Box& box);
   /// Evaluates a box, or divides it.
   /// @return the parts that may hold something better than `best`
   [[nodiscard]] std::vector<Box> work_on(Box box, const Incumbent& best);

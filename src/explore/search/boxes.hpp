@@ -74,15 +74,17 @@ class Grid {
   std::array<std::uint32_t, kMostAxes> sizes{};
   std::array<bool, kMostAxes> coupled{};  ///< a row of it sets several inputs
 
+  /// Most points of a box that is evaluated.
+  [[nodiscard]] std::uint64_t leaf() const {
+    return std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf);
+  }
+
  private:
   // Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a
   // batch, and as much as a thousand that follow one another, because these share most of their work. In a
   // small space a bound of a small part still saves the rest. A box of points apart fits in one block.
   static constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64, kMostRow = 8192, kRows = 16;
   static_assert(kMostLeaf <= PointKernel::kBlock);
-  [[nodiscard]] std::uint64_t leaf() const {
-    return std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf);
-  }
   /// The same where the points follow one another.
   [[nodiscard]] std::uint64_t row_leaf() const {
     return std::clamp(space.inner() / kRows, kLeastLeaf, kMostRow);

@@ -2,6 +2,9 @@
 #include "explore/search/search.hpp"
 #include "explore/search/threads.hpp"
 
+#include <mlsysim/explore/search/parts.hpp>
+#include <mlsysim/units/error.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,7 +13,9 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::size_t kRound = 16;  // boxes that threads share before they know what the others found
+constexpr std::size_t kPieces = 8;       // of a worker that shares a search, at the start
+constexpr std::size_t kShareEvery = 32;  // boxes between two exchanges with other workers
+constexpr std::size_t kRound = 16;       // boxes that threads share before they know what the others found
 
 /// Takes the best boxes of a queue in rounds. The boxes of a round know the best point of the rounds before,
 /// so that the answer and its counts are the same on any number of threads.
@@ -33,6 +38,8 @@ class Searcher {
           (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)))
         break;
       round();
+      since_ += taken_.size();
+      if (share_ && since_ >= kShareEvery) hear();
     }
     if (deeper_) queue_.push(*deeper_);
     for (const auto& w : workers_) result.reduction.merge(w->reduction);
@@ -41,9 +48,35 @@ class Searcher {
     result.bound = std::min(queue_.empty() ? HUGE_VAL : queue_.top().bound, best_.value);
   }
 
+  /// Keeps part `part` of `parts` of what there is to search, the same boxes whoever asks.
+  void keep_part(std::uint64_t part, std::uint64_t parts, const ShareBest& share) {
+    share_ = share;
+    std::vector<Box> boxes;
+    for (; !queue_.empty(); queue_.pop()) boxes.push_back(queue_.top());
+    while (boxes.size() < kPieces * parts) {
+      const auto widest = std::max_element(boxes.begin(), boxes.end(), [this](const Box& a, const Box& b) {
+        const auto of_a = grid_.points_in(a), of_b = grid_.points_in(b);
+        return of_a != of_b ? of_a < of_b : a.first > b.first;
+      });
+      if (widest == boxes.end() || grid_.points_in(*widest) <= grid_.leaf()) break;
+      const auto pieces = workers_[0]->pieces(*widest);
+      boxes.erase(widest);
+      boxes.insert(boxes.end(), pieces.begin(), pieces.end());
+    }
+    // In order of their bounds, so that every worker begins with boxes that may be good.
+    std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return b < a; });
+    for (std::size_t k = part - 1; k < boxes.size(); k += parts) queue_.push(boxes[k]);
+  }
+
   SearchResult result;
 
  private:
+  /// Hears of what other workers have found, and says what this one has.
+  void hear() {
+    since_ = 0;
+    best_.others = share_(best_.value);
+  }
+
   [[nodiscard]] double boxes() const {
     double n = 0;
     for (const auto& w : workers_) n += w->boxes;
@@ -108,6 +141,8 @@ class Searcher {
   std::vector<std::unique_ptr<BoxWorker>> workers_;
   std::priority_queue<Box> queue_;
   Incumbent best_;
+  ShareBest share_{};
+  std::size_t since_ = 0;  ///< boxes since the last exchange
   std::optional<Box> deeper_;
   std::vector<Box> taken_;
   std::vector<std::vector<Box>> parts_;  ///< of each box that was taken
@@ -141,3 +176,35 @@ SearchResult branch_and_bound(const Space& space, const Question& question, cons
 }
 
 }  // namespace mlsysim::detail
+
+namespace mlsysim {
+
+std::string no_shared_bounds(const Space& space, const Question& question) {
+  return detail::no_bounds(space, question, {});
+}
+
+BoundedPart bounded_part(const Space& space, const Question& question, const ExploreOptions& options,
+                         std::uint64_t part, std::uint64_t parts, const ShareBest& share) {
+  if (const auto obstacle = no_shared_bounds(space, question); !obstacle.empty())
+    throw SolverError({.id = "mlsysim.explore.090",
+                       .message = "workers cannot share bounds here",
+                       .found = obstacle,
+                       .expected = "one objective over a subject with bounds",
+                       .hint = "leave --strategy out: every point is looked at"});
+  (void)shard_range(space.size(), part, parts);  // refuses a part that there is not
+  detail::Searcher search(space, question, options,
+                          detail::constraint_texts(question, space.sample().entry).size());
+  search.keep_part(part, parts, share);
+  search.run(options, HUGE_VAL);
+  const auto& r = search.result;
+  const auto& best = r.reduction.top.entries();
+  BoundedPart out{
+      .value = HUGE_VAL, .boxes = r.boxes, .evaluated = r.reduction.evaluated, .proven = r.proven};
+  if (!best.empty()) {
+    out.value = best[0].first;
+    out.index = best[0].second;
+  }
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,4 +1,5 @@
 #include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/explore/search/parts.hpp>
 
 #include "explore/search/local_optimizer.hpp"
 #include "explore/search/search.hpp"
@@ -246,9 +247,11 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   return answer;
 }
 
-ExploreAnswer merge(const Space& space, const Question& question, std::span<const std::string> states) {
-  check_question(space, question);
-  const std::string digest = digest_of(space, question);
+namespace {
+
+/// Finished parts that follow one another, as one.
+SearchResult joined(const Space& space, const Question& question, const std::string& digest,
+                    std::span<const std::string> states) {
   const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
   std::vector<SearchResult> parts;
   for (const auto& text : states) {
@@ -261,36 +264,66 @@ ExploreAnswer merge(const Space& space, const Question& question, std::span<cons
                         .expected = "a finished run",
                         .hint = "finish it with --resume"});
   }
+  std::erase_if(parts, [](const SearchResult& p) { return p.range.first == p.range.last; });
   std::sort(parts.begin(), parts.end(),
             [](const SearchResult& a, const SearchResult& b) { return a.range.first < b.range.first; });
-  std::uint64_t next = 0;
-  SearchResult whole{.reduction = Reduction(question, constraints), .range = {0, space.size()}};
+  SearchResult whole{.reduction = Reduction(question, constraints)};
+  if (!parts.empty()) whole.range.first = whole.next = parts.front().range.first;
   for (const auto& p : parts) {
-    if (p.range.first == p.range.last) continue;
     const auto found = fmt::format("a part that starts at point {}", p.range.first),
-               expected = fmt::format("one that starts at point {}", next);
-    if (p.range.first < next)
+               expected = fmt::format("one that starts at point {}", whole.next);
+    if (p.range.first < whole.next)
       throw InputError({.id = "mlsysim.explore.065",
                         .message = "a shard is there twice",
                         .found = found,
                         .expected = expected});
-    if (p.range.first > next)
+    if (p.range.first > whole.next)
       throw InputError({.id = "mlsysim.explore.057",
                         .message = "a shard is missing",
                         .found = found,
                         .expected = expected});
     whole.reduction.merge(p.reduction);
-    next = p.range.last;
+    whole.next = p.range.last;
   }
-  if (next != space.size())
-    throw InputError({.id = "mlsysim.explore.057",
-                      .message = "a shard is missing",
-                      .found = fmt::format("{} of {} points", next, space.size()),
-                      .expected = "all shards of the run"});
-  whole.next = next;
+  whole.range.last = whole.next;
+  return whole;
+}
+
+}  // namespace
+
+std::string join_states(const Space& space, const Question& question, std::span<const std::string> states) {
+  check_question(space, question);
+  const std::string digest = digest_of(space, question);
+  return detail::state_text(joined(space, question, digest, states), digest, 1, 1);
+}
+
+ExploreAnswer merge(const Space& space, const Question& question, std::span<const std::string> states) {
+  check_question(space, question);
+  const std::string digest = digest_of(space, question);
+  const auto whole = joined(space, question, digest, states);
+  if (whole.range.first != 0 || whole.next != space.size())
+    throw InputError(
+        {.id = "mlsysim.explore.057",
+         .message = "a shard is missing",
+         .found = whole.range.first != 0 ? fmt::format("a part that starts at point {}", whole.range.first)
+                                         : fmt::format("{} of {} points", whole.next, space.size()),
+         .expected = whole.range.first != 0 ? "one that starts at point 0" : "all shards of the run"});
   auto answer = detail::write_answer(space, question, whole);
   answer.state = detail::state_text(whole, digest, 1, 1);
   if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+  return answer;
+}
+
+ExploreAnswer bounded_answer(const Space& space, const Question& question, const BoundedPart& best) {
+  const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
+  SearchResult whole{.reduction = Reduction(question, constraints), .range = {0, space.size()}};
+  whole.next = space.size();
+  whole.complete = whole.proven = best.proven;
+  whole.bound = best.value;
+  if (best.value < HUGE_VAL) whole.reduction.top.add(best.value, best.index);
+  auto answer = detail::write_answer(space, question, whole);
+  answer.constraints.clear();  // what missed them was not counted
+  answer.method = "branch and bound by several workers, which shared the best value";
   return answer;
 }
 

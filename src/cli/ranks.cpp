@@ -1,0 +1,99 @@
+#include "ranks.hpp"
+
+#include "output.hpp"
+
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <cstdio>
+#include <filesystem>
+
+namespace mlsysim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kComponent = "mlsysim-mpi.so";
+
+/// Beside the program, or where it is installed: never elsewhere, and no variable is looked at.
+std::string component() {
+  std::error_code none;
+  const auto folder = fs::read_symlink("/proc/self/exe", none).parent_path();
+  for (const auto& path : {folder / kComponent, folder / "../libexec/mlsysim" / kComponent})
+    if (fs::exists(path, none)) return path.string();
+  throw InputError({.id = "mlsysim.cli.161",
+                    .message = "this installation has no component for MPI",
+                    .key = "--mpi",
+                    .found = fmt::format("no {} beside the program", kComponent),
+                    .expected = "a build that found MPI",
+                    .hint = "install libopenmpi-dev and build again, or use --shard auto and mlsysim merge"});
+}
+
+[[noreturn]] void refuse(std::string found) {
+  throw InputError({.id = "mlsysim.cli.162",
+                    .message = "MPI does not begin",
+                    .key = "--mpi",
+                    .found = std::move(found),
+                    .expected = "a run of mpirun, or one process",
+                    .hint = "mpirun -n 4 mlsysim ... --mpi"});
+}
+
+const mlsysim_ranks* opened() {
+  void* const library = ::dlopen(component().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) refuse(::dlerror());
+  const auto open = reinterpret_cast<mlsysim_open_ranks_t>(::dlsym(library, "mlsysim_open_ranks"));
+  const auto* const r = open == nullptr ? nullptr : open();
+  if (r == nullptr) refuse("no ranks");
+  return r;
+}
+
+void check(int wrong, int with) {
+  if (wrong != 0)
+    throw InputError({.id = "mlsysim.cli.163",
+                      .message = "a rank does not answer",
+                      .key = "--mpi",
+                      .found = fmt::format("error {} with rank {}", wrong, with),
+                      .expected = "its part",
+                      .hint = "run again; with --state 'part-{shard}.json' --resume what was done is kept"});
+}
+
+}  // namespace
+
+const mlsysim_ranks& ranks() {
+  static const mlsysim_ranks* const one = opened();
+  return *one;
+}
+
+std::string joined_over_ranks(
+    const mlsysim_ranks& r, std::string own,
+    const std::function<std::string(const std::string&, const std::string&)>& join) {
+  for (int step = 1; step < r.size; step *= 2) {
+    if (r.rank % (2 * step) != 0) {
+      check(r.send(own.data(), own.size(), r.rank - step), r.rank - step);
+      return {};
+    }
+    if (r.rank + step >= r.size) continue;
+    const char* bytes = nullptr;
+    unsigned long long size = 0;
+    check(r.receive(r.rank + step, &bytes, &size), r.rank + step);
+    own = join(own, std::string(bytes, size));
+  }
+  return own;
+}
+
+Answer on_ranks(const std::function<Answer()>& command) {
+  const auto& r = ranks();
+  try {
+    auto answer = command();
+    r.close();
+    return answer;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mlsysim: rank %d of %d: %s", r.rank, r.size, error_text(error).c_str());
+    std::fflush(stderr);
+    r.abandon(static_cast<int>(Exit::bad_input));
+    throw;
+  }
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,27 @@
+#pragma once
+// Processes of mpirun that work on one search. The library of MPI is in a component of its own, which is
+// opened when it is asked for, so that the program starts without it.
+
+#include "commands.hpp"
+#include "mpi/ranks_interface.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mlsysim::cli {
+
+/// The ranks of this run, from the first call on until the process ends.
+/// @throws InputError where the component is missing or MPI does not begin
+[[nodiscard]] const mlsysim_ranks& ranks();
+
+/// Brings the texts of all ranks together, two by two: what `join` makes of them is on rank 0.
+/// @throws InputError for a rank that does not answer
+[[nodiscard]] std::string joined_over_ranks(
+    const mlsysim_ranks& r, std::string own,
+    const std::function<std::string(const std::string&, const std::string&)>& join);
+
+/// Runs the command of a rank; where it fails, it says so and ends all ranks.
+[[nodiscard]] Answer on_ranks(const std::function<Answer()>& command);
+
+}  // namespace mlsysim::cli

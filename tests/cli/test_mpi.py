@@ -1,0 +1,73 @@
+"""Ranks of mpirun that share a search: --mpi. Skipped where MPI is not here."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import PROGRAM, call
+
+pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None or not pathlib.Path(PROGRAM).with_name("mlsysim-mpi.so").exists(),
+                                reason="no mpirun, or no component for MPI: apt-get install openmpi-bin libopenmpi-dev, and build")
+
+SCENARIO = ("Llama3_70B", "H100", "--accelerators", "8", "--threads", "1")
+AXES = ("--axis", "batch_size=1..300", "--axis", "tp_size=1,2,4,8")
+COST = ("--minimize", "cost_per_token", "--subject-to", "itl <= 30 ms", "--show", "itl")
+
+
+def on_ranks(ranks, *words, **how):
+    command = ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", "--mca", "btl_vader_single_copy_mechanism", "none",
+               PROGRAM, *map(str, words), "--mpi"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **how)
+
+
+@pytest.mark.parametrize("words", [
+    ("optimize", *SCENARIO, *AXES, *COST, "-o", "json"),
+    ("optimize", *SCENARIO, *AXES, *COST, "--top", "3", "--histogram", "itl", "-o", "json"),
+    ("pareto", *SCENARIO, *AXES, "--minimize", "itl", "--minimize", "cost_per_token", "-o", "csv"),
+    ("optimize", *SCENARIO, *AXES, "--minimize", "itl", "--subject-to", "itl <= 1 us", "-o", "json")])
+def test_the_same_bytes_for_any_number_of_ranks(words):
+    alone = call(*words, "--strategy", "exhaustive")
+    for ranks in (1, 2, 4):
+        both = on_ranks(ranks, *words)
+        assert both.stdout == alone.out, both.stderr
+        assert (both.returncode == 0) == (alone.code == 0)
+
+
+def test_shared_bounds_give_the_same_answer_for_any_number_of_ranks():
+    words = ("optimize", *SCENARIO, "--axis", "batch_size=1..3000", "--axis", "seq_len=1..500", *COST, "--strategy", "branch-and-bound", "-o", "json")
+    answers = [on_ranks(ranks, *words) for ranks in (1, 2, 3)]
+    assert answers[0].stdout and len({a.stdout for a in answers}) == 1, answers[0].stderr
+    alone = call(*words).json()
+    assert f'"index": {alone["best"][0]["index"]}' in answers[0].stdout and alone["exactness"] == "proven"
+    for answer in answers:
+        assert re.search(r"ranks bounded \d+ boxes", answer.stderr), answer.stderr
+
+
+def test_what_ranks_cannot_share_is_refused():
+    for words in (("--rows", "x.csv"), ("--state", "x.json"), ("--strategy", "evolutionary")):
+        done = on_ranks(2, "optimize", *SCENARIO, *AXES, *COST, *words)
+        assert done.returncode != 0 and "mlsysim.cli.164" in done.stderr and done.stdout == ""
+    done = on_ranks(2, "optimize", "Llama3_70", "H100", *AXES, *COST)
+    assert done.returncode != 0 and "rank" in done.stderr and "did you mean" in done.stderr
+
+
+# Rank 1 ends once: at once, or where it first writes to a file.
+ENDS = {"at the start": "kill -9 $$", "in the middle": "ulimit -f 0"}
+
+
+@pytest.mark.parametrize("when", ENDS)
+def test_a_rank_that_ends_is_said_and_the_run_goes_on_from_its_states(tmp_path, when):
+    words = ("optimize", *SCENARIO, *AXES, *COST, "-o", "json", "--state", "part-{shard}.json", "--resume")
+    script = tmp_path / "rank.sh"
+    script.write_text(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] && [ ! -e ended ] && : > ended && {ENDS[when]}\nexec "{PROGRAM}" "$@" --mpi\n')
+    command = ["mpirun", "-n", "2", "--oversubscribe", "--allow-run-as-root", "sh", str(script), *words]
+    # What rank 0 had written before.
+    assert call(*words[:-3], "--state", "part-1.json", "--shard", "1/2", cwd=tmp_path).code == 0
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ended.returncode != 0 and ended.stdout == ""
+    assert "signal 9" in ended.stderr or "rank 1" in ended.stderr or "signal 25" in ended.stderr, ended.stderr
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == call(*words[:-3], "--strategy", "exhaustive").out
