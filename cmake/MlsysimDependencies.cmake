@@ -46,6 +46,8 @@ if(NOT MLSYSIM_ZIP_INCLUDE)
   message(FATAL_ERROR "mlsysim needs libzip (zip.h), which was not found.\nInstall it with: apt-get install libzip-dev   (scripts/setup installs everything)")
 endif()
 mlsysim_dependency(Eigen3 libeigen3-dev 3.4)
+# The history of predictions: a file that many programs read, and that two jobs may write at once.
+mlsysim_dependency(SQLite3 libsqlite3-dev 3.24)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 mlsysim_dependency(Threads libc6-dev)
 
