@@ -59,12 +59,14 @@ std::vector<HubModel> hub_models(const std::filesystem::path& file) {
   return out;
 }
 
-/// A path with the name of a model where it says {model}.
-std::filesystem::path with_model(const std::filesystem::path& path, const std::string& model) {
+/// Where the records of a model lie: beside the matrix, with the name of the model where it says {model}.
+std::filesystem::path records_of(const std::filesystem::path& records, const std::string& model,
+                                 const std::filesystem::path& folder) {
   constexpr std::string_view place = "{model}";
-  auto text = path.string();
+  auto text = records.string();
+  if (text.empty()) return {};
   if (const auto at = text.find(place); at != std::string::npos) text.replace(at, place.size(), model);
-  return text;
+  return folder / text;  // an absolute path stays as it is
 }
 
 /// Reads the parts of one matrix.
@@ -179,7 +181,7 @@ class Reader {
         if (key.text == "resolver")
           p.resolver = value.text;
         else if (key.text == "records")
-          p.records = out_.file.parent_path() / value.text;
+          p.records = value.text;
         else
           p.fields[key.text] = value.text;
         for (const std::string_view axis : {"workload", "model", "hardware", "precision"})
@@ -286,7 +288,7 @@ class Reader {
             cell.model = model;
             cell.hardware = hardware;
             cell.precision = precision;
-            cell.records = with_model(cell.records, model);
+            cell.records = records_of(cell.records, model, out_.file.parent_path());
             const auto name = cell.name();
             if (std::none_of(exclude_.begin(), exclude_.end(),
                              [&](const std::regex& r) { return std::regex_match(name, r); }))

@@ -1,5 +1,6 @@
 #include "ci/report_parts.hpp"
 
+#include <mlsysim/ci/breaks.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -135,6 +136,18 @@ Table troubles_table(const CiReport& r) {
   for (const auto& c : r.run.cells)
     if (c.status != CellStatus::ok)
       t.rows.push_back({c.cell.name(), name_of(c.status), c.reason.substr(0, c.reason.find('\n'))});
+  return t;
+}
+
+Table breaks_table(const CiReport& r) {
+  Table t{.schema = "mlsysim/ci_breaks@1", .title = "Breaks", .columns = {{"cell"}, {"breaks"}, {"what"}}};
+  for (const auto& c : r.run.cells) {
+    if (c.subject == nullptr) continue;
+    const auto& s = *c.subject;
+    for (std::size_t i = 0; i < s.entry.inputs.size(); ++i)
+      if (is_break_place(s.entry.inputs[i].name) && s.point[i] > 0)
+        t.rows.push_back({c.cell.name(), s.point[i], s.entry.inputs[i].name});
+  }
   return t;
 }
 

@@ -149,11 +149,11 @@ std::string html_text(const CiReport& r) {
       "<style>body{{font:15px/1.5 sans-serif;margin:2em;color:#111;background:#fff}}"
       "table{{border-collapse:collapse}}td,th{{border:1px solid #767676;padding:.2em .6em;text-align:left}}"
       ".n{{text-align:right}}</style></head><body>\n<h1>{0}</h1>\n<p>{1}</p>\n<p>commit "
-      "{2}</p>\n{3}{4}{5}{6}</body></html>\n",
+      "{2}</p>\n{3}{4}{5}{6}{7}</body></html>\n",
       markup_escaped("Predictions of " + r.matrix), markup_escaped(detail::summary_of(r)),
       markup_escaped(r.commit), html_table(detail::differences_table(r)),
       html_table(detail::budgets_table(r)), html_table(detail::troubles_table(r)),
-      html_table(detail::numbers_table(r)));
+      html_table(detail::numbers_table(r)), html_table(detail::breaks_table(r)));
 }
 
 std::string gitlab_text(const CiReport& r) {
@@ -182,7 +182,10 @@ std::string tables_text(const CiReport& r, const RenderOptions& options) {
   std::vector<Table> tables{detail::differences_table(r), detail::budgets_table(r),
                             detail::troubles_table(r)};
   // Where nothing is compared, or all of it is asked for, the numbers themselves are the answer.
-  if (!r.compared || options.verbosity == Verbosity::verbose) tables.push_back(detail::numbers_table(r));
+  if (!r.compared || options.verbosity == Verbosity::verbose) {
+    tables.push_back(detail::numbers_table(r));
+    tables.push_back(detail::breaks_table(r));
+  }
   for (const auto& t : tables)
     if (!t.rows.empty()) out += render(t, options) + "\n";
   return out;

@@ -13,6 +13,8 @@ namespace mlsysim::detail {
 [[nodiscard]] Table budgets_table(const CiReport& report);
 /// Cells that are infeasible or failed.
 [[nodiscard]] Table troubles_table(const CiReport& report);
+/// Breaks by place, of the cells that rest on records of a compiler.
+[[nodiscard]] Table breaks_table(const CiReport& report);
 [[nodiscard]] Table numbers_table(const CiReport& report);
 
 }  // namespace mlsysim::detail

@@ -40,7 +40,7 @@ Table places_table(const CompileDiff& diff, const RenderOptions& options) {
 
 Table price_table(const Difference& d) {
   Table t{.schema = "mlsysim/compile_price@1",
-          .title = in_words(d),
+          .title = "Price of the difference",
           .columns = {{"cause"}, {"from"}, {"to"}, {"part", d.unit}, {"share"}}};
   const double whole = *d.after - *d.before;
   for (const auto& c : d.causes)

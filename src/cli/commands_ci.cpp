@@ -7,11 +7,13 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/commit.hpp>
+#include <mlsysim/telemetry/metrics.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 
 namespace mlsysim::cli {
 namespace {
@@ -141,9 +143,33 @@ Answer ci_accept(const CiRequest& request) {
   });
 }
 
+namespace {
+
+/// All points of a metric with their times. Of two commits of one second the later one counts: a series has
+/// one value at a time.
+std::string history_text(const CiHistory& history, const CiHistoryRequest& request) {
+  const auto [unit, exps] = history.unit_of(request.metric);
+  MetricFamily family{"mlsysim_predicted",
+                      "Predicted number of a cell, in the base unit that is a label.",
+                      MetricType::gauge,
+                      {}};
+  for (const auto& cell : request.cell.empty() ? history.cells() : std::vector<std::string>{request.cell}) {
+    std::map<std::int64_t, double> values;
+    for (const auto& p : history.points(request.metric, cell)) values[p.time] = p.value;
+    for (const auto& [time, value] : values)
+      family.samples.push_back({{{"cell", cell}, {"number", request.metric}, {"unit", canonical_unit(exps)}},
+                                value,
+                                static_cast<double>(time)});
+  }
+  return open_metrics_text({family});
+}
+
+}  // namespace
+
 Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options) {
   return usable([&]() -> Answer {
     const CiHistory history(request.history, CiHistory::Open::read);
+    if (request.openmetrics) return {history_text(history, request)};
     if (request.cell.empty()) {
       const auto trend = history.trend(request.metric);
       Table t{.schema = "mlsysim/ci_trend@1",

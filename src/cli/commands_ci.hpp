@@ -27,6 +27,7 @@ struct CiRequest {
 struct CiHistoryRequest {
   std::string history, metric, cell, good, bad, better;
   double relative = 1e-9;
+  bool openmetrics = false;  ///< a trend with its times, for the back-filling of Prometheus
 };
 [[nodiscard]] Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options);
 /// Exit code 1 where there is a bad commit, as a script of git bisect expects of a bad state.

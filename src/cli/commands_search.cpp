@@ -1,3 +1,4 @@
+#include "observed.hpp"
 #include "questions.hpp"
 #include "search_files.hpp"
 
@@ -175,7 +176,10 @@ void show_progress(const Progress& p) {
 
 }  // namespace
 
-Answer search(const ScenarioRequest& request, const SearchRequest& as_given, const RenderOptions& options) {
+namespace {
+
+Answer searched(const ScenarioRequest& request, const SearchRequest& as_given, const RenderOptions& options,
+                Observed& observed) {
   SearchRequest asked = as_given;
   const Shard shard = shard_of(asked.shard);
   // Tasks that share a command line have states of their own.
@@ -191,15 +195,20 @@ Answer search(const ScenarioRequest& request, const SearchRequest& as_given, con
   std::optional<files::Lock> lock;
   if (!asked.state.empty()) lock.emplace(asked.state);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
-      asked.shard.empty() && asked.state.empty())
-    return row_table(*s.space, s.question, options);
+      asked.shard.empty() && asked.state.empty()) {
+    auto rows = row_table(*s.space, s.question, options);
+    observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
+    return rows;
+  }
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
   how.threads = asked.threads;
   how.evaluations = asked.evaluations;
   how.seed = asked.seed;
   how.cancel = &interrupted;
-  if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
+  how.progress = observed.progress(
+      s.space->problem().title(),
+      ::isatty(STDERR_FILENO) != 0 ? std::function<void(const Progress&)>(show_progress) : nullptr);
   how.shard = shard.k;
   how.shards = shard.n;
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
@@ -209,7 +218,15 @@ Answer search(const ScenarioRequest& request, const SearchRequest& as_given, con
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
+  observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
   return answer_of(answer, options);
+}
+
+}  // namespace
+
+Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
+  Observed observed;
+  return observed.around([&] { return searched(request, asked, options, observed); });
 }
 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,

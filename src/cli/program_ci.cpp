@@ -83,6 +83,8 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
   history_options(*t, *history);
   t->add_option("--cell", history->cell, "one cell, commit by commit (default: all, a line each)")
       ->type_name("CELL");
+  t->add_flag("--openmetrics", history->openmetrics,
+              "all points with their times, for promtool tsdb create-blocks-from openmetrics");
   auto* b =
       add("bisect", "the first stored commit from which on a number is worse",
           "Examples:\n  mlsysim ci bisect --history predictions.sqlite --metric itl --cell "
@@ -121,8 +123,7 @@ void Program::ci_commands() {
   auto* r = command(*c, "run", "predict a matrix of models, hardware, precisions and pipelines, and compare",
                     "What changed is attributed, exactly, to the figures that changed, as compare does.\n"
                     "Examples:\n  mlsysim ci run predictions.yaml\n"
-                    "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html >> "
-                    "$GITHUB_STEP_SUMMARY\n"
+                    "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
                     "Exit codes: 0 fine, 1 a number is worse or a budget is broken, 2 the matrix cannot be "
                     "used, 4 cells failed, "
                     "5 a report or the history could not be written.",

@@ -1,8 +1,10 @@
 """mlsysim ci: predictions held to budgets and to what was accepted."""
 
+import gzip
 import json
 import pathlib
 import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -127,6 +129,13 @@ def test_history_trend_and_bisect(run, matrix, tmp_path):
     found = run("ci", "bisect", "--history", history, "--metric", "itl", "--cell", CELL)
     assert found.code == 1 and "last good" in found.out and "c1" in found.out and "c2" in found.out
     assert run("ci", "bisect", "--history", history, "--metric", "itl", "--cell", CELL, "--relative", "10").code == 0
+    text = run("ci", "trend", "--history", history, "--metric", "itl", "--openmetrics").out
+    assert text.count("\nmlsysim_predicted{") == 8 and text.endswith("# EOF\n") and " 103.000\n" in text
+    if shutil.which("promtool"):
+        (tmp_path / "history.om").write_text(text)
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", tmp_path / "history.om", tmp_path / "data"],
+                       check=True, capture_output=True)
+        assert any((tmp_path / "data").iterdir())
     wrong = run("ci", "trend", "--history", history, "--metric", "itk")
     assert wrong.code == 2 and "did you mean 'itl'?" in wrong.err
     assert run("ci", "trend", "--history", matrix, "--metric", "itl").code == 2
@@ -153,3 +162,34 @@ def test_the_predictions_of_this_project_are_those_that_were_accepted(run):
     """A change of physics or of the zoo shows as a difference here; accept it with a reason in CHANGELOG.md."""
     done = run("ci", "run", ROOT / "tests" / "ci" / "predictions.yaml", "-j", 2)
     assert done.code == 0, done.out + "\nif this is meant: mlsysim ci accept tests/ci/predictions.yaml"
+
+
+def test_a_log_is_read_down_to_its_operators_priced_on_two_devices_and_shown(run, tmp_path):
+    """From a log of TORCH_TRACE to time lost per break and payback: the operators of its graphs, the breaks of its records."""
+    log = tmp_path / "bert_tiny.log"
+    log.write_bytes(gzip.decompress((ROOT / "tests" / "data" / "compile" / "bert_tiny_print_breaks.log.gz").read_bytes()))
+    matrix = tmp_path / "story.yaml"
+    matrix.write_text(f"""version: "1"
+models: ["{log}"]
+hardware: [H100, A100]
+pipelines: {{compiled: {{records: "{{model}}", recompiles: 0}}}}
+metrics: {{breaks: , lost_to_breaks: , lost_per_break: , payback_steps: , compile_time: , eager: , compiled: }}
+""")
+    html = tmp_path / "story.html"
+    done = run("ci", "run", matrix, "-o", "json", "--report", f"html={html}")
+    assert done.code == 0, (done.out, done.err)
+    cells = done.json()["cells"]
+    assert [c["hardware"] for c in cells] == ["H100", "A100"]
+    record, = run("compile", "ingest", log, "-o", "json").json()["records"]
+    for c in cells:
+        numbers = {name: n["value"] for name, n in c["numbers"].items()}
+        assert c["status"] == "ok" and numbers["breaks"] == record["graph_break_count"] > 0
+        assert 0 < numbers["lost_per_break"] <= numbers["lost_to_breaks"] < numbers["compiled"]
+        assert abs(numbers["compile_time"] - record["compile_times"]["total"]) < 1e-9
+        # The law itself, asked without the matrix, with the same number of breaks.
+        alone = run("resolver", "run", "CompilationModel", "--workload", log, "--hardware", c["hardware"], "--breaks",
+                    int(numbers["breaks"]), "--compile-time", f"{numbers['compile_time']} s", "-o", "csv").out
+        compiled, = [line.split(",")[5] for line in alone.splitlines() if ",compiled," in line]
+        assert abs(float(compiled) / numbers["compiled"] - 1) < 1e-9
+    page = html.read_text()
+    assert "<h2>Breaks</h2>" in page and "break " in page and "<script" not in page
