@@ -57,6 +57,8 @@ if(NOT MLSYSIM_ZIP_INCLUDE)
 endif()
 mlsysim_record(libzip libzip-dev "" linked)
 mlsysim_dependency(Eigen3 libeigen3-dev headers 3.4)
+# The history of predictions: a file that many programs read, and that two jobs may write at once.
+mlsysim_dependency(SQLite3 libsqlite3-dev linked 3.24)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 mlsysim_dependency(Threads libc6-dev linked)
 

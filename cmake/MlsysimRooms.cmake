@@ -3,7 +3,7 @@
 #
 #   core     units scalars table tape physics spec lowering resolve price answer   no threads, files, dlopen or clock
 #   zoo      files zoo model_files programs compile telemetry traffic          yaml-cpp, protobuf inside
-#   mlsysim  catalogue pipeline engine launch explore plugin report validation picture course
+#   mlsysim  catalogue pipeline engine launch explore plugin report ci watch observe validation picture course
 #
 # The lists are collected first and the libraries made afterwards, so that a part without a source yet is an
 # interface library and everything configures.

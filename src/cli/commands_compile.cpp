@@ -1,15 +1,13 @@
 #include "commands_compile.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
-
-#include <charconv>
-#include <chrono>
-#include <cstdlib>
 
 namespace mlsysim::cli {
 namespace {
@@ -92,36 +90,6 @@ CompileRecords records_of(const IngestRequest& request) {
   return ingest({request.paths.begin(), request.paths.end()}, how);
 }
 
-/// The time that was given, that of SOURCE_DATE_EPOCH, or now [ns since 1970].
-std::uint64_t time_of(const std::string& given) {
-  const auto number = [](std::string_view text) {
-    std::uint64_t out = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (bad != std::errc{} || end != text.data() + text.size())
-      throw InputError({.id = "mlsysim.telemetry.008",
-                        .message = "a time cannot be read",
-                        .found = fmt::format("'{}'", text.substr(0, 40)),
-                        .expected = "a whole number",
-                        .hint = "count from 1970"});
-    return out;
-  };
-  if (!given.empty()) return number(given);
-  if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH")) return number(epoch) * 1'000'000'000;
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
-
-std::string credentials_of(const std::string& variable) {
-  if (variable.empty()) return {};
-  if (const char* value = std::getenv(variable.c_str())) return value;
-  throw InputError({.id = "mlsysim.telemetry.009",
-                    .message = "credentials are missing",
-                    .found = fmt::format("no variable '{}'", variable),
-                    .expected = "user:password in it",
-                    .hint = "set it, or leave --credentials-env out"});
-}
-
 std::string exported(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
                      const std::vector<LogRecord>& log, std::uint64_t time) {
   const auto& form = request.format;
@@ -154,7 +122,7 @@ PushGroup group_of(const CompileExportRequest& request) {
 void send_all(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
               const std::vector<LogRecord>& log, std::uint64_t time) {
   Sending what;
-  what.credentials = credentials_of(request.credentials_env);
+  what.credentials = credentials_in(request.credentials_env);
   what.wait = request.wait;
   const auto to = [&](std::string url, const char* method, const char* type, std::string body) {
     what.url = std::move(url);
@@ -181,7 +149,7 @@ Answer compile_export(const CompileExportRequest& request) {
     if (const auto folded = fold_labels(family, {}); folded > 0)
       out.diagnostics +=
           fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
-  const auto time = time_of(request.time);
+  const auto time = time_given(request.time);
   const auto log = compile_log(all, time);
   out.payload = exported(request, metrics, log, time);
   try {

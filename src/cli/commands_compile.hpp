@@ -33,4 +33,14 @@ struct CompileExportRequest {
 /// Breaks as metrics or as lines, written and, where URLs are given, sent. Exit code 5 where sending failed.
 [[nodiscard]] Answer compile_export(const CompileExportRequest& request);
 
+struct CompileDiffRequest {
+  std::string before, after;
+  IngestHow how;
+  std::string workload, hardware, metric;  ///< nothing is priced where the first two are empty
+  std::vector<std::string> inputs;         ///< NAME=VALUE of CompilationModel and TailLatencyModel
+};
+/// What changed about the breaks, and what that costs. Exit code 1 where there are more breaks, or where the
+/// price is worse.
+[[nodiscard]] Answer compile_diff(const CompileDiffRequest& request, const RenderOptions& options);
+
 }  // namespace mlsysim::cli

@@ -1,3 +1,4 @@
+#include "observed.hpp"
 #include "plugins.hpp"
 #include "questions.hpp"
 #include "refuse.hpp"
@@ -85,7 +86,9 @@ Answer resolver_show(const std::string& name, const RenderOptions& options) {
   return {render(ResolverRegistry::standard().at(name), options)};
 }
 
-Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options) {
+namespace {
+
+Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& options, Observer* observer) {
   const auto parts = parts_of(request);
   const auto pipeline = builder_of(parts, request).build();
   FieldReader reader(zoo());
@@ -98,11 +101,20 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
     else
       run.set(key, implied_object(reader, name, text));
   }
-  run.execute({.callbacks = plugins().callbacks(), .callback_faults = CallbackFaults::raise});
+  auto callbacks = plugins().callbacks();
+  if (observer != nullptr) callbacks.push_back(observer);
+  run.execute({.callbacks = std::move(callbacks), .callback_faults = CallbackFaults::raise});
   Answer out{render(run, options)};
   for (const auto& stage : run.stages())
     if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;
   return out;
+}
+
+}  // namespace
+
+Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options) {
+  Observed observed;
+  return observed.around([&] { return pipeline_observed(request, options, observed.observer()); });
 }
 
 Answer pipeline_show(const PipelineRequest& request, const std::string& form) {

@@ -1,3 +1,4 @@
+#include "observed.hpp"
 #include "questions.hpp"
 #include "ranks.hpp"
 #include "search_files.hpp"
@@ -259,11 +260,9 @@ Answer joined_on_ranks(const AskedSpace& s, const ExploreAnswer& own, const Rend
   return answer_of(merge(*s.space, s.question, one), options);
 }
 
-}  // namespace
-
 /// The search of one process, or of one rank.
-static Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given,
-                          const RenderOptions& options) {
+Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given,
+                   const RenderOptions& options, Observed& observed) {
   SearchRequest asked = as_given;
   const bool mpi = asked.shard == kRanks;
   if (mpi) {
@@ -284,15 +283,20 @@ static Answer search_here(const ScenarioRequest& request, const SearchRequest& a
   std::optional<files::Lock> lock;
   if (!asked.state.empty()) lock.emplace(asked.state);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
-      asked.shard.empty() && asked.state.empty())
-    return row_table(*s.space, s.question, options);
+      asked.shard.empty() && asked.state.empty()) {
+    auto rows = row_table(*s.space, s.question, options);
+    observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
+    return rows;
+  }
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
   how.threads = asked.threads;
   how.evaluations = asked.evaluations;
   how.seed = asked.seed;
   how.cancel = &interrupted;
-  if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
+  how.progress = observed.progress(
+      s.space->problem().title(),
+      ::isatty(STDERR_FILENO) != 0 ? std::function<void(const Progress&)>(show_progress) : nullptr);
   if (mpi && how.strategy == Strategy::branch_and_bound) return bounded_on_ranks(s, how, options);
   how.shard = shard.k;
   how.shards = shard.n;
@@ -303,12 +307,18 @@ static Answer search_here(const ScenarioRequest& request, const SearchRequest& a
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
+  observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
   return mpi ? joined_on_ranks(s, answer, options) : answer_of(answer, options);
 }
 
+}  // namespace
+
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
-  if (asked.shard != kRanks) return search_here(request, asked, options);
-  return on_ranks([&] { return search_here(request, asked, options); });
+  Observed observed;
+  const auto here = [&] {
+    return observed.around([&] { return search_here(request, asked, options, observed); });
+  };
+  return asked.shard == kRanks ? on_ranks(here) : here();
 }
 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,

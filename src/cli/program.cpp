@@ -87,6 +87,7 @@ Program::Program() {
   zoo_commands();
   model_commands();
   compile_commands();
+  ci_commands();
   picture_commands();
   launch_commands();
   traffic_commands();

@@ -46,6 +46,7 @@ class Program {
   void zoo_commands();
   void model_commands();
   void compile_commands();
+  void ci_commands();
   void telemetry_commands();
   void picture_commands();
   void launch_commands();

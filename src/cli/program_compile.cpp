@@ -20,6 +20,40 @@ void reading_options(CLI::App& app, IngestRequest& asked) {
   app.add_flag("--keep-duplicates", asked.keep_duplicates, "count files with the same content each time");
 }
 
+using AddCommand = std::function<CLI::App*(const char* name, const char* about, const char* examples,
+                                           std::function<Answer()>)>;
+
+void diff_command(const AddCommand& add, const RenderOptions& render) {
+  const auto diff = std::make_shared<CompileDiffRequest>();
+  auto* d =
+      add("diff", "breaks that are new, gone, more or fewer between two records, and what that costs",
+          "Breaks are the same where type, file and function are; a line that moves is no change. With a "
+          "model and a device "
+          "the difference is priced, and each place gets its exact part.\n"
+          "Examples:\n  mlsysim compile diff before.log after.log\n"
+          "  mlsysim compile diff before/ after/ --workload Llama3_8B --hardware H100 --with "
+          "arrival_rate='20 request/s' "
+          "--with accelerators=512 --with 'device_hour=2 USD'\n"
+          "Exit codes: 0 not worse, 1 more breaks or, where priced, a worse number; or bad input.",
+          [diff, &render] { return compile_diff(*diff, render); });
+  d->add_option("BEFORE", diff->before, "file or folder of records")->required()->type_name("");
+  d->add_option("AFTER", diff->after, "file or folder of records")->required()->type_name("");
+  d->add_option("--model", diff->how.model,
+                "of files that do not say theirs: both sides are compared model by model")
+      ->type_name("NAME");
+  d->add_option("--registry", diff->how.registry, "graph_break_registry.json of another PyTorch")
+      ->type_name("FILE");
+  d->add_option("--workload", diff->workload, "model of the zoo, or a file, that the records are of")
+      ->type_name("MODEL");
+  d->add_option("--hardware", diff->hardware, "device of the zoo, or a file")->type_name("DEVICE");
+  d->add_option("--with", diff->inputs, "input of CompilationModel or TailLatencyModel; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  d->add_option("--metric", diff->metric,
+                "number that is priced (default: p99_latency with arrival_rate, else compiled)")
+      ->type_name("NAME");
+}
+
 }  // namespace
 
 void Program::compile_commands() {
@@ -44,6 +78,11 @@ void Program::compile_commands() {
       ->capture_default_str();
   reading_options(*i, *asked);
   i->add_flag("--document", asked->document, "write the one record as an explain document (JSON)");
+  diff_command(
+      [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
+        return command(*c, name, about, examples, std::move(run));
+      },
+      render_);
   const auto out = std::make_shared<CompileExportRequest>();
   auto* e =
       command(*c, "export",

@@ -142,7 +142,8 @@ std::string csv_text(const std::vector<LogRecord>& log) {
   return out;
 }
 
-std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job) {
+std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
+                                     const std::string& kind) {
   std::vector<std::string> out;
   for (std::size_t from = 0; from < log.size();) {
     Json values = Json::array();
@@ -158,7 +159,7 @@ std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const st
       values.push_back({std::to_string(log[at].time), std::move(line), std::move(metadata)});
     }
     const Json body{{"streams",
-                     {{{"stream", {{"service_name", "mlsysim"}, {"job", job}, {"kind", "compile_break"}}},
+                     {{{"stream", {{"service_name", "mlsysim"}, {"job", job}, {"kind", kind}}},
                        {"values", std::move(values)}}}}};
     out.push_back(body.dump(-1, ' ', false, Json::error_handler_t::replace));
     from = at;

@@ -1,5 +1,7 @@
 #include <mlsysim/telemetry/push.hpp>
 
+#include <mlsysim/telemetry/fetch.hpp>
+
 #include "detail/refuse.hpp"
 
 #include <fmt/format.h>
@@ -75,6 +77,33 @@ Reply once(const Sending& what, const Parts& parts) {
   if (!answer) return {0, httplib::to_string(answer.error())};
   return {answer->status, answer->body.substr(0, 400)};
 }
+
+/// A page, with bounds on its time and its size.
+Reply page_of(const Fetching& what, const Parts& parts) {
+  using Clock = std::chrono::steady_clock;
+  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(what.timeout));
+  const auto micro = std::chrono::duration_cast<std::chrono::microseconds>(limit).count();
+  httplib::Client client(parts.host);
+  client.set_connection_timeout(micro / 1'000'000, micro % 1'000'000);
+  client.set_read_timeout(micro / 1'000'000, micro % 1'000'000);
+  client.set_follow_location(false);
+  const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
+  if (const auto colon = secret.find(':'); colon != std::string::npos)
+    client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
+  const auto end = Clock::now() + limit;
+  std::string body, stopped;
+  const auto answer = client.Get(parts.path, [&](const char* bytes, std::size_t count) {
+    if (body.size() + count > what.most) stopped = fmt::format("more than {} B", what.most);
+    if (Clock::now() > end) stopped = fmt::format("no whole answer within {} s", what.timeout);
+    if (stopped.empty()) body.append(bytes, count);
+    return stopped.empty();
+  });
+  if (!stopped.empty()) return {0, stopped};
+  if (!answer)
+    return {0,
+            fmt::format("no whole answer within {} s: {}", what.timeout, httplib::to_string(answer.error()))};
+  return {answer->status, std::move(body)};
+}
 #endif
 
 }  // namespace
@@ -138,6 +167,30 @@ void send(const Sending& what) {
   detail::refuse_telemetry("mlsysim.telemetry.007", "this build cannot send", masked_url(what.url),
                            "a build with cpp-httplib",
                            "install libcpp-httplib-dev and build again, or write a file");
+#endif
+}
+
+std::string fetch(const Fetching& what) {
+  const auto parts = parts_of(what.url);
+#ifdef MLSYSIM_HAS_HTTP
+  const auto page = page_of(what, parts);
+  const auto fail = [&](std::string found, std::string hint) {
+    detail::refuse_telemetry("mlsysim.telemetry.011",
+                             fmt::format("{} gave nothing that can be read", masked_url(what.url)),
+                             std::move(found), "an answer of 200", std::move(hint));
+  };
+  if (page.status == 0) fail(page.text, "look at the URL and the server, or allow more time with --timeout");
+  if (page.status >= 300 && page.status < 400)
+    fail(fmt::format("{}: redirected, which is not followed", page.status),
+         "name the address that it leads to");
+  if (page.status == 429) fail("429: too many requests", "ask less often");
+  if (page.status >= 500) fail(fmt::format("{}: an error of the server", page.status), "look at its log");
+  if (page.status != 200)
+    fail(fmt::format("{}: refused", page.status), "look at the path: metrics are mostly at /metrics");
+  return page.text;
+#else
+  detail::refuse_telemetry("mlsysim.telemetry.012", "this build cannot ask servers", masked_url(what.url),
+                           "a build with cpp-httplib", "install libcpp-httplib-dev and build again");
 #endif
 }
 

@@ -64,3 +64,33 @@ def test_gzip_that_is_cut_or_in_parts(run, tmp_path):
     (record,) = run("compile", "ingest", cut, "-o", "json").json()["records"]
     assert 0 < record["read"]["records"] < 64 and record["read"]["truncated"] >= 1
     assert "gzip that ends in the middle" in record["notes"]
+
+
+def test_diff_names_new_breaks_and_prices_them(run, refused, tmp_path):
+    import copy
+
+    after = json.loads(run("compile", "ingest", DATA / "break_reasons_mms_tts_rus.pkl", "--document", "--model", "m").out)
+    before = copy.deepcopy(after)
+    places = [b["stack"][-1]["line"] for b in after["breaks"]]
+    line = max(set(places), key=places.count)
+    before["breaks"] = [b for b in before["breaks"] if b["stack"][-1]["line"] != line]
+    before["graph_break_count"] = len(before["breaks"])
+    gone = len(after["breaks"]) - len(before["breaks"])
+    for name, document in (("before.json", before), ("after.json", after)):
+        (tmp_path / name).write_text(json.dumps(document))
+    same = run("compile", "diff", tmp_path / "after.json", tmp_path / "after.json")
+    assert same.code == 0 and "places are as they were" in same.out
+    words = ["compile", "diff", tmp_path / "before.json", tmp_path / "after.json"]
+    plain = run(*words)
+    assert plain.code == 1 and f":{line} " in plain.out and (" new " in plain.out or " more " in plain.out)
+    price = ["--workload", "Llama3_8B", "--hardware", "H100", "--with", "accelerators=512", "--with", "device_hour=2 USD"]
+    priced = run(*words, *price, "--with", "arrival_rate=60 request/s")
+    assert priced.code == 1 and "p99_latency" in priced.out and f":{line} (" in priced.out
+    assert "a year on the fleet" in priced.out and "parts are exact and add up" in priced.out
+    both = json.loads(run(*words, *price, "-o", "json").out)
+    assert both["places"]["schema"] == "mlsysim/compile_diff@1" and both["price"]["schema"] == "mlsysim/compile_price@1"
+    assert gone > 0 and sum(row["share"] for row in both["price"]["rows"]) == 1
+    back = run("compile", "diff", tmp_path / "after.json", tmp_path / "before.json", *price)
+    assert back.code == 0 and "gone" in back.out
+    refused(*words, "--workload", "Llama3_8B", parts=["a price needs a model and a device"])
+    refused(*words, *price, "--with", "breaks=3", parts=["the price of breaks is not asked with this input"])

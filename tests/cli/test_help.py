@@ -13,7 +13,10 @@ from conftest import PROGRAM, ROOT, call
 FINE = (0, 2, 3)  # an example may show what does not fit, or an assertion that fails
 PLUGINS = pathlib.Path(PROGRAM).parents[1] / "plugins"
 # Run as they are by other tests, because they take long: all tables, and constants of a device from hundreds of rows.
-ELSEWHERE = {"mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # needs a server
+ELSEWHERE = {"mlsysim watch http://127.0.0.1:8000/metrics --workload Llama3_8B --hardware H100",  # both need engines
+             "mlsysim watch http://a:8000/metrics http://b:8000/metrics --workload Llama3_70B --hardware H100 --with accelerators=8 "
+             "--count 60 --interval 10 --metrics /var/lib/node_exporter/mlsysim.prom",
+             "mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # needs a server
              "mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
              "mlsysim validate kernels --html kernels.html", "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"}
 MERGED = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..12", "--minimize", "itl")
@@ -67,6 +70,18 @@ def place(tmp_path_factory):
     (folder / "runs").mkdir()
     shutil.copy(compile_data / "tlparse_artifacts.log", folder / "runs")
     (folder / "explain.txt").write_bytes(gzip.decompress((compile_data / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()))
+    for side in ("before", "after"):
+        (folder / side).mkdir()
+        for name in (f"{side}.log", f"{side}/model.log"):
+            shutil.copy(compile_data / "tlparse_artifacts.log", folder / name)
+    (folder / "predictions.yaml").write_text("""version: "1"
+models: [Llama3_8B]
+hardware: [H100]
+precision: [bf16]
+pipelines: {serve: {batch_size: 4, accelerators: 8}}
+metrics: [itl]
+""")
+    assert call("ci", "run", "predictions.yaml", "--history", "predictions.sqlite", "--commit", "v1.0", cwd=folder).code == 0
     (folder / "ds_config.json").write_text('{"train_batch_size": 64, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}')
     programs = ROOT / "tests" / "data" / "programs"
     shutil.copy(programs / "onnx" / "linear.onnx", folder / "model.onnx")
@@ -111,4 +126,4 @@ def test_examples_run(name, place, tmp_path):
             ran += 1
             if target is not None:
                 (where / words[target + 1]).write_text(done.out)
-    assert ran > 0 or name in ("validate", "calibrate")
+    assert ran > 0 or name in ("validate", "calibrate", "watch")

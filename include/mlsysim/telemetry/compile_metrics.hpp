@@ -31,6 +31,7 @@ struct LogRecord {
 [[nodiscard]] std::string csv_text(const std::vector<LogRecord>& log);
 /// Bodies of Loki's push API, each of at most 1000 records and about 1 MB. Labels are service_name, job and
 /// kind; model, commit, reason and the rest are structured metadata. Times within a stream strictly increase.
-[[nodiscard]] std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job);
+[[nodiscard]] std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
+                                                   const std::string& kind = "compile_break");
 
 }  // namespace mlsysim

@@ -1,0 +1,46 @@
+#pragma once
+/// What a run of a matrix says, in the forms that people and systems read.
+
+#include <mlsysim/ci/differences.hpp>
+#include <mlsysim/report/render_options.hpp>
+
+namespace mlsysim {
+
+/// A run, held to its budgets and to what was accepted.
+struct CiReport {
+  std::string commit, matrix;
+  CiRun run;
+  bool compared = false;  ///< there was a baseline
+  std::vector<Difference> differences;
+  std::vector<std::string> notes;
+
+  [[nodiscard]] std::size_t count(CellStatus status) const;
+  [[nodiscard]] std::size_t count(Verdict verdict) const;
+  /// 0 fine; 1 a number got worse, or a budget is broken; 4 inconclusive: cells failed, or the run was
+  /// stopped.
+  [[nodiscard]] int exit_code() const;
+};
+
+/// Forms of a report beside those of tables.
+enum class CiForm : std::uint8_t { text, markdown, json, csv, junit, html, gitlab };
+template <> struct Choices<CiForm> {
+  static constexpr std::string_view what = "form of reports";
+  static constexpr std::array<std::string_view, 7> names{"text",  "markdown", "json",  "csv",
+                                                         "junit", "html",     "gitlab"};
+};
+/// JUnit has a case for each cell; gitlab is the code-quality form of its merge requests.
+[[nodiscard]] std::string render(const CiReport& report, CiForm form, const RenderOptions& options = {});
+
+/// How what fails is written into the log of a job.
+enum class Annotations : std::uint8_t { none, plain, github };
+template <> struct Choices<Annotations> {
+  static constexpr std::string_view what = "annotations";
+  static constexpr std::array<std::string_view, 3> names{"none", "plain", "github"};
+};
+/// A line for each difference that fails and each broken budget: "::error file=...::..." or "error: ...".
+[[nodiscard]] std::string annotations(const CiReport& report, Annotations form);
+
+/// "+3.1 % itl; 2.7 % of it from hardware.memory.bandwidth 3350 GB/s -> 3015 GB/s; 41 kUSD a year".
+[[nodiscard]] std::string in_words(const Difference& difference);
+
+}  // namespace mlsysim

@@ -1,0 +1,64 @@
+#pragma once
+/// What a matrix predicts.
+
+#include <mlsysim/ci/matrix.hpp>
+#include <mlsysim/resolve/search.hpp>
+
+#include <memory>
+
+namespace mlsysim {
+
+struct Subject;
+
+/// How a cell ended.
+enum class CellStatus : std::uint8_t { ok, infeasible, failed };
+template <> struct Choices<CellStatus> {
+  static constexpr std::string_view what = "status of cells";
+  static constexpr std::array<std::string_view, 3> names{"ok", "infeasible", "failed"};
+};
+
+/// One number of a cell.
+struct CellNumber {
+  std::string name;
+  double value = 0;  ///< base unit of `exps`
+  Exponents exps{};
+  std::string unit;  ///< in which it is shown and written
+};
+
+/// What one cell gave.
+struct CellResult {
+  MatrixCell cell;
+  CellStatus status = CellStatus::ok;
+  std::string reason;               ///< where it is not ok
+  std::vector<CellNumber> numbers;  ///< watched metrics that the cell has
+  std::shared_ptr<const Subject>
+      subject;  ///< as a law, with the point at which it was asked; null where it failed
+};
+
+/// A budget that a cell does not keep.
+struct BrokenBudget {
+  std::string cell, text;
+  double value = 0, limit = 0;  ///< base units
+  Exponents exps{};
+};
+
+/// How a matrix is run.
+struct CiHow {
+  unsigned threads = 1;  ///< results do not depend on it
+  const CancelToken* cancel = nullptr;
+};
+
+/// A whole run.
+struct CiRun {
+  std::vector<CellResult> cells;  ///< in the order of the matrix
+  std::vector<BrokenBudget> broken;
+  bool complete = true;  ///< false: it was stopped, and the cells that were not reached are missing
+};
+
+/// Predicts every cell. A cell that fails does not keep the others from being predicted.
+/// @throws ErrorList, before any cell is predicted, for budgets and metrics that no cell has, and for budgets
+/// of
+///         another dimension
+[[nodiscard]] CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how = {});
+
+}  // namespace mlsysim

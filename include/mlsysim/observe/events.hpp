@@ -1,0 +1,156 @@
+#pragma once
+/// What happens in the library as one stream of events: pipelines, stages, searches, sweeps, and breaks.
+///
+/// An `Observer` is a callback of pipelines like any other; it puts what it sees into events and hands them
+/// to sinks.
+
+#include <mlsysim/pipeline/callbacks.hpp>
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/table/choice.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+struct Progress;
+
+/// What an event tells of.
+enum class EventKind : std::uint8_t {
+  pipeline_start,
+  pipeline_end,
+  stage_start,
+  stage_end,
+  skip,
+  error,
+  infeasible,
+  optimizer,  ///< candidates that an optimizer has searched so far
+  sweep,      ///< points of a space that have passed by so far
+  breaks      ///< a place where there is no full answer
+};
+template <> struct Choices<EventKind> {
+  static constexpr std::string_view what = "kind of events";
+  static constexpr std::array<std::string_view, 10> names{
+      "pipeline_start", "pipeline_end", "stage_start", "stage_end", "skip",
+      "error",          "infeasible",   "optimizer",   "sweep",     "break"};
+};
+
+/// Why there is no full answer: a closed list, whose names may be labels of metrics and whose ids are never
+/// used again.
+enum class BreakReason : std::uint8_t {
+  missing_field,
+  missing_stage_input,
+  unit_error,
+  unsupported_precision,
+  unsupported_op,
+  dynamic_shape,
+  infeasible_memory,
+  infeasible_constraint,
+  no_solution,
+  out_of_domain,
+  unknown_hardware,
+  unknown_model,
+  version_mismatch,
+  plugin_error,
+  timeout,
+  numeric,
+  approximation,
+  budget_exceeded,
+  internal,
+  unknown_name,
+  invalid_input
+};
+template <> struct Choices<BreakReason> {
+  static constexpr std::string_view what = "reason of breaks";
+  static constexpr std::array<std::string_view, 21> names{
+      "missing_field",    "missing_stage_input", "unit_error",        "unsupported_precision",
+      "unsupported_op",   "dynamic_shape",       "infeasible_memory", "infeasible_constraint",
+      "no_solution",      "out_of_domain",       "unknown_hardware",  "unknown_model",
+      "version_mismatch", "plugin_error",        "timeout",           "numeric",
+      "approximation",    "budget_exceeded",     "internal",          "unknown_name",
+      "invalid_input"};
+};
+/// What is known of a reason.
+struct BreakInfo {
+  std::string_view id;        ///< "MB007"
+  std::string_view severity;  ///< "error": there is no answer; "degraded": there is one, but not the full one
+  std::string_view text, hint;
+};
+[[nodiscard]] const BreakInfo& about(BreakReason reason);
+/// The reason behind an error, by its type and its facts.
+[[nodiscard]] BreakReason break_reason(const std::exception_ptr& error);
+/// The reason behind an infeasible stage.
+[[nodiscard]] BreakReason break_reason(const Infeasible& why);
+
+/// One number, flag or text of a result.
+struct EventField {
+  std::string_view name;
+  DynamicValue value;
+};
+
+/// One event. Valid during the call only.
+struct Event {
+  EventKind kind = EventKind::stage_start;
+  std::uint64_t time = 0;  ///< ns since 1970; a count of events where times are left out
+  std::uint64_t run = 0;   ///< which run of a pipeline, or which sweep, from 1
+  std::string_view commit, pipeline, stage, resolver, model, hardware, status, reason;
+  double seconds = 0;                     ///< of an end; 0 where times are left out
+  double done = 0, total = 0;             ///< of a search or a sweep; total 0 where it is not known
+  BreakReason why{};                      ///< of a break
+  std::span<const EventField> results{};  ///< of a stage's end
+};
+
+/// Who is told. One that throws is named in the report of the run, and changes nothing.
+class EventSink {
+ public:
+  EventSink() = default;
+  EventSink(const EventSink&) = delete;
+  EventSink& operator=(const EventSink&) = delete;
+  virtual ~EventSink() = default;
+  virtual void take(const Event& event) = 0;
+  /// Writes what is still held; called once, at the end. @throws InputError
+  virtual void finish() {}
+};
+
+/// Whether events hold times of the clock. Without them two runs give the same bytes.
+enum class EventTimes : std::uint8_t { clock, none };
+
+/// Passes all that happens to sinks. Not for several threads at once.
+class Observer final : public Callback {
+ public:
+  Observer(std::string commit, EventTimes times) : commit_(std::move(commit)), times_(times) {}
+  void add(std::shared_ptr<EventSink> sink) { sinks_.push_back(std::move(sink)); }
+  [[nodiscard]] bool empty() const { return sinks_.empty(); }
+
+  [[nodiscard]] std::string name() const override { return "observer"; }
+  void on_pipeline_start(const Run& run) override;
+  void on_pipeline_end(const Run& run, double seconds) override;
+  void on_stage_start(const StageEvent& e) override { stage(EventKind::stage_start, e); }
+  void on_stage_end(const StageEvent& e) override { stage(EventKind::stage_end, e); }
+  void on_skip(const StageEvent& e) override { stage(EventKind::skip, e); }
+  void on_error(const StageEvent& e) override;
+  void on_infeasible(const StageEvent& e) override;
+  void on_progress(const ProgressEvent& e) override;
+  /// How far a sweep is. @param what its title
+  void on_sweep(std::string_view what, double done, double total, double seconds);
+  /// Finishes every sink; the first that fails is told of when all have had their turn. @throws InputError
+  void finish();
+
+ private:
+  [[nodiscard]] Event event(EventKind kind);
+  void stage(EventKind kind, const StageEvent& e);
+  void tell(const Event& e);
+
+  std::string commit_, pipeline_;
+  EventTimes times_;
+  std::uint64_t runs_ = 0, count_ = 0;
+  std::vector<std::shared_ptr<EventSink>> sinks_;
+  std::vector<EventField> fields_;
+};
+
+}  // namespace mlsysim

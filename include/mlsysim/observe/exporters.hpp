@@ -1,0 +1,53 @@
+#pragma once
+/// Where events go: files and servers, as one file in YAML says.
+
+#include <mlsysim/observe/events.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// Forms of exports.
+enum class ExportForm : std::uint8_t { jsonl, logfmt, csv, chrome, otlp, prometheus, loki };
+template <> struct Choices<ExportForm> {
+  static constexpr std::string_view what = "form of exports";
+  static constexpr std::array<std::string_view, 7> names{"jsonl", "logfmt",     "csv", "chrome",
+                                                         "otlp",  "prometheus", "loki"};
+};
+
+/// One exporter.
+struct ExportPlan {
+  ExportForm form = ExportForm::jsonl;
+  std::filesystem::path file;  ///< or a URL
+  std::string url;             ///< of OTLP traces, Loki, or a Pushgateway; nothing is sent where it is empty
+  std::string job = "mlsysim";
+  std::string credentials;  ///< a reference: env:NAME or file:PATH
+  double retry_wait = 1;    ///< [s] before the second of three tries
+};
+/// All of them.
+struct ObservePlan {
+  std::string commit;  ///< empty: as `current_commit` finds it
+  EventTimes times = EventTimes::clock;
+  std::vector<ExportPlan> exporters;
+};
+
+/// Reads observability.yaml. Relative files lie beside it. SOURCE_DATE_EPOCH in the environment leaves times
+/// out.
+/// @throws InputError for a file that cannot be read, ErrorList with every fault; a secret that stands in the
+/// file
+///         itself is refused and not repeated
+[[nodiscard]] ObservePlan read_observability(const std::filesystem::path& file);
+/// The plan as text, with references to secrets but no secret, and URLs without user and password.
+[[nodiscard]] std::string shown(const ObservePlan& plan);
+/// An observer with the sinks of a plan. @throws InputError for files that may not be written and secrets
+/// that are missing
+[[nodiscard]] std::unique_ptr<Observer> observer_of(const ObservePlan& plan);
+/// One sink. @throws as `observer_of`
+[[nodiscard]] std::shared_ptr<EventSink> sink_of(const ExportPlan& plan);
+
+/// An event as one line of JSON, without its end. Numbers of results are in base units.
+[[nodiscard]] std::string json_line(const Event& event);
+
+}  // namespace mlsysim

@@ -1,0 +1,17 @@
+#pragma once
+/// The commit and the time that an export is about.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// What was given, else GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, else what git has checked out in the folder
+/// or above it, else "unknown". Git itself is not started.
+[[nodiscard]] std::string current_commit(std::string_view given, const std::filesystem::path& folder);
+/// The time that was given, that of SOURCE_DATE_EPOCH, or now [ns since 1970]. @throws InputError
+[[nodiscard]] std::uint64_t time_given(std::string_view given);
+
+}  // namespace mlsysim

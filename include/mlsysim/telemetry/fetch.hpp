@@ -1,0 +1,39 @@
+#pragma once
+/// Asking servers for a page, within bounds.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What is asked, and how long and how much is waited for.
+struct Fetching {
+  std::string url;               ///< with the path; user and password in it are masked in messages
+  std::string credentials{};     ///< "user:password"; never shown
+  double timeout = 5;            ///< [s] for connecting, for each part of an answer, and for the whole of it
+  std::size_t most = 16U << 20;  ///< [B] of an answer
+};
+
+/// The text that a server answers with. One try: who asks again and again has the next one.
+/// @throws InputError that says what came instead: a redirection, a refusal, too many requests, an error of
+/// the server, nothing in time, an answer that breaks off, or one that is too long
+[[nodiscard]] std::string fetch(const Fetching& what);
+
+/// One line of the text format of Prometheus or OpenMetrics.
+struct ExposedSample {
+  std::string name;
+  std::map<std::string, std::string, std::less<>> labels;
+  double value = 0;
+};
+/// What a server exposes.
+struct Exposition {
+  std::vector<ExposedSample> samples;
+  std::size_t damaged = 0;  ///< lines that are no samples and no comments
+};
+/// Reads an exposition; lines that do not read are counted and passed over.
+[[nodiscard]] Exposition read_exposition(std::string_view text);
+
+}  // namespace mlsysim

@@ -1,0 +1,221 @@
+#include "commands_ci.hpp"
+
+#include "output.hpp"
+#include "refuse.hpp"
+
+#include <mlsysim/ci/history.hpp>
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/telemetry/commit.hpp>
+#include <mlsysim/telemetry/metrics.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+
+namespace mlsysim::cli {
+namespace {
+
+constexpr std::string_view kBaselineMark = "# Accepted predictions and the figures that they rest on";
+constexpr int kUnusable = 2, kNotWritten = 5;  // exit codes
+
+/// A command whose refusals end with the code of a matrix that cannot be used.
+template <class F> Answer usable(F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    return {.payload = {}, .diagnostics = error_text(error), .exit = static_cast<Exit>(kUnusable)};
+  }
+}
+
+std::string commit_of(const CiRequest& request) {
+  return current_commit(request.commit, std::filesystem::current_path());
+}
+
+Annotations annotations_of(const std::string& name) {
+  if (name != "automatic") return choice_of<Annotations>(name).value_or(Annotations::none);
+  const char* github = std::getenv("GITHUB_ACTIONS");
+  return github != nullptr && std::string_view(github) == "true" ? Annotations::github : Annotations::none;
+}
+
+struct WantedReport {
+  CiForm form;
+  std::filesystem::path file;
+};
+std::vector<WantedReport> wanted_reports(const CiRequest& request) {
+  std::vector<WantedReport> out;
+  for (const auto& text : request.reports) {
+    const auto equals = text.find('=');
+    const auto form = choice_of<CiForm>(text.substr(0, std::min(equals, text.size())));
+    if (equals == std::string::npos || !form || equals + 1 == text.size())
+      cli::refuse("mlsysim.ci.019", "a report cannot be read", "report", fmt::format("'{}'", text),
+                  fmt::format("FORM=FILE, FORM one of {}", fmt::join(Choices<CiForm>::names, ", ")),
+                  "e.g. --report junit=predictions.xml");
+    out.push_back({*form, text.substr(equals + 1)});
+    files::check_target(out.back().file, {.replace = files::Replace::any});
+  }
+  return out;
+}
+
+CiReport report_of(const CiRequest& request, const CiMatrix& matrix) {
+  CiReport report{.commit = commit_of(request), .matrix = request.matrix, .notes = matrix.notes};
+  const bool there = std::filesystem::exists(matrix.baseline);
+  Accepted accepted;
+  if (!request.no_baseline && there) accepted = read_baseline(matrix.baseline);
+  report.run = run_matrix(matrix, zoo(), {.threads = request.jobs});
+  report.compared = !request.no_baseline && there;
+  if (report.compared)
+    report.differences = differences(matrix, report.run, accepted);
+  else if (!request.no_baseline)
+    report.notes.push_back(fmt::format("there is no baseline {}; mlsysim ci accept {} writes it",
+                                       matrix.baseline.string(), request.matrix));
+  return report;
+}
+
+CiForm form_of(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::json:
+      return CiForm::json;
+    case OutputFormat::markdown:
+      return CiForm::markdown;
+    case OutputFormat::csv:
+      return CiForm::csv;
+    case OutputFormat::text:
+      break;
+  }
+  return CiForm::text;
+}
+
+/// Writes what was asked for; what cannot be written is told, and everything else is written all the same.
+void write_all(const CiRequest& request, const CiReport& report, const std::vector<WantedReport>& wanted,
+               Answer& out) {
+  const auto attempt = [&](auto&& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      out.diagnostics += error_text(error);
+      if (out.exit == Exit::fine) out.exit = static_cast<Exit>(kNotWritten);
+    }
+  };
+  for (const auto& w : wanted)
+    attempt([&] { files::write(w.file, render(report, w.form), {.replace = files::Replace::any}); });
+  if (!request.history.empty())
+    attempt([&] {
+      CiHistory(request.history, CiHistory::Open::write)
+          .put(report.commit, static_cast<std::int64_t>(time_given(request.time) / 1'000'000'000),
+               report.run.cells);
+    });
+}
+
+}  // namespace
+
+Answer ci_run(const CiRequest& request, const RenderOptions& options) {
+  return usable([&] {
+    const auto wanted = wanted_reports(request);
+    const auto matrix = read_matrix(request.matrix, zoo());
+    const auto report = report_of(request, matrix);
+    Answer out{.payload = render(report, form_of(options.format), options),
+               .exit = static_cast<Exit>(report.exit_code())};
+    for (const auto& n : report.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", n);
+    out.diagnostics += annotations(report, annotations_of(request.annotate));
+    write_all(request, report, wanted, out);
+    return out;
+  });
+}
+
+Answer ci_accept(const CiRequest& request) {
+  return usable([&] {
+    const auto matrix = read_matrix(request.matrix, zoo());
+    const files::WriteHow how{.replace = request.force ? files::Replace::any : files::Replace::own,
+                              .mark = kBaselineMark};
+    files::check_target(matrix.baseline, how);
+    const auto run = run_matrix(matrix, zoo(), {.threads = request.jobs});
+    files::write(matrix.baseline, baseline_text(run), how);
+    std::size_t failed = 0;
+    for (const auto& c : run.cells) failed += c.status == CellStatus::failed ? 1 : 0;
+    Answer out{fmt::format("{}: {} cells accepted\n", matrix.baseline.string(), run.cells.size())};
+    if (failed > 0)
+      out.diagnostics =
+          fmt::format("mlsysim: warning: {} of them failed, which is what was accepted\n", failed);
+    return out;
+  });
+}
+
+namespace {
+
+/// All points of a metric with their times. Of two commits of one second the later one counts: a series has
+/// one value at a time.
+std::string history_text(const CiHistory& history, const CiHistoryRequest& request) {
+  const auto [unit, exps] = history.unit_of(request.metric);
+  MetricFamily family{"mlsysim_predicted",
+                      "Predicted number of a cell, in the base unit that is a label.",
+                      MetricType::gauge,
+                      {}};
+  for (const auto& cell : request.cell.empty() ? history.cells() : std::vector<std::string>{request.cell}) {
+    std::map<std::int64_t, double> values;
+    for (const auto& p : history.points(request.metric, cell)) values[p.time] = p.value;
+    for (const auto& [time, value] : values)
+      family.samples.push_back({{{"cell", cell}, {"number", request.metric}, {"unit", canonical_unit(exps)}},
+                                value,
+                                static_cast<double>(time)});
+  }
+  return open_metrics_text({family});
+}
+
+}  // namespace
+
+Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options) {
+  return usable([&]() -> Answer {
+    const CiHistory history(request.history, CiHistory::Open::read);
+    if (request.openmetrics) return {history_text(history, request)};
+    if (request.cell.empty()) {
+      const auto trend = history.trend(request.metric);
+      Table t{.schema = "mlsysim/ci_trend@1",
+              .title = request.metric + " over commits",
+              .columns = {{"cell"},
+                          {"commits"},
+                          {"first", trend.unit},
+                          {"last", trend.unit},
+                          {"change"},
+                          {"lowest", trend.unit},
+                          {"highest", trend.unit}}};
+      for (const auto& r : trend.rows) {
+        const auto number = [&](double x) { return Table::Cell(Value(x), trend.exps); };
+        t.rows.push_back({r.cell, static_cast<double>(r.commits), number(r.first), number(r.last),
+                          r.first != 0 ? Table::Cell(r.last / r.first - 1) : Table::Cell(), number(r.low),
+                          number(r.high)});
+      }
+      return {render(t, options)};
+    }
+    const auto [unit, exps] = history.unit_of(request.metric);
+    Table t{.schema = "mlsysim/ci_points@1",
+            .title = fmt::format("{} of {}", request.metric, request.cell),
+            .columns = {{"commit"}, {"time", "", "s since 1970"}, {request.metric, unit}}};
+    for (const auto& p : history.points(request.metric, request.cell))
+      t.rows.push_back({p.commit, fmt::format("{}", p.time), Table::Cell(Value(p.value), exps)});
+    return {render(t, options)};
+  });
+}
+
+Answer ci_bisect(const CiHistoryRequest& request, const RenderOptions& options) {
+  return usable([&]() -> Answer {
+    const CiHistory history(request.history, CiHistory::Open::read);
+    const auto [unit, exps] = history.unit_of(request.metric);
+    const auto better = choice_of<Better>(request.better);
+    const auto found =
+        first_bad(history.points(request.metric, request.cell), better ? *better : better_by_dimension(exps),
+                  request.relative, request.good, request.bad);
+    if (!found) return {"no commit is worse\n"};
+    Table t{.schema = "mlsysim/ci_bisect@1",
+            .title = fmt::format("{} of {}", request.metric, request.cell),
+            .columns = {{"which"}, {"commit"}, {request.metric, unit}}};
+    t.rows.push_back({"last good", found->good.commit, Table::Cell(Value(found->good.value), exps)});
+    t.rows.push_back({"first bad", found->bad.commit, Table::Cell(Value(found->bad.value), exps)});
+    t.footer = fmt::format("{} stored commits were looked at", found->between_stored);
+    return {render(t, options), {}, static_cast<Exit>(1)};
+  });
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,52 @@
+#pragma once
+// Events of a command, sent where MLSYSIM_OBSERVE says.
+
+#include "commands.hpp"
+
+#include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/observe/exporters.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace mlsysim::cli {
+
+/// The observer of a command: MLSYSIM_OBSERVE names an observability.yaml, and nothing is observed without
+/// it.
+class Observed {
+ public:
+  /// @throws InputError, ErrorList for a configuration that cannot be used
+  Observed();
+  /// Null where nothing is observed.
+  [[nodiscard]] Observer* observer() const { return observer_.get(); }
+  /// Tells how far a sweep is, besides `next`, which may be empty.
+  [[nodiscard]] std::function<void(const Progress&)> progress(std::string title,
+                                                              std::function<void(const Progress&)> next);
+  /// The end of a sweep that told nothing by itself.
+  void swept(const std::string& title, double points);
+  /// Runs a command and sends what was seen, also where it fails. What cannot be sent is an error with exit
+  /// code 5 beside the answer.
+  template <class F> Answer around(F&& command) {
+    Answer out;
+    try {
+      out = command();
+    } catch (...) {
+      (void)sent();
+      throw;
+    }
+    if (auto fault = sent(); !fault.empty()) {
+      out.diagnostics += fault;
+      if (out.exit == Exit::fine) out.exit = static_cast<Exit>(5);
+    }
+    return out;
+  }
+
+ private:
+  /// What could not be sent, in words; empty where all was.
+  [[nodiscard]] std::string sent();
+  std::unique_ptr<Observer> observer_;
+  std::mutex mutex_;
+};
+
+}  // namespace mlsysim::cli

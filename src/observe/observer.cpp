@@ -1,0 +1,109 @@
+#include <mlsysim/observe/events.hpp>
+
+#include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include <chrono>
+
+namespace mlsysim {
+namespace {
+
+/// The name of the model or the device among the inputs of a stage; empty where it has none.
+std::string_view input_name(const StageEvent& e, std::string_view field) {
+  for (const auto& f : e.resolver.inputs()) {
+    if (f.name != field) continue;
+    const auto value = f.read(e.inputs);
+    const auto* object = std::get_if<ObjectRef>(&value);
+    return object != nullptr && object->object != nullptr ? spec_name(*object) : std::string_view();
+  }
+  return {};
+}
+
+}  // namespace
+
+Event Observer::event(EventKind kind) {
+  Event out{.kind = kind, .time = ++count_, .run = runs_, .commit = commit_, .pipeline = pipeline_};
+  if (times_ == EventTimes::clock)
+    out.time = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                              std::chrono::system_clock::now().time_since_epoch())
+                                              .count());
+  return out;
+}
+
+void Observer::tell(const Event& e) {
+  for (const auto& sink : sinks_) sink->take(e);
+}
+
+void Observer::on_pipeline_start(const Run& run) {
+  ++runs_;
+  pipeline_ = run.pipeline().name();
+  tell(event(EventKind::pipeline_start));
+}
+
+void Observer::on_pipeline_end(const Run& run, double seconds) {
+  auto e = event(EventKind::pipeline_end);
+  bool all = true;
+  for (const auto& s : run.stages()) all = all && s.ok();
+  e.status = all ? "ok" : "incomplete";
+  e.seconds = times_ == EventTimes::clock ? seconds : 0;
+  tell(e);
+}
+
+void Observer::stage(EventKind kind, const StageEvent& s) {
+  auto e = event(kind);
+  e.stage = s.stage;
+  e.resolver = s.resolver.info().name;
+  e.model = input_name(s, "workload");
+  e.hardware = input_name(s, "hardware");
+  e.status = name_of(s.status);
+  e.reason = s.reason;
+  e.seconds = times_ == EventTimes::clock ? s.seconds : 0;
+  fields_.clear();
+  if (kind == EventKind::stage_end)
+    for (const auto& f : s.resolver.outputs()) fields_.push_back({f.name, read_dynamic(f, s.result)});
+  e.results = fields_;
+  tell(e);
+  if (kind != EventKind::error && kind != EventKind::infeasible) return;
+  e.kind = EventKind::breaks;
+  e.why = kind == EventKind::error ? break_reason(s.error)
+          : s.why != nullptr       ? break_reason(*s.why)
+                                   : BreakReason::no_solution;
+  tell(e);
+}
+
+void Observer::on_error(const StageEvent& e) { stage(EventKind::error, e); }
+void Observer::on_infeasible(const StageEvent& e) { stage(EventKind::infeasible, e); }
+
+void Observer::on_progress(const ProgressEvent& p) {
+  if (p.search == nullptr) return;  // the end of the stage says the same
+  auto e = event(EventKind::optimizer);
+  e.stage = p.stage;
+  e.done = static_cast<double>(p.search->searched);
+  tell(e);
+}
+
+void Observer::on_sweep(std::string_view what, double done, double total, double seconds) {
+  if (done == 0 || pipeline_ != what) ++runs_;
+  pipeline_ = what;
+  auto e = event(EventKind::sweep);
+  e.done = done;
+  e.total = total;
+  e.seconds = times_ == EventTimes::clock ? seconds : 0;
+  tell(e);
+}
+
+void Observer::finish() {
+  std::exception_ptr first;
+  for (const auto& sink : sinks_) {
+    try {
+      sink->finish();
+    } catch (const Error&) {
+      if (first == nullptr) first = std::current_exception();
+    }
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,194 @@
+// Events as traces: Chrome's form for files, and spans of OpenTelemetry.
+
+#include "observe/sinks.hpp"
+
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/telemetry/credentials.hpp>
+#include <mlsysim/telemetry/push.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9 + 0.5); }
+
+/// One X event for each pipeline and each stage that ended, whatever the end; marks for breaks; counters for
+/// searches.
+class Chrome final : public EventSink {
+ public:
+  explicit Chrome(const std::filesystem::path& file) : file_(file, "{\"traceEvents\":") {
+    file_.append("{\"traceEvents\":[\n");
+  }
+  void take(const Event& e) override {
+    Json args = Json::object();
+    switch (e.kind) {
+      case EventKind::pipeline_start:
+      case EventKind::stage_start:
+        return;  // ends hold both
+      case EventKind::skip:
+      case EventKind::breaks:
+        return put(
+            Json{{"name", e.kind == EventKind::skip ? std::string("skipped") : std::string(name_of(e.why))},
+                 {"cat", name_of(e.kind)},
+                 {"ph", "i"},
+                 {"s", "t"},
+                 {"ts", microseconds(e.time)},
+                 {"pid", 1},
+                 {"tid", 1},
+                 {"args", {{"stage", e.stage}, {"detail", e.reason}}}});
+      case EventKind::optimizer:
+      case EventKind::sweep:
+        return put(Json{{"name", std::string(e.stage.empty() ? e.pipeline : e.stage)},
+                        {"cat", name_of(e.kind)},
+                        {"ph", "C"},
+                        {"ts", microseconds(e.time)},
+                        {"pid", 1},
+                        {"tid", 1},
+                        {"args", {{"done", e.done}}}});
+      case EventKind::pipeline_end:
+      case EventKind::stage_end:
+      case EventKind::error:
+      case EventKind::infeasible:
+        break;
+    }
+    args["status"] = e.status;
+    if (!e.reason.empty()) args["detail"] = e.reason;
+    for (const auto& r : e.results)
+      if (auto text = detail::value_text(r.value); !text.empty()) args[std::string(r.name)] = std::move(text);
+    put(Json{{"name", std::string(e.stage.empty() ? e.pipeline : e.stage)},
+             {"cat", e.stage.empty() ? "pipeline" : "stage"},
+             {"ph", "X"},
+             {"ts", microseconds(e.time - std::min(e.time, nanoseconds(e.seconds)))},
+             {"dur", e.seconds * 1e6},
+             {"pid", 1},
+             {"tid", 1},
+             {"args", std::move(args)}});
+  }
+  void finish() override {
+    file_.append("\n]}\n");
+    file_.flush();
+  }
+
+ private:
+  /// Counted from the first event: a double holds no nanoseconds since 1970.
+  double microseconds(std::uint64_t time) {
+    if (first_ == 0) first_ = time;
+    return time < first_ ? 0.0 : static_cast<double>(time - first_) * 1e-3;
+  }
+  void put(const Json& event) {
+    file_.append((begun_ ? ",\n" : "") + event.dump(-1, ' ', false, Json::error_handler_t::replace));
+    begun_ = true;
+  }
+  detail::BufferedFile file_;
+  std::uint64_t first_ = 0;
+  bool begun_ = false;
+};
+
+Json attribute(std::string_view key, std::string_view value) {
+  return {{"key", key}, {"value", {{"stringValue", value}}}};
+}
+
+/// Spans: a pipeline, and below it its stages, with breaks as their events.
+class Otlp final : public EventSink {
+ public:
+  explicit Otlp(ExportPlan plan)
+      : plan_(std::move(plan)), secret_(plan_.credentials.empty() ? "" : secret_of(plan_.credentials)) {
+    if (!plan_.file.empty()) files::check_target(plan_.file, how());
+  }
+  void take(const Event& e) override {
+    switch (e.kind) {
+      case EventKind::pipeline_start:
+        root_ = ++ids_;
+        return;
+      case EventKind::breaks:
+        if (!spans_.empty())
+          spans_.back()["events"].push_back(
+              {{"timeUnixNano", std::to_string(e.time)},
+               {"name", "break"},
+               {"attributes", {attribute("reason", name_of(e.why)), attribute("id", about(e.why).id)}}});
+        return;
+      case EventKind::stage_end:
+      case EventKind::error:
+      case EventKind::infeasible:
+      case EventKind::skip:
+        return span(e, ++ids_, root_);
+      case EventKind::pipeline_end:
+        return span(e, root_, 0);
+      case EventKind::stage_start:
+      case EventKind::optimizer:
+      case EventKind::sweep:
+        return;
+    }
+  }
+  void finish() override {
+    const Json body{
+        {"resourceSpans",
+         {{{"resource",
+            {{"attributes",
+              {attribute("service.name", "mlsysim"), attribute("vcs.ref.head.revision", commit_)}}}},
+           {"scopeSpans", {{{"scope", {{"name", "mlsysim"}}}, {"spans", spans_}}}}}}}};
+    const auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (!plan_.file.empty()) files::write(plan_.file, text, how());
+    if (!plan_.url.empty())
+      send({.url = plan_.url,
+            .method = "POST",
+            .type = "application/json",
+            .body = text,
+            .credentials = secret_,
+            .wait = plan_.retry_wait});
+  }
+
+ private:
+  static files::WriteHow how() {
+    return {.replace = files::Replace::own, .mark = "{\"resourceSpans\"", .forced = "another file"};
+  }
+  void span(const Event& e, std::uint64_t id, std::uint64_t parent) {
+    commit_ = e.commit;
+    Json attributes = Json::array();
+    for (const auto& [name, text] : {std::pair{"status", e.status},
+                                     {"resolver", e.resolver},
+                                     {"model_name", e.model},
+                                     {"hardware", e.hardware}})
+      if (!text.empty()) attributes.push_back(attribute(name, text));
+    for (const auto& r : e.results)
+      if (auto text = detail::value_text(r.value); !text.empty())
+        attributes.push_back(attribute("result." + std::string(r.name), text));
+    const bool failed = e.kind == EventKind::error;
+    spans_.push_back(
+        {{"traceId", fmt::format("{:016x}{:016x}", hash(e), e.run)},
+         {"spanId", fmt::format("{:016x}", id)},
+         {"parentSpanId", parent == 0 ? std::string() : fmt::format("{:016x}", parent)},
+         {"name", std::string(e.stage.empty() ? e.pipeline : e.stage)},
+         {"kind", 1},
+         {"startTimeUnixNano", std::to_string(e.time - std::min(e.time, nanoseconds(e.seconds)))},
+         {"endTimeUnixNano", std::to_string(e.time)},
+         {"attributes", std::move(attributes)},
+         {"events", Json::array()},
+         {"status", failed ? Json{{"code", 2}, {"message", e.reason}} : Json{{"code", 1}}}});
+  }
+  /// Of what makes a trace: the commit and the first time that was seen.
+  std::uint64_t hash(const Event& e) {
+    if (first_ == 0) first_ = e.time;
+    std::uint64_t out = 1469598103934665603ULL;  // FNV-1a
+    for (const char c : fmt::format("{} {}", e.commit, first_))
+      out = (out ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return out;
+  }
+  ExportPlan plan_;
+  std::string secret_, commit_;
+  std::vector<Json> spans_;
+  std::uint64_t ids_ = 0, root_ = 0, first_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<EventSink> detail::trace_sink(const ExportPlan& plan) {
+  if (plan.form == ExportForm::chrome) return std::make_shared<Chrome>(plan.file);
+  return std::make_shared<Otlp>(plan);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,195 @@
+"""mlsysim ci: predictions held to budgets and to what was accepted."""
+
+import gzip
+import json
+import pathlib
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+MATRIX = """version: "1"
+models: [Llama3_8B]
+hardware: [H100, A100]
+precision: [bf16]
+pipelines:
+  serve: {batch_size: 4, accelerators: 8}
+metrics: {itl: {relative: 0.1 %}, ttft: {relative: 0.1 %}}
+fleet: {accelerators: 1000, device_hour: 2 USD}
+"""
+CELL = "Llama3_8B/H100/bf16/serve"
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    path = tmp_path / "predictions.yaml"
+    path.write_text(MATRIX)
+    return path
+
+
+def halve(matrix, cell, metric):
+    """The baseline as if a number had been half of what it was."""
+    path = matrix.with_name("predictions.baseline.yaml")
+    text = path.read_text()
+    at = text.index(f'"{metric}": ', text.index(f'  "{cell}":')) + len(metric) + 4
+    value, unit = text[at:text.index("\n", at)].split(" ")
+    path.write_text(text[:at] + f"{float(value) / 2} {unit}" + text[text.index("\n", at):])
+
+
+def test_accept_then_run_is_fine_and_the_baseline_is_stable(run, matrix):
+    assert run("ci", "accept", matrix).code == 0
+    first = matrix.with_name("predictions.baseline.yaml").read_text()
+    done = run("ci", "run", matrix, "-j", 2)
+    assert done.code == 0 and "0 worse, 0 better, 0 new, 0 gone" in done.out
+    assert run("ci", "accept", matrix, "-j", 2).code == 0
+    assert matrix.with_name("predictions.baseline.yaml").read_text() == first
+    assert CELL in first and '"hardware.memory.bandwidth": 3350 GB/s' in first
+
+
+def test_a_changed_constant_flags_the_cells_that_hang_on_it_and_no_others(run, matrix, tmp_path):
+    # The change is made where people make it: in an entry of the zoo. A tenth less bandwidth of the H100.
+    zoo = tmp_path / "zoo"
+    shutil.copytree(ROOT / "zoo", zoo)
+    (source,) = [p for p in zoo.rglob("*.yaml") if "\n- name: H100\n" in p.read_text()]
+    text = source.read_text()
+    at = text.index("\n- name: H100\n")
+    assert "3.35 TB/s" in text[at:at + 4000]
+    source.write_text(text[:at] + text[at:].replace("3.35 TB/s", "3.015 TB/s", 1))
+    assert run("ci", "accept", matrix).code == 0
+    done = run("ci", "run", matrix, "-o", "markdown", "--annotate", "github", env={"MLSYSIM_ZOO_PATH": str(zoo)})
+    assert done.code == 1, (done.out, done.err)
+    assert CELL in done.out and "A100" not in done.out
+    assert "of it from hardware.memory.bandwidth 3350 GB/s -> 3015 GB/s" in done.out
+    assert "::error file=" in done.err
+
+
+def test_reports_in_all_forms(run, matrix, tmp_path):
+    run("ci", "accept", matrix)
+    halve(matrix, CELL, "itl")
+    forms = {form: tmp_path / f"report.{form}" for form in
+             ("text", "markdown", "json", "csv", "junit", "html", "gitlab")}
+    done = run("ci", "run", matrix, "--annotate", "plain", *[w for f, p in forms.items() for w in ("--report", f"{f}={p}")])
+    report = json.loads(forms["json"].read_text())
+    assert report["schema"] == "mlsysim/ci_report@1" and len(report["cells"]) == 2
+    (difference,) = report["differences"]
+    # No figure moved, so it is the equations that are others.
+    assert [c["input"] for c in difference["causes"]] == ["equations"]
+    assert abs(difference["causes"][0]["part"] - (difference["after"] - difference["before"])) < 1e-12
+    assert abs(difference["per_year_usd"] - 1000 * 2 * 8766) < 1
+    suite = ET.parse(forms["junit"]).getroot().find("testsuite")
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
+    html = forms["html"].read_text()
+    assert "<script" not in html and "://" not in html and "+100 % itl" in html
+    assert len(json.loads(forms["gitlab"].read_text())) == 1
+    assert forms["csv"].read_text().startswith("model,hardware,precision,pipeline,status,itl [ms],ttft [ms]")
+    assert forms["markdown"].read_text().startswith("## Predictions of ")
+    assert forms["text"].read_text() == done.out
+    assert done.code == 1 and done.err.startswith(f"error: {matrix}: {CELL}: +100 % itl"), done.err
+
+
+def test_budgets_break_the_run(run, matrix):
+    matrix.write_text(MATRIX + "budgets: ['itl <= 1 us for hardware=\"H100\"', itl <= 1 s]\n")
+    done = run("ci", "run", matrix, "--annotate", "plain")
+    assert done.code == 1 and "1 budget broken" in done.out
+    assert f"{CELL}: budget 'itl <= 1 us for" in done.err and "A100" not in done.err
+    assert "there is no baseline" in done.err
+
+
+@pytest.mark.parametrize("change, part", [
+    (("itl:", "itk:"), "did you mean 'itl'?"), (("models:", "modles:"), "did you mean 'models'?"),
+    (("fleet:", "budgets: [itl <= 1 GB]\nfleet:"), "dimension"), (("Llama3_8B]", "]"), "at least one cell")])
+def test_matrices_that_cannot_be_used_exit_with_2(run, matrix, change, part):
+    matrix.write_text(MATRIX.replace(*change))
+    done = run("ci", "run", matrix)
+    assert done.code == 2 and part in done.err and done.out == "", (done.code, done.err)
+
+
+def test_other_exit_codes(run, matrix, tmp_path):
+    assert run("ci", "run", tmp_path / "none.yaml").code == 2
+    matrix.write_text(MATRIX.replace("[Llama3_8B]", "[Llama3_8B, Llama3_9B]"))
+    done = run("ci", "run", matrix, "-o", "json")
+    assert done.code == 4 and done.json()["cells"][2]["status"] == "failed"
+    matrix.write_text(MATRIX)
+    assert run("ci", "run", matrix, "--report", "pdf=x").code == 2
+    done = run("ci", "run", matrix, "--history", tmp_path / "missing" / "h.sqlite")
+    assert done.code == 5 and "the history cannot be opened" in done.err and "2 cells" in done.out
+
+
+def test_history_trend_and_bisect(run, matrix, tmp_path):
+    history = tmp_path / "h.sqlite"
+    for i, batch in enumerate((4, 4, 8, 8)):
+        matrix.write_text(MATRIX.replace("batch_size: 4", f"batch_size: {batch}"))
+        assert run("ci", "run", matrix, "--history", history, "--commit", f"c{i}", env={"SOURCE_DATE_EPOCH": str(100 + i)}).code == 0
+    rows = run("ci", "trend", "--history", history, "--metric", "itl", "-o", "csv").out.splitlines()
+    assert len(rows) == 3 and rows[1].split(",")[1] == "4"
+    points = run("ci", "trend", "--history", history, "--metric", "itl", "--cell", CELL, "-o", "csv").out.splitlines()
+    assert [p.split(",")[:2] for p in points[1:]] == [[f"c{i}", str(100 + i)] for i in range(4)]
+    found = run("ci", "bisect", "--history", history, "--metric", "itl", "--cell", CELL)
+    assert found.code == 1 and "last good" in found.out and "c1" in found.out and "c2" in found.out
+    assert run("ci", "bisect", "--history", history, "--metric", "itl", "--cell", CELL, "--relative", "10").code == 0
+    text = run("ci", "trend", "--history", history, "--metric", "itl", "--openmetrics").out
+    assert text.count("\nmlsysim_predicted{") == 8 and text.endswith("# EOF\n") and " 103.000\n" in text
+    if shutil.which("promtool"):
+        (tmp_path / "history.om").write_text(text)
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", tmp_path / "history.om", tmp_path / "data"],
+                       check=True, capture_output=True)
+        assert any((tmp_path / "data").iterdir())
+    wrong = run("ci", "trend", "--history", history, "--metric", "itk")
+    assert wrong.code == 2 and "did you mean 'itl'?" in wrong.err
+    assert run("ci", "trend", "--history", matrix, "--metric", "itl").code == 2
+
+
+def test_the_commit_is_taken_from_the_environment_or_from_git(run, matrix, tmp_path):
+    def commit(**env):
+        clean = {name: "" for name in ("GIT_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA")}
+        return run("ci", "run", matrix, "-o", "json", env={**clean, **env}, cwd=tmp_path).json()["commit"]
+
+    assert commit(GITHUB_SHA="abc") == "abc"
+    assert commit() == "unknown"
+    git = tmp_path / ".git"
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "packed-refs").write_text("# pack-refs\n0123 refs/heads/other\n4567 refs/heads/main\n")
+    assert commit() == "4567"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "refs" / "heads" / "main").write_text("89ab\n")
+    assert commit() == "89ab"
+
+
+def test_the_predictions_of_this_project_are_those_that_were_accepted(run):
+    """A change of physics or of the zoo shows as a difference here; accept it with a reason in CHANGELOG.md."""
+    done = run("ci", "run", ROOT / "tests" / "ci" / "predictions.yaml", "-j", 2)
+    assert done.code == 0, done.out + "\nif this is meant: mlsysim ci accept tests/ci/predictions.yaml"
+
+
+def test_a_log_is_read_down_to_its_operators_priced_on_two_devices_and_shown(run, tmp_path):
+    """From a log of TORCH_TRACE to time lost per break and payback: the operators of its graphs, the breaks of its records."""
+    log = tmp_path / "bert_tiny.log"
+    log.write_bytes(gzip.decompress((ROOT / "tests" / "data" / "compile" / "bert_tiny_print_breaks.log.gz").read_bytes()))
+    matrix = tmp_path / "story.yaml"
+    matrix.write_text(f"""version: "1"
+models: ["{log}"]
+hardware: [H100, A100]
+pipelines: {{compiled: {{records: "{{model}}", recompiles: 0}}}}
+metrics: {{breaks: , lost_to_breaks: , lost_per_break: , payback_steps: , compile_time: , eager: , compiled: }}
+""")
+    html = tmp_path / "story.html"
+    done = run("ci", "run", matrix, "-o", "json", "--report", f"html={html}")
+    assert done.code == 0, (done.out, done.err)
+    cells = done.json()["cells"]
+    assert [c["hardware"] for c in cells] == ["H100", "A100"]
+    record, = run("compile", "ingest", log, "-o", "json").json()["records"]
+    for c in cells:
+        numbers = {name: n["value"] for name, n in c["numbers"].items()}
+        assert c["status"] == "ok" and numbers["breaks"] == record["graph_break_count"] > 0
+        assert 0 < numbers["lost_per_break"] <= numbers["lost_to_breaks"] < numbers["compiled"]
+        assert abs(numbers["compile_time"] - record["compile_times"]["total"]) < 1e-9
+        # The law itself, asked without the matrix, with the same number of breaks.
+        alone = run("resolver", "run", "CompilationModel", "--workload", log, "--hardware", c["hardware"], "--breaks",
+                    int(numbers["breaks"]), "--compile-time", f"{numbers['compile_time']} s", "-o", "csv").out
+        compiled, = [line.split(",")[5] for line in alone.splitlines() if ",compiled," in line]
+        assert abs(float(compiled) / numbers["compiled"] - 1) < 1e-9
+    page = html.read_text()
+    assert "<h2>Breaks</h2>" in page and "break " in page and "<script" not in page

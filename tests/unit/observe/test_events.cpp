@@ -1,0 +1,242 @@
+// Events of runs and sweeps, and what exporters make of them.
+
+#include "support/catch.hpp"
+
+#include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/pipeline/builder.hpp>
+#include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace mlsysim;
+using Json = nlohmann::json;
+
+namespace {
+
+struct StepModel : Model<StepModel> {
+  struct Inputs {
+    double hfu;
+    MLSYSIM_FIELDS(Inputs, hfu)
+  };
+  struct Result {
+    double mfu;
+    MLSYSIM_FIELDS(Result, mfu)
+  };
+  Result solve(const Inputs& in) const {
+    if (in.hfu > 0.9) throw DomainError({.id = "test.001", .message = "the value is too large\nby far"});
+    return {in.hfu / 2};
+  }
+};
+
+/// Two stages, one behind the other.
+Pipeline chain() {
+  PipelineBuilder b("chain");
+  b.given("first.hfu");
+  b.stage(StepModel{}, "first").stage(StepModel{}, "second").link("first.mfu", "second.hfu");
+  return b.build();
+}
+
+struct Kept final : EventSink {
+  std::vector<std::string> lines;
+  void take(const Event& e) override { lines.push_back(json_line(e)); }
+};
+struct Throwing final : EventSink {
+  void take(const Event& /*event*/) override { throw std::runtime_error("full"); }
+};
+
+/// A folder that goes with the test.
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mlsysim-observe-" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ostringstream out;
+    out << std::ifstream(path / name).rdbuf();
+    return out.str();
+  }
+  void put(const std::string& name, const std::string& what) const { std::ofstream(path / name) << what; }
+};
+
+/// Runs the chain with one observer; what it throws is the business of the caller. @return the result where
+/// there is one
+double watched(Observer& observer, double hfu, CallbackFaults faults = CallbackFaults::record) {
+  Run run(chain());
+  run.set("first.hfu", hfu).execute({.callbacks = {&observer}, .callback_faults = faults});
+  return run.get<StepModel>("second").mfu;
+}
+
+std::vector<std::string> kinds(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  for (const auto& line : lines) out.push_back(Json::parse(line).at("kind"));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a run is a stream of events in their order, with results in base units", "[observe]") {
+  Observer o("abc", EventTimes::none);
+  const auto sink = std::make_shared<Kept>();
+  o.add(sink);
+  CHECK(watched(o, 0.8) == 0.2);
+  CHECK(kinds(sink->lines) == std::vector<std::string>{"pipeline_start", "stage_start", "stage_end",
+                                                       "stage_start", "stage_end", "pipeline_end"});
+  const auto end = Json::parse(sink->lines[2]);
+  CHECK(end.at("pipeline") == "chain");
+  CHECK(end.at("stage") == "first");
+  CHECK(end.at("commit") == "abc");
+  CHECK(end.at("run") == 1);
+  CHECK(end.at("results").at("mfu").at("value") == 0.4);
+  CHECK(Json::parse(sink->lines[5]).at("status") == "ok");
+  // Without times two runs give the same bytes.
+  Observer again("abc", EventTimes::none);
+  const auto other = std::make_shared<Kept>();
+  again.add(other);
+  (void)watched(again, 0.8);
+  CHECK(sink->lines == other->lines);
+}
+
+TEST_CASE("a stage that fails is an error and a break with a reason of the list; ends come all the same",
+          "[observe]") {
+  Observer o("abc", EventTimes::clock);
+  const auto sink = std::make_shared<Kept>();
+  o.add(sink);
+  CHECK_THROWS_AS(watched(o, 0.95), DomainError);
+  CHECK(kinds(sink->lines) ==
+        std::vector<std::string>{"pipeline_start", "stage_start", "error", "break", "skip", "pipeline_end"});
+  const auto fault = Json::parse(sink->lines[3]);
+  CHECK(fault.at("reason") == "out_of_domain");
+  CHECK(fault.at("id") == "MB010");
+  CHECK(Json::parse(sink->lines[4]).at("detail").get<std::string>().find("'first' failed") !=
+        std::string::npos);
+  CHECK(Json::parse(sink->lines[5]).at("status") == "incomplete");
+}
+
+TEST_CASE("a sink that throws changes nothing, and is told of where that is asked for", "[observe]") {
+  Observer o("abc", EventTimes::none);
+  o.add(std::make_shared<Throwing>());
+  CHECK(watched(o, 0.8) == 0.2);
+  CHECK_THROWS_AS(watched(o, 0.8, CallbackFaults::raise), PipelineError);
+}
+
+TEST_CASE("every reason has an id of its own, a severity, words and a hint", "[observe]") {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < Choices<BreakReason>::names.size(); ++i) {
+    const auto& info = about(static_cast<BreakReason>(i));
+    CHECK(info.id == "MB" + std::string(i < 9 ? "00" : "0") + std::to_string(i + 1));
+    CHECK((info.severity == "error" || info.severity == "degraded"));
+    CHECK(info.text.size() > 10);
+    CHECK(info.hint.size() > 5);
+  }
+  const auto reason = [](auto error) { return break_reason(std::make_exception_ptr(error)); };
+  CHECK(reason(UnitError({.message = "x"})) == BreakReason::unit_error);
+  CHECK(reason(DimensionError({.message = "x"})) == BreakReason::unit_error);
+  CHECK(reason(LookupError({.message = "x", .key = "hardware"})) == BreakReason::unknown_hardware);
+  CHECK(reason(LookupError({.message = "there is no model 'x'"})) == BreakReason::unknown_model);
+  CHECK(reason(LookupError({.message = "x"})) == BreakReason::unknown_name);
+  CHECK(reason(PipelineError({.message = "x"})) == BreakReason::missing_stage_input);
+  CHECK(reason(PluginError({.message = "x"})) == BreakReason::plugin_error);
+  CHECK(reason(SolverError({.message = "x"})) == BreakReason::no_solution);
+  CHECK(reason(InputError({.message = "A needs 'b'", .found = "nothing"})) == BreakReason::missing_field);
+  CHECK(reason(InputError({.message = "x"})) == BreakReason::invalid_input);
+  CHECK(reason(std::bad_alloc()) == BreakReason::internal);
+  CHECK(break_reason(Infeasible{.reason = "needs 141 GB, the device has 80 GB"}) ==
+        BreakReason::infeasible_memory);
+  CHECK(break_reason(Infeasible{.reason = "no replica meets it"}) == BreakReason::infeasible_constraint);
+}
+
+TEST_CASE("one file says where events go, and each form can be read by what reads it", "[observe]") {
+  const Folder folder;
+  folder.put("observability.yaml", R"(version: "1"
+commit: abc
+times: none
+exporters:
+- {form: jsonl, file: events.jsonl}
+- {form: logfmt, file: events.log}
+- {form: csv, file: events.csv}
+- {form: chrome, file: trace.json}
+- {form: otlp, file: otlp.json}
+- {form: prometheus, file: events.prom}
+- {form: loki, file: loki.json}
+)");
+  for (int i = 0; i < 2; ++i) {  // what it wrote before is its own to replace
+    const auto observer = observer_of(read_observability(folder.path / "observability.yaml"));
+    (void)watched(*observer, 0.8);
+    CHECK_THROWS_AS(watched(*observer, 0.95), DomainError);
+    observer->on_sweep("space", 10, 20, 0);
+    observer->finish();
+  }
+  std::size_t lines = 0;
+  std::istringstream jsonl(folder.text("events.jsonl"));
+  for (std::string line; std::getline(jsonl, line); ++lines) CHECK(Json::parse(line).contains("kind"));
+  CHECK(lines == 13);
+  CHECK(read_logfmt(folder.text("events.log")).size() == 13);  // a reason of two lines is one record
+  CHECK(folder.text("events.csv").find(",mfu,0.4,") != std::string::npos);
+  const auto chrome = Json::parse(folder.text("trace.json")).at("traceEvents");
+  std::size_t whole = 0;
+  for (const auto& e : chrome) whole += e.at("ph") == "X" ? 1 : 0;
+  CHECK(whole == 5);  // two pipelines, two stages, one that failed
+  const auto spans =
+      Json::parse(folder.text("otlp.json")).at("resourceSpans")[0].at("scopeSpans")[0].at("spans");
+  REQUIRE(spans.size() == 6);  // and one that was skipped
+  CHECK(spans[0].at("parentSpanId") == spans[2].at("spanId"));
+  CHECK(spans[0].at("traceId").get<std::string>().size() == 32);
+  CHECK(spans[3].at("status").at("code") == 2);
+  CHECK(spans[3].at("events")[0].at("attributes")[0].at("value").at("stringValue") == "out_of_domain");
+  CHECK(spans[0].at("startTimeUnixNano").is_string());
+  const auto prom = folder.text("events.prom");
+  CHECK(prom.find("mlsysim_runs_total{commit=\"abc\",pipeline=\"chain\",status=\"ok\"} 1\n") !=
+        std::string::npos);
+  CHECK(prom.find("reason=\"out_of_domain\"} 1\n") != std::string::npos);
+  CHECK(prom.find("reason=\"none\"} 0\n") != std::string::npos);
+  CHECK(prom.find("mlsysim_sweep_points{commit=\"abc\",sweep=\"space\"} 10\n") != std::string::npos);
+  CHECK(Json::parse(folder.text("loki.json")).at("streams")[0].at("stream").at("kind") == "event");
+}
+
+TEST_CASE("a configuration is read strictly, and secrets stay where they are", "[observe]") {
+  const Folder folder;
+  const auto fault = [&](const std::string& text) -> std::string {
+    folder.put("o.yaml", text);
+    try {
+      (void)observer_of(read_observability(folder.path / "o.yaml"));
+    } catch (const ErrorList& error) {
+      std::string out;
+      for (const auto& p : error.problems()) out += render(p) + "\n";
+      return out;
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string head = "version: \"1\"\nexporters:\n";
+  CHECK(fault(head + "- {form: jsonl, fil: a}\n").find("did you mean 'file'") != std::string::npos);
+  CHECK(fault(head + "- {form: jsonls, file: a}\n").find("one of jsonl") != std::string::npos);
+  CHECK(fault(head + "- {form: jsonl, url: \"http://h\"}\n").find("is not sent") != std::string::npos);
+  CHECK(fault(head + "- {form: otlp}\n").find("a file or a url") != std::string::npos);
+  CHECK(fault("exporters: []\n").find("version") != std::string::npos);
+  const auto secret = fault(head + "- {form: otlp, url: \"http://h\", credentials: \"me:canary\"}\n");
+  CHECK(secret.find("reference") != std::string::npos);
+  CHECK(secret.find("canary") == std::string::npos);
+  CHECK(fault(head + "- {form: otlp, url: \"http://h\", credentials: \"env:NOT_THERE_AT_ALL\"}\n")
+            .find("no variable") != std::string::npos);
+  folder.put("foreign.txt", "a file of somebody else");
+  CHECK(!fault(head + "- {form: jsonl, file: foreign.txt}\n").empty());
+  CHECK(folder.text("foreign.txt") == "a file of somebody else");
+  folder.put("o.yaml",
+             head + "- {form: otlp, url: \"http://me:canary@h/v1/traces\", credentials: \"env:NAME\"}\n");
+  const auto text = shown(read_observability(folder.path / "o.yaml"));
+  CHECK(text.find("canary") == std::string::npos);
+  CHECK(text.find("env:NAME") != std::string::npos);
+}
