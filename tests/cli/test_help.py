@@ -72,7 +72,7 @@ def place(tmp_path_factory):
     for name in ("model.mlir", "step.mlir"):
         shutil.copy(programs / "stablehlo" / "mnist_mlp.mlir", folder / name)
     (folder / "serve.sh").write_text("vllm serve Qwen/Qwen3-32B -tp 4\n")
-    for folder_of, lang in (("my_law", "cpp"), ("my_law_too", "python")):
+    for folder_of, lang in (("homework1", "cpp"), ("homework2", "python")):
         assert call("course", "new", "a1_law", folder_of, "--lang", lang, cwd=folder).code == 0
     for library in PLUGINS.glob("acme_efficiency/*.so"):
         shutil.copy(library, folder / "mlsysim-plugin-acme.so")
