@@ -6,7 +6,7 @@ namespace mlsysim::cli {
 
 void Program::course_commands() {
   auto* c = command(app_, "course", "assignments that extend the library, and their grading",
-                    "Examples:\n  mlsysim course list\n  mlsysim course new a1_law my_law --lang python\n"
+                    "Examples:\n  mlsysim course list\n  mlsysim course new a1_law homework1 --lang python\n"
                     "docs/how-to/teach.md is for teachers and students.",
                     nullptr);
   const auto course = [this](CLI::App& app) {
@@ -18,8 +18,8 @@ void Program::course_commands() {
                   "Examples:\n  mlsysim course list\n  mlsysim course list -o json",
                   [this] { return course_list(course_, render_); }));
   auto* n = command(*c, "new", "statement and files to begin with",
-                    "Examples:\n  mlsysim course new a1_law my_law\n"
-                    "  mlsysim course new a1_law my_law_too --lang python",
+                    "Examples:\n  mlsysim course new a1_law homework1\n"
+                    "  mlsysim course new a1_law homework2 --lang python",
                     [this] { return course_new(course_); });
   n->add_option("ASSIGNMENT", course_.assignment, "a name of mlsysim course list")->required()->type_name("");
   n->add_option("FOLDER", course_.folder, "where to")->required()->type_name("");
@@ -29,7 +29,7 @@ void Program::course_commands() {
   values_[lang].choices = {"cpp", "python"};
   course(*n);
   auto* k = command(*c, "check", "builds or imports a submission, and says what passes and what does not",
-                    "Examples:\n  mlsysim course check my_law\n  mlsysim course check my_law_too -o json\n"
+                    "Examples:\n  mlsysim course check homework1\n  mlsysim course check homework2 -o json\n"
                     "Exit codes: 0 all checks passed, 1 bad input, 3 a check failed.",
                     [this] { return course_check(course_, render_); });
   k->add_option("FOLDER", course_.folder, "a folder with submission.yaml")->required()->type_name("");

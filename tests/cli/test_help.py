@@ -90,7 +90,7 @@ metrics: [itl]
     (folder / "trace.jsonl").write_text("".join(f'{{"timestamp": {500 * k}, "input_length": {900 + 100 * (k % 7)}, "output_length": {50 + k}}}\n' for k in range(40)))
     (folder / "azure.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n" + "".join(f"2023-11-16 18:15:{k:02d}.5,{300 + k},{40 + k % 9}\n" for k in range(50)))
     (folder / "serve.sh").write_text("vllm serve Qwen/Qwen3-32B -tp 4\n")
-    for folder_of, lang in (("my_law", "cpp"), ("my_law_too", "python")):
+    for folder_of, lang in (("homework1", "cpp"), ("homework2", "python")):
         assert call("course", "new", "a1_law", folder_of, "--lang", lang, cwd=folder).code == 0
     for library in PLUGINS.glob("acme_efficiency/*.so"):
         shutil.copy(library, folder / "mlsysim-plugin-acme.so")
