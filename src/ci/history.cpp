@@ -210,8 +210,8 @@ std::pair<std::string, Exponents> CiHistory::unit_of(const std::string& metric) 
   return {unit, unit.empty() ? Exponents{} : AnyQuantity::parse("1 " + unit).exponents()};
 }
 
-Trend CiHistory::trend(const std::string& metric) const {
-  Trend out{.metric = metric};
+MetricTrend CiHistory::trend(const std::string& metric) const {
+  MetricTrend out{.metric = metric};
   std::tie(out.unit, out.exps) = unit_of(metric);
   State::Query q(*state_,
                  "SELECT cell, value FROM numbers WHERE metric = (SELECT id FROM metrics WHERE name = ?1) "

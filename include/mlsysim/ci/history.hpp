@@ -22,7 +22,7 @@ struct TrendRow {
 };
 
 /// What one metric did.
-struct Trend {
+struct MetricTrend {
   std::string metric, unit;
   Exponents exps{};
   std::vector<TrendRow> rows;  ///< by cell
@@ -51,7 +51,7 @@ class CiHistory {
   [[nodiscard]] std::vector<std::string> metrics() const;
   [[nodiscard]] std::vector<std::string> cells() const;
   /// Every cell that has the metric. @throws LookupError with near misses
-  [[nodiscard]] Trend trend(const std::string& metric) const;
+  [[nodiscard]] MetricTrend trend(const std::string& metric) const;
   /// One cell, commit by commit. @throws LookupError with near misses
   [[nodiscard]] std::vector<HistoryPoint> points(const std::string& metric, const std::string& cell) const;
   /// Unit in which a metric is shown, and its dimension.
