@@ -112,6 +112,10 @@ void write_items(Writer& w, int depth, const std::string& path, std::string_view
   for (std::size_t i = 0; i < type.count(list); ++i) {
     const auto item = path + "[" + std::to_string(i) + "]";
     const void* value = type.item_at(list, i);
+    if (type.item->form == MemberForm::text) {
+      w.raw(fmt::format("{:{}}- {}\n", "", 2 * depth, yaml_scalar(*static_cast<const std::string*>(value))));
+      continue;
+    }
     if (type.item->form != MemberForm::table) {
       w.item(depth, item, *static_cast<const double*>(value), type.item->exps, unit);
       continue;
