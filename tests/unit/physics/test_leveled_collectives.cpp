@@ -42,7 +42,14 @@ TEST_CASE("chains inside nodes and two trees between them", "[physics]") {
   CHECK_THAT(LeveledTree::solve(in).time.in(u::us), WithinRel(71.5, 1e-13));
   in.inner = 2;  // both are ends: 25 us
   CHECK_THAT(LeveledTree::solve(in).time.in(u::us), WithinRel(45.25, 1e-13));
+  // Two by two, and four nodes of one: start-ups count wherever there are others. 19 + 1.05 * max(25, 100)
+  // and 19 + 1.05 * 200
+  in.nodes = 2;
+  CHECK_THAT(LeveledTree::solve(in).time.in(u::us), WithinRel(124.0, 1e-13));
   in.inner = 1;
+  in.nodes = 4;
+  CHECK_THAT(LeveledTree::solve(in).time.in(u::us), WithinRel(229.0, 1e-13));
+  in.nodes = 1;
   CHECK(LeveledTree::solve(in).time.in(u::us) == 0);
 }
 
@@ -65,7 +72,12 @@ TEST_CASE("switches that add up inside of nodes", "[physics]") {
   CHECK_THAT(LeveledSwitch::solve(in).time.in(u::us), WithinRel(47.125, 1e-13));
   in.inner = 2;  // 1.5 times the message
   CHECK_THAT(LeveledSwitch::solve(in).time.in(u::us), WithinRel(56.5, 1e-13));
+  in.nodes = 2;  // 19 + max(37.5, 100)
+  CHECK_THAT(LeveledSwitch::solve(in).time.in(u::us), WithinRel(119.0, 1e-13));
   in.inner = 1;
+  in.nodes = 4;
+  CHECK_THAT(LeveledSwitch::solve(in).time.in(u::us), WithinRel(119.0, 1e-13));
+  in.nodes = 1;
   CHECK(LeveledSwitch::solve(in).time.in(u::us) == 0);
 }
 

@@ -72,6 +72,16 @@ TEST_CASE("tails of wait and service together", "[physics]") {
   in.wait_probability = 1;
   in.wait_given = 10 * u::ms;
   CHECK_THAT(ResponseTail::solve(in).exceed, WithinRel(std::exp(-2.0) * 3, 1e-9));
+  // Waits and services that are nearly alike: (w exp(-t/w) - s exp(-t/s)) / (w - s), where the sum is a
+  // series
+  in.wait_given = 10.005 * u::ms;
+  in.time = 18 * u::ms;
+  CHECK_THAT(ResponseTail::solve(in).exceed,
+             WithinRel((10.005 * std::exp(-18 / 10.005) - 10 * std::exp(-1.8)) / 0.005, 1e-9));
+  // ... and where it is not
+  in.wait_given = 30 * u::ms;
+  CHECK_THAT(ResponseTail::solve(in).exceed,
+             WithinRel((30 * std::exp(-0.6) - 10 * std::exp(-1.8)) / 20, 1e-9));
   // A service of exactly 10 ms: certain before, then the wait of half of them
   in = {.time = 9 * u::ms,
         .wait_probability = 0.5,
