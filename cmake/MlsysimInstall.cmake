@@ -54,5 +54,12 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "mlsysim (= ${PROJECT_VERSION}), libfmt-dev
 foreach(package IN LISTS MLSYSIM_OPTIONAL_DEBIAN)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", ${package}")
 endforeach()
+# The component for MPI is a package of its own, so that the program does not need Open MPI.
+if(MLSYSIM_HAS_MPI)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME mlsysim-mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "mlsysim (= ${PROJECT_VERSION})")
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 include(CPack)

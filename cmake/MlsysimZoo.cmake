@@ -24,7 +24,8 @@ add_custom_command(OUTPUT ${zoo_stamp}
   COMMENT "Copying the zoo to share/mlsysim/zoo"
   VERBATIM)
 add_custom_target(mlsysim_zoo_files ALL DEPENDS ${zoo_stamp})
-# The course lies beside it.
+# The course lies beside it; in a fresh folder nothing is there yet.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/mlsysim)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/examples/course ${PROJECT_BINARY_DIR}/share/mlsysim/course SYMBOLIC)
 
 # mlsysim_add_zoo_cache(<tool target>): the binary cache of the zoo, written beside the copied files by a tool that is

@@ -33,7 +33,7 @@ class MlsysimConan(ConanFile):
         self.version = re.search(r'MLSYSIM_VERSION_TEXT "([^"]+)"', header)[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "zoo/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "zoo/*", "examples/course/*"):
             copy(self, pattern, self._top, self.export_sources_folder)
 
     def requirements(self):
@@ -44,6 +44,7 @@ class MlsysimConan(ConanFile):
         self.requires("protobuf/[>=3.21 <4]")
         self.requires("libzip/[>=1.7 <2]")
         self.requires("eigen/[>=3.4 <4]")
+        self.requires("sqlite3/[>=3.24 <4]")
         if self.options.program:
             self.requires("cli11/[>=2.1 <3]")
 

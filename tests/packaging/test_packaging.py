@@ -59,7 +59,10 @@ def test_the_debian_package_runs_where_it_is_unpacked(debian):
     assert "H100" in json.dumps(answer)
     assert "Llama3_8B" in run(prefix / "usr/bin/mlsysim", "eval", "Llama3_8B", "H100", env=environment)
     needed = run("dpkg-deb", "-f", files["mlsysim"], "Depends")
-    assert "libstdc++6" in needed and "libyaml-cpp" in needed and "-dev" not in needed
+    assert "libstdc++6" in needed and "libyaml-cpp" in needed and "-dev" not in needed and "openmpi" not in needed
+    if "MPI" in recorded():
+        assert "openmpi" in run("dpkg-deb", "-f", files["mlsysim-mpi"], "Depends")
+        assert (prefix / "usr/libexec/mlsysim/mlsysim-mpi.so").exists()
 
 
 def test_the_development_package_is_enough_for_find_package(debian, tmp_path):
@@ -102,7 +105,7 @@ def test_the_bill_of_materials_follows_its_schema(tmp_path):
 
 
 # Names of the same things elsewhere.
-ELSEWHERE = {"nlohmann_json": "nlohmann-json", "ZLIB": "zlib", "Protobuf": "protobuf", "Eigen3": "eigen", "CLI11": "cli11"}
+ELSEWHERE = {"nlohmann_json": "nlohmann-json", "ZLIB": "zlib", "Protobuf": "protobuf", "Eigen3": "eigen", "CLI11": "cli11", "SQLite3": "sqlite3"}
 SYSTEM = {"libmd", "Threads"}  # from the system, as the recipes say
 LEFT_OUT = {"cpp-httplib", "NLopt", "Pagmo", "librsvg", "pybind11", "MPI"}  # optional, or of the Python package
 
