@@ -98,7 +98,7 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
     else
       run.set(key, implied_object(reader, name, text));
   }
-  run.execute({.callbacks = plugins().callbacks(), .callback_faults = CallbackFaults::raise});
+  run.execute({.callbacks = plugin_callbacks(), .callback_faults = CallbackFaults::raise});
   Answer out{render(run, options)};
   for (const auto& stage : run.stages())
     if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;

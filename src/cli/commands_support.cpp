@@ -2,6 +2,7 @@
 #include "plugins.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/plugin/program.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/report/table.hpp>
