@@ -1,17 +1,17 @@
-// The explorer: every control recomputes everything that is seen, in this page, from exported programs.
+// The explorer: every control recomputes everything that is seen, in this page: numbers from exported programs, which the
+// core makes where it is there, pictures and words by the core (live.js).
 "use strict";
 
 const SLIDERS = ["batch_size", "seq_len", "accelerators", "tp_size", "hardware.memory.bandwidth", "hardware.memory.capacity", "hardware.compute.dense.fp16",
   "hardware.compute.dense.bf16", "hardware.power.tdp", "links.level1.bandwidth", "unit_cost", "kwh_price", "facility.pue", "facility.carbon_intensity", "duration_days"];
-const VIEWS = ["answer", "time", "memory", "cost", "sensitivity", "curve", "front", "comparison"];
+const VIEWS = ["answer", "time", "memory", "cost", "sensitivity", "curve", "front", "comparison", ...(live.on ? Object.keys(liveViews) : [])];
 const LEVERS = 12, STEP = 0.1;
-const programs = new Map();
 const state = { model: "", machine: "", other: "", view: "answer", along: "batch_size", of: "itl", changes: {} };
 const $ = (id) => document.getElementById(id);
 
 function program(model, machine) {
-  const key = `${model}|${machine}`;
-  if (!programs.has(key)) programs.set(key, new Program(MLSYSIM.programs[key]));
+  const key = programKey(machine, model);
+  if (!programs.has(key) && key in MLSYSIM.programs) programs.set(key, new Program(MLSYSIM.programs[key]));
   return programs.get(key);
 }
 /** The numbers of a choice: what both have is moved alike; figures of the device move on the first machine alone. */
@@ -182,7 +182,7 @@ const draw = {
     const c = comparison(s, o), row = s.p.results.get(c.key);
     let at = Math.max(s.n[c.key], o.n[c.key]);
     const first = at, bars = c.terms.map((t) => { const from = at; at += t.part; return { name: t.name, from: from / row.scale, to: at / row.scale, label: `${(t.part / row.scale).toPrecision(3)} ${row.unit}`, other: true }; });
-    const all = MLSYSIM.machines.filter((m) => `${state.model}|${m}` in MLSYSIM.programs).map((m) => solved(m));
+    const all = MLSYSIM.machines.filter((m) => program(state.model, m) instanceof Program).map((m) => solved(m));
     return [element("p", c.words), ...(bars.length ? [barChart(c.key, "which figure makes how much of the difference", [{ name: "the dearer one", from: 0, to: first / row.scale, label: "" }, ...bars, { name: "the better one", from: 0, to: at / row.scale, label: "" }])]
       : [element("p", "The two are computed by different operations, so the difference is not taken apart here; mlsysim compare does.")]),
     table(["machine", "fits", "ttft", "itl", "tokens/s of a device", "cost_per_token"], all.map((m) => [m.machine, fits(m.n) ? "yes" : "no", shown(m, "ttft"), shown(m, "itl"), shown(m, "throughput_per_accelerator"), shown(m, "cost_per_token")]))];
@@ -206,19 +206,27 @@ function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   for (const key of ["model", "machine", "other", "view", "along", "of"]) if (given.has(key)) state[key] = given.get(key);
   for (const [key, value] of given) if (key.startsWith("x.") && Number.isFinite(Number(value))) state.changes[key.slice(2)] = Number(value);
-  const known = (list, value, otherwise) => (list.includes(value) ? value : otherwise);
-  state.model = known(MLSYSIM.models, state.model, MLSYSIM.models[0]);
-  state.machine = known(MLSYSIM.machines, state.machine, MLSYSIM.machines[0]);
-  state.other = known(MLSYSIM.machines, state.other, MLSYSIM.machines[Math.min(1, MLSYSIM.machines.length - 1)]);
-  state.view = known(VIEWS, state.view, "answer");
+  return given;
+}
+/** What an address names and is not there is replaced by what is. */
+function settle() {
+  const known = (list, value, ...otherwise) => [value, ...otherwise].find((name) => list.includes(name)) ?? list[0];
+  state.model = known(MLSYSIM.models, state.model, "Llama3_70B");
+  state.machine = known(MLSYSIM.machines, state.machine, "H100");
+  state.other = known(MLSYSIM.machines, state.other, "H200");
+  state.view = known(VIEWS, state.view);
 }
 function writeAddress() {
   const q = new URLSearchParams(Object.entries(state).filter(([k]) => k !== "changes"));
   for (const [name, value] of Object.entries(state.changes)) q.set(`x.${name}`, value);
+  // What was written here travels with the address; files do not.
+  const own = live.own.get(state.model);
+  if (own && own.text) q.set(own.kind, own.text);
   history.replaceState(null, "", `#${q}`);
 }
 function makeSliders() {
   const p = program(state.model, state.machine);
+  if (!(p instanceof Program)) { $("sliders").replaceChildren(); return; }
   $("sliders").replaceChildren(...SLIDERS.filter((name) => p.place.has(name) && p.inputs[p.place.get(name)].value > 0).map((name) => {
     const input = p.inputs[p.place.get(name)], label = element("label", `${name} `, { title: input.meaning });
     const output = element("output"), range = element("input", undefined, { type: "range", min: -64, max: 64, step: 1, "data-name": name, "aria-label": `${name}: ${input.meaning}` });
@@ -240,7 +248,23 @@ function showSliders(s) {
     output.classList.toggle("moved", range.dataset.name in state.changes);
   }
 }
+/** A plan file: which block of it a field belongs to. */
+function planText(fields) {
+  const block = (name) => (/^(batch_size|seq_len|output_tokens|cached_prefix_len|prefill_chunk_tokens|draft_)/.test(name) ? "workload"
+    : /^(grid|datacenter|duration_days|kwh_price)$/.test(name) ? "ops"
+      : /^(accelerators|node_count|intra_node_bw|fabric_bandwidth|precision|kv_precision|efficiency$|unit_cost|infrastructure_|congestion_|straggler_)/.test(name) ? "hardware" : "parallelism");
+  const lines = (of) => fields.filter(([name]) => block(name) === of).map(([name, v]) => `  ${name}: ${v}\n`).join("");
+  const named = (of, name) => `${of}:\n  name: ${name}\n${lines(of)}`;
+  const plain = (of) => (lines(of) ? `${of}:\n${lines(of)}` : "");
+  return `version: "1"\nname: explorer\nmode: serve\n${named("workload", state.model)}${named("hardware", state.machine)}${plain("parallelism")}${plain("ops")}`;
+}
 function exportTexts(s) {
+  const own = live.own.get(state.model);
+  if (own && own.text) {
+    for (const id of ["shell", "python", "cpp"]) $(id).textContent = "";
+    $("plan").textContent = own.plans[state.machine] || own.text;
+    return;
+  }
   const fields = Object.entries(state.changes).filter(([name]) => !name.includes("."));
   const moved = Object.entries(state.changes).filter(([name]) => name.includes("."));
   const value = (name, v) => { const row = s.p.inputs[s.p.place.get(name)]; return row.unit ? `${v / row.scale} ${row.unit}` : String(v); };
@@ -248,33 +272,70 @@ function exportTexts(s) {
   const rest = fields.filter(([name]) => name !== "accelerators");
   const note = moved.length ? `\n# moved figures of the device: ${moved.map(([k, v]) => `${k} = ${value(k, v)}`).join("; ")}` : "";
   $("shell").textContent = `mlsysim eval ${state.model} ${state.machine} --accelerators ${count}${rest.map(([k, v]) => ` --${k.replaceAll("_", "-")} '${value(k, v)}'`).join("")}${note}`;
-  $("plan").textContent = `workload: ${state.model}\nhardware: ${state.machine}\naccelerators: ${count}\n${rest.map(([k, v]) => `${k}: ${value(k, v)}\n`).join("")}`;
+  $("plan").textContent = planText([["accelerators", count], ...rest.map(([k, v]) => [k, value(k, v)])]);
   $("python").textContent = `import mlsysim\nchat = mlsysim.ask(mlsysim.Models[${JSON.stringify(state.model)}], mlsysim.Hardware[${JSON.stringify(state.machine)}], accelerators=${count}${rest.map(([k, v]) => `, ${k}=${JSON.stringify(value(k, v)).replace(/^"([\d.]+)"$/, "$1")}`).join("")})\nprint(chat.results["itl"])`;
   $("cpp").textContent = `#include <mlsysim/mlsysim.hpp>\n#include <iostream>\nint main() {\n  using namespace mlsysim;\n  const Zoo& zoo = standard_zoo();\n  const auto card = SystemEvaluator::evaluate({.workload = &zoo.at<Workload>(${JSON.stringify(state.model)}),\n      .hardware = &zoo.at<HardwareNode>(${JSON.stringify(state.machine)}), .batch_size = ${state.changes.batch_size ?? 1}, .accelerators = ${count}});\n  std::cout << card.performance.summary << '\\n';\n}`;
 }
 function update() {
-  const s = solved(state.machine), o = solved(state.other);
-  $("answer").textContent = oneSentence(s);
   for (const b of $("views").children) b.setAttribute("aria-selected", b.dataset.view === state.view);
-  $("view").replaceChildren(...draw[state.view](s, o));
-  showSliders(s);
-  exportTexts(s);
   writeAddress();
+  const first = program(state.model, state.machine), second = program(state.model, state.other);
+  const s = first instanceof Program ? solved(state.machine) : null, o = second instanceof Program ? solved(state.other) : s;
+  $("answer").textContent = s ? oneSentence(s) : String(first);
+  if (s) { showSliders(s); exportTexts(s); }
+  $("view").dataset.drawn = "";
+  if (live.on && state.view in liveViews) showLive();
+  else $("view").replaceChildren(...(s ? draw[state.view](s, o) : [element("p", String(first))]));
+}
+/** After a choice of model or machines: their programs, then everything. */
+async function chosen() {
+  if (live.on) { await have(state.machine); await have(state.other); }
+  makeSliders();
+  update();
+}
+function fillChoices() {
+  for (const [id, names] of [["model", MLSYSIM.models], ["machine", MLSYSIM.machines], ["other", MLSYSIM.machines]])
+    $(id).replaceChildren(...names.map((name) => new Option(name, name, false, name === state[id])));
 }
 function csvText() {
   const cell = (v) => (/[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v));
   return [lastTable.columns, ...lastTable.rows].map((row) => row.map(cell).join(",")).join("\r\n");
 }
-function start() {
-  readAddress();
-  const fill = (id, names, field) => {
-    const select = $(id);
-    select.replaceChildren(...names.map((name) => new Option(name, name, false, name === state[field])));
-    select.addEventListener("change", () => { state[field] = select.value; if (field !== "other") { state.changes = {}; makeSliders(); } update(); });
-  };
-  fill("model", MLSYSIM.models, "model");
-  fill("machine", MLSYSIM.machines, "machine");
-  fill("other", MLSYSIM.machines, "other");
+/** The first picture of the view as a file of its own: what style sheets say is written into it. */
+function pictureText() {
+  const seen = $("view").querySelector("svg");
+  if (!seen) return "";
+  const copy = seen.cloneNode(true), box = seen.viewBox.baseVal;
+  copy.setAttribute("width", box.width);
+  copy.setAttribute("height", box.height);
+  if (!seen.classList.contains("picture")) {
+    const all = [...seen.querySelectorAll("*")];
+    [...copy.querySelectorAll("*")].forEach((e, i) => { const style = getComputedStyle(all[i]); for (const k of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family"]) e.setAttribute(k, style.getPropertyValue(k)); });
+    copy.prepend(svg("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor }));
+  }
+  return new XMLSerializer().serializeToString(copy);
+}
+function save(name, blob) { element("a", "", { download: name, href: URL.createObjectURL(blob) }).click(); }
+function pictureBits(text) {
+  return new Promise((done, failed) => {
+    const image = new Image();
+    image.onload = () => { const c = element("canvas", undefined, { width: 2 * image.width, height: 2 * image.height }); c.getContext("2d").drawImage(image, 0, 0, c.width, c.height); c.toBlob(done, "image/png"); };
+    image.onerror = () => failed(new Error("the picture cannot be drawn"));
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  });
+}
+async function start() {
+  const given = readAddress();
+  const taken = async (name, bytes) => { $("taken").textContent = "reading ..."; $("taken").textContent = await take(name, bytes); };
+  if (live.on) {
+    $("own").hidden = false;
+    await beginCore();
+    [MLSYSIM.models, MLSYSIM.machines] = [await namesOf("models"), await namesOf("hardware")];
+  }
+  settle();
+  fillChoices();
+  for (const field of ["model", "machine", "other"])
+    $(field).addEventListener("change", (e) => { state[field] = e.target.value; if (field !== "other") state.changes = {}; chosen(); });
   $("views").replaceChildren(...VIEWS.map((view, i) => {
     const b = element("button", view, { type: "button", role: "tab", "data-view": view, title: `key ${i + 1}` });
     b.addEventListener("click", () => { state.view = view; update(); });
@@ -285,14 +346,21 @@ function start() {
   const reset = () => { state.changes = {}; makeSliders(); update(); };
   $("theme").addEventListener("click", theme);
   $("reset").addEventListener("click", reset);
-  $("csv").addEventListener("click", () => { const a = element("a", "", { download: `${state.view}.csv`, href: URL.createObjectURL(new Blob([csvText()], { type: "text/csv" })) }); a.click(); });
+  $("csv").addEventListener("click", () => save(`${state.view}.csv`, new Blob([csvText()], { type: "text/csv" })));
+  $("svg").addEventListener("click", () => save(`${state.view}.svg`, new Blob([pictureText()], { type: "image/svg+xml" })));
+  $("png").addEventListener("click", async () => save(`${state.view}.png`, await pictureBits(pictureText())));
+  $("file").addEventListener("change", async (e) => { for (const f of e.target.files) await taken(f.name, new Uint8Array(await f.arrayBuffer())); });
+  $("launch").addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target.value.trim()) { e.preventDefault(); taken("launch", new TextEncoder().encode(e.target.value)); } });
+  document.addEventListener("dragover", (e) => e.preventDefault());
+  document.addEventListener("drop", async (e) => { e.preventDefault(); for (const f of e.dataTransfer.files) await taken(f.name, new Uint8Array(await f.arrayBuffer())); });
   $("share").addEventListener("click", () => navigator.clipboard.writeText(location.href));
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /SELECT|INPUT/.test(e.target.tagName)) return;
     if (VIEWS[e.key - 1]) { state.view = VIEWS[e.key - 1]; update(); } else if (e.key === "t") theme(); else if (e.key === "r") reset();
   });
-  $("about").textContent = `mlsysim ${MLSYSIM.version}. Programs of ${MLSYSIM.models.length} models on ${MLSYSIM.machines.length} machines, serving; every figure of the zoo has its source there.`;
-  makeSliders();
-  update();
+  $("about").textContent = `mlsysim ${MLSYSIM.version}. ${live.on ? "The whole core in this page: " : "Programs of "}${MLSYSIM.models.length} models on ${MLSYSIM.machines.length} machines, serving; every figure of the zoo has its source there.`;
+  if (live.on) for (const kind of ["launch", "plan"]) if (given.has(kind)) await taken(kind === "plan" ? given.get("model") || "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)));
+  await chosen();
+  document.documentElement.dataset.ready = "yes";
 }
 start();

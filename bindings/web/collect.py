@@ -1,10 +1,13 @@
-"""Writes the folder of the explorer: its pages, and the exported programs of models on machines.
+"""Writes the folder of the explorer: its pages, and the core in WebAssembly, or exported programs of models on machines.
 
-Each program is what `mlsysim export` writes, with every input and the results below. Pairs that the program refuses are
-left out and named.
+With the core (--core, scripts/web makes it) the page answers for everything that the library knows and for files of the
+user. Without it, it has programs: what `mlsysim export` writes, with every input and the results below. Pairs that the
+program refuses are left out and named.
 """
 
 import argparse
+import base64
+import gzip
 import json
 import pathlib
 import shutil
@@ -12,7 +15,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-PAGES = ("index.html", "style.css", "program.js", "charts.js", "app.js")
+PAGES = ("index.html", "style.css", "program.js", "charts.js", "live.js", "app.js")
 RESULTS = ("memory_used memory_capacity memory_missing memory_utilization plan_fits ttft itl request_latency token_throughput "
            "throughput_per_accelerator prefill_mfu mfu prefill_compute prefill_memory prefill_network prefill_overhead decode_compute "
            "decode_memory decode_network decode_overhead kv_cache_size memory.weights memory.kv_cache memory.activations "
@@ -36,14 +39,27 @@ def exported(program, model, machine, accelerators):
     return None, done.stderr.strip()
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("program", help="the mlsysim program")
-    arguments.add_argument("folder", type=pathlib.Path, help="written anew")
-    arguments.add_argument("--models", nargs="+", default=MODELS)
-    arguments.add_argument("--machines", nargs="+", default=MACHINES)
-    arguments.add_argument("--accelerators", type=int, default=8)
-    asked = arguments.parse_args()
+def packed_zoo(zoo):
+    """The zoo's files in one: length of the index, index of paths and sizes, contents. Tables of measurements stay out."""
+    files = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation")
+    index = json.dumps([[f.relative_to(zoo).as_posix(), f.stat().st_size] for f in files]).encode()
+    return len(index).to_bytes(4, "little") + index + b"".join(f.read_bytes() for f in files)
+
+
+def write_core(folder, wasm, zoo):
+    """The module and the zoo, for a server to pack, and core.js: both as text, for pages from file://."""
+    def text(data):
+        return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+    module, entries = wasm.read_bytes(), packed_zoo(zoo)
+    (folder / "mlsysim.wasm").write_bytes(module)
+    (folder / "zoo.bin").write_bytes(entries)
+    (folder / "core.js").write_text("const MLSYSIM_CORE = " + json.dumps({"wasm": text(module), "zoo": text(entries)}) + ";\n", encoding="utf-8")
+    return {"worker": "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("system.js", "worker.js"))}
+
+
+def pairs(asked):
+    """Programs of all models on all machines: {"models", "machines", "programs"}."""
     programs, refused = {}, []
     for model in asked.models:
         for machine in asked.machines:
@@ -54,17 +70,33 @@ def main():
                 programs[f"{model}|{machine}"] = found
     if not programs:
         sys.exit("no program: " + "; ".join(refused))
+    for line in refused:
+        print("left out:", line, file=sys.stderr)
     # A page offers what it can answer: every model on every machine.
     machines = [m for m in asked.machines if any(k.endswith(f"|{m}") for k in programs)]
     models = [m for m in asked.models if all(f"{m}|{k}" in programs for k in machines)]
-    data = {"version": run(asked.program, "--version").stdout.strip(), "models": models, "machines": machines,
-            "programs": {k: v for k, v in programs.items() if k.split("|")[0] in models}}
+    return {"models": models, "machines": machines, "programs": {k: v for k, v in programs.items() if k.split("|")[0] in models}}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("program", help="the mlsysim program")
+    arguments.add_argument("folder", type=pathlib.Path, help="written anew")
+    arguments.add_argument("--models", nargs="+", default=MODELS)
+    arguments.add_argument("--machines", nargs="+", default=MACHINES)
+    arguments.add_argument("--accelerators", type=int, default=8)
+    arguments.add_argument("--core", type=pathlib.Path, help="mlsysim.wasm, in place of programs of chosen models and machines")
+    arguments.add_argument("--zoo", type=pathlib.Path, help="folder of the zoo that goes with the core (default: that of the program)")
+    asked = arguments.parse_args()
+    zoo = asked.zoo or pathlib.Path(asked.program).resolve().parents[1] / "share/mlsysim/zoo"
+    found = {"models": [], "machines": [], "programs": {}} if asked.core else pairs(asked)
+    data = {"version": run(asked.program, "--version").stdout.strip(), "results": RESULTS, "charged": CHARGED, **found}
     asked.folder.mkdir(parents=True, exist_ok=True)
     for page in PAGES:
         shutil.copyfile(HERE / page, asked.folder / page)
+    if asked.core:
+        data |= write_core(asked.folder, asked.core, zoo)
     (asked.folder / "programs.js").write_text("const MLSYSIM = " + json.dumps(data, separators=(",", ":")) + ";\n", encoding="utf-8")
-    for line in refused:
-        print("left out:", line, file=sys.stderr)
     print(asked.folder / "index.html")
 
 

@@ -29,5 +29,7 @@ struct ReportRequest {
   bool force = false;
 };
 [[nodiscard]] Answer report(const ScenarioRequest& request, const ReportRequest& asked);
+/// Prints a page of HTML to a file, as PDF. @throws SolverError where nothing here prints
+void print_page(const std::string& page, const std::string& file);
 
 }  // namespace mlsysim::cli

@@ -14,13 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <functional>
 
 namespace mlsysim::cli {
@@ -216,51 +210,6 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
   return {fmt::format("{}\n", target.file)};
 }
 
-namespace {
-
-/// Runs a program without a shell. @return its exit code; 127 where there is none of that name
-int run_quietly(std::vector<std::string> words) {
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, arguments[0], &quiet, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&quiet);
-  if (failed != 0) return 127;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-}
-
-/// Prints a page: weasyprint is small, Chromium is common.
-void print_pdf(const std::string& page, const std::string& file) {
-  const auto html = file + ".html";
-  const files::WriteHow how{.replace = files::Replace::own, .mark = "mlsysim"};
-  files::write(html, page, how);
-  const auto absolute = std::filesystem::absolute(html).string(),
-             to = std::filesystem::absolute(file).string();
-  bool printed = run_quietly({"weasyprint", absolute, to}) == 0;
-  for (const char* browser : {"chromium", "chromium-browser", "google-chrome"})
-    if (!printed)
-      printed = run_quietly({browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
-                             "--print-to-pdf=" + to, "file://" + absolute}) == 0 &&
-                std::filesystem::exists(to);
-  std::filesystem::remove(html);
-  if (!printed)
-    throw SolverError({.id = "mlsysim.cli.126",
-                       .message = "nothing here prints a page",
-                       .found = "neither weasyprint nor Chromium",
-                       .expected = "one of them",
-                       .hint = "pip install weasyprint, or write FILE.html and print it from a browser"});
-}
-
-}  // namespace
-
 Answer report(const ScenarioRequest& request, const ReportRequest& asked) {
   const auto target = target_of(asked.output);
   if (target.form != "html" && target.form != "md" && target.form != "markdown" &&
@@ -284,7 +233,7 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked) {
   const auto text = target.form == "html" || target.form == "pdf" ? to_html(page) : to_markdown(page);
   if (target.file.empty()) return {text};
   if (target.form == "pdf")
-    print_pdf(text, target.file);
+    print_page(text, target.file);
   else
     files::write(target.file, text, how);
   return {fmt::format("{}\n", target.file)};

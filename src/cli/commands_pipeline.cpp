@@ -101,7 +101,7 @@ Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& op
     else
       run.set(key, implied_object(reader, name, text));
   }
-  auto callbacks = plugins().callbacks();
+  auto callbacks = plugin_callbacks();
   if (observer != nullptr) callbacks.push_back(observer);
   run.execute({.callbacks = std::move(callbacks), .callback_faults = CallbackFaults::raise});
   Answer out{render(run, options)};

@@ -2,6 +2,7 @@
 #include "output.hpp"
 #include "plugins.hpp"
 
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
@@ -211,6 +212,8 @@ Answer load_plugins() {
   }
   return out;
 }
+
+std::vector<Callback*> plugin_callbacks() { return plugins().callbacks(); }
 
 Answer plugin_list(const RenderOptions& options) {
   auto& host = plugins();

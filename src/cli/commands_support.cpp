@@ -3,6 +3,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/model_files/known.hpp>
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/plugin/program.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/programs/representation.hpp>

@@ -3,7 +3,12 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/plugin/host.hpp>
+namespace mlsysim {
+class Callback;
+}
+namespace mlsysim::plugin {
+class PluginHost;
+}
 
 namespace mlsysim::cli {
 
@@ -27,6 +32,9 @@ void set_plugin_request(PluginRequest request);
 /// fail become a warning each; with --strict the exit code is 3, and a plugin that was named on the command
 /// line is an error.
 [[nodiscard]] Answer load_plugins();
+
+/// Observers of pipelines that plugins registered.
+[[nodiscard]] std::vector<Callback*> plugin_callbacks();
 
 [[nodiscard]] Answer plugin_list(const RenderOptions& options);
 [[nodiscard]] Answer plugin_show(const std::string& name, const RenderOptions& options);

@@ -1,5 +1,4 @@
-// Commands about what the library knows and is made of: zoo, pipelines, resolvers, units, plugins,
-// validation.
+// Commands about what the library knows and is made of: zoo, pipelines, resolvers, walls, units.
 
 #include "program.hpp"
 
@@ -10,13 +9,6 @@
 #include <ctime>
 
 namespace mlsysim::cli {
-namespace {
-
-constexpr const char* kImportExamples =
-    "Examples:\n  mlsysim plugin import acme_reader/Ops net.acmeops > my_model.yaml\n"
-    "  mlsysim plugin import Ops ./net.acmeops";
-
-}  // namespace
 
 void Program::zoo_commands() {
   auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
@@ -181,164 +173,6 @@ void Program::small_commands() {
       "or at once: source <(mlsysim completion bash); mlsysim completion fish | source",
       [this] { return Answer{completion_script(first_)}; }, {Place::shell});
   k->add_option("SHELL", first_, "bash, zsh or fish")->required()->type_name("");
-}
-
-void Program::plugin_commands() {
-  auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
-                    "Example:\n  mlsysim plugin list", nullptr);
-  command(*p, "list", "every plugin that is found, without opening those that have a manifest",
-          "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
-          [this] { return plugin_list(render_); });
-  const auto one = [this](CLI::App& app) {
-    app.add_option("NAME", first_, "name of a plugin, or the path of its library or manifest")
-        ->required()
-        ->type_name("");
-  };
-  one(*command(
-      *p, "show", "what a plugin is and registers, and where each option comes from",
-      "Examples:\n  mlsysim plugin show acme-efficiency\n  mlsysim plugin show acme-efficiency -o json",
-      [this] { return plugin_show(first_, render_); }));
-  one(*command(
-      *p, "caps", "capabilities of a plugin, the same bytes every time",
-      "Examples:\n  mlsysim plugin caps acme-efficiency -o json\n  mlsysim plugin caps acme-efficiency",
-      [this] { return plugin_caps(first_, render_); }));
-  one(*command(
-      *p, "reload", "loads a plugin, and then its file again from a copy",
-      "Examples:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so\n  mlsysim plugin reload acme-efficiency",
-      [this] { return plugin_reload(first_, render_); }));
-  auto* check =
-      command(*p, "check", "runs the conformance kit on a plugin",
-              "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
-              "./mlsysim-plugin-acme.so --list",
-              [this] {
-                // All words that follow are those of the kit, options too.
-                return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
-              });
-  check->allow_extras()->fallthrough(false);
-  check->add_option("WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check")
-      ->required()
-      ->type_name("");
-  auto* fresh = command(
-      *p, "new", "writes a plugin that builds and passes the kit, to begin with",
-      "Examples:\n  mlsysim plugin new my_power --lang cpp\n  mlsysim plugin new my_law --lang python",
-      [this] { return plugin_new(first_, form_, second_); });
-  fresh->add_option("NAME", first_, "name of the plugin: letters, digits, '_' and '-'")
-      ->required()
-      ->type_name("");
-  auto* language = fresh->add_option("--lang", form_, "c, cpp or python")
-                       ->type_name("NAME")
-                       ->check(CLI::IsMember({"c", "cpp", "python"}))
-                       ->required();
-  values_[language].choices = {"c", "cpp", "python"};
-  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
-                         [this] { return plugin_import(first_, second_); });
-  reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
-  reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
-  auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
-                         "Examples:\n  mlsysim plugin export acme_reader/FiguresCsv H100\n  mlsysim plugin "
-                         "export acme_reader/FiguresCsv A100",
-                         [this] { return plugin_export(first_, second_); });
-  writer->add_option("EXPORTER", first_, "name of an exporter")->required()->type_name("");
-  writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
-      ->required()
-      ->type_name("");
-  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")
-      ->type_name("PATH");
-  support_command();
-}
-
-void Program::support_command() {
-  auto* s = command(
-      app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
-      "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
-      "  mlsysim support            every model of the zoo on every device of every backend\n"
-      "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"
-      "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
-      [this] { return support(support_, render_); });
-  s->add_option("PROGRAM", support_.files, "files of programs (default: models of the zoo)")->type_name("");
-  values_[s->add_option("--program", support_.program, "a model of the zoo (default: all)")
-              ->type_name("NAME")]
-      .place = Place::model;
-  values_[s->add_option("--hardware", support_.hardware, "a device of a backend (default: all)")
-              ->type_name("NAME")]
-      .place = Place::device;
-  s->add_option("--backend", support_.backend, "a backend (default: all)")->type_name("NAME");
-  s->add_option("--effort", support_.effort,
-                "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4));
-  s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
-}
-
-void Program::validation_commands() {
-  auto* v =
-      command(app_, "validate", "predictions against published measurements, table by table",
-              "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
-              "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
-              "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
-              [this] { return validate_tables(validate_, render_); }, {Place::none});
-  v->add_option("TABLE", validate_.tables,
-                "names of tables, or topics (training, kernels, ...); all by default")
-      ->type_name("");
-  v->add_flag("--list", validate_.list, "the tables with their targets and sources");
-  v->add_flag("--check", validate_.check,
-              "fails with 3 when a table got worse than the committed record allows");
-  v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
-  v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")
-      ->type_name("FILE");
-  v->add_option(
-       "--tables", validate_.folder,
-       "a folder with tables of your own, or with the whole tables of which samples ship (default: those "
-       "of the zoo; environment MLSYSIM_TABLES)")
-      ->type_name("FOLDER");
-  v->add_option("--with", validate_.with,
-                "another device or engine of the zoo in place of one that rows name, e.g. "
-                "A100=A100_calibrated; may be repeated")
-      ->type_name("NAME=OTHER")
-      ->allow_extra_args(false);
-  v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")
-      ->type_name("N")
-      ->capture_default_str();
-  v->add_option("--page", validate_.page,
-                "also writes the page of docs/reference: Markdown with cross-validation")
-      ->type_name("FILE");
-  v->add_flag("--force", validate_.force, "replace files that this program did not write");
-  v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")
-      ->type_name("FILE");
-}
-
-void Program::calibration_commands() {
-  auto* c = command(
-      app_, "calibrate",
-      "fits the constants of a device or serving engine to measurements, with their uncertainty",
-      "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
-      "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
-      "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
-      "inference/hopper_dense_ttft\n"
-      "Constants that the data do not identify keep their value; whole groups are left out to check the "
-      "rest.",
-      [this] { return calibrate_constants(calibrate_, render_); });
-  auto* device =
-      c->add_option("--device", calibrate_.device, "device whose constants are fitted")->type_name("NAME");
-  auto* engine = c->add_option("--engine", calibrate_.engine, "serving engine whose host times are fitted")
-                     ->type_name("NAME");
-  device->excludes(engine);
-  values_[device].place = Place::device;
-  values_[engine].place = Place::engine;
-  c->add_option("--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated")
-      ->required()
-      ->type_name("TABLE")
-      ->allow_extra_args(false);
-  c->add_option("--constant", calibrate_.constants,
-                "field to fit; may be repeated (default: all that matter to a row)")
-      ->type_name("FIELD")
-      ->allow_extra_args(false);
-  c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
-  c->add_option("--write", calibrate_.write,
-                "writes the device or engine with its fitted constants as a file for --zoo")
-      ->type_name("FILE");
-  c->add_option("--date", calibrate_.date, "date of the fit in that file (default: today)")
-      ->type_name("DATE");
 }
 
 }  // namespace mlsysim::cli

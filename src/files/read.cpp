@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 namespace mlsysim::files {
 namespace {
@@ -68,8 +71,11 @@ FileBytes rest_of(int file, std::uint64_t size, std::uint64_t most) {
 }  // namespace
 
 bool secure() {
+#if defined(__linux__)
+  if (::getauxval(AT_SECURE) != 0) return true;
+#endif
   const char* asked = std::getenv("MLSYSIM_SECURE");
-  return ::getauxval(AT_SECURE) != 0 || (asked != nullptr && std::string_view(asked) == "1");
+  return asked != nullptr && std::string_view(asked) == "1";
 }
 
 std::string_view irregular(const std::filesystem::path& file, bool link) {

@@ -66,7 +66,7 @@ def main(program):
         place = pathlib.Path(folder)
         page = (place / "index.html").read_text()
         (place / "clicks.js").write_text(CLICKS)
-        (place / "index.html").write_text(page.replace("</body>", '<script src="clicks.js"></script></body>'))
+        (place / "index.html").write_text(page.replace("</body>", '<script defer src="clicks.js"></script></body>'))
         seen = seen_in(page_text(browser, folder, "model=Llama3_70B&machine=H100&other=H200"))
         # A model whose name is markup is shown as it is.
         data = place / "programs.js"

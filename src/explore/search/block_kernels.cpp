@@ -33,7 +33,7 @@ MLSYSIM_KERNEL void mark_not_finite(const double* x, MissWord* misses, std::size
 }
 
 MLSYSIM_KERNEL MissCounts count_misses(const MissWord* misses, std::size_t points) {
-  std::uint64_t feasible = 0, infeasible = 0;
+  std::size_t feasible = 0, infeasible = 0;
   for (std::size_t p = 0; p < points; ++p) {
     feasible += misses[p] == 0 ? 1u : 0u;
     infeasible += (misses[p] & ~kNotFinite) != 0 ? 1u : 0u;
@@ -43,7 +43,7 @@ MLSYSIM_KERNEL MissCounts count_misses(const MissWord* misses, std::size_t point
 
 MLSYSIM_KERNEL ConstraintCounts count_constraint(const MissWord* misses, MissWord bit, const double* left,
                                                  const double* right, std::size_t points) {
-  std::uint64_t violated = 0, alone = 0;
+  std::size_t violated = 0, alone = 0;
   double least = HUGE_VAL;
   for (std::size_t p = 0; p < points; ++p) {
     violated += (misses[p] & bit) != 0 ? 1u : 0u;

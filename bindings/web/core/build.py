@@ -1,0 +1,124 @@
+"""Compiles the library and its commands to WebAssembly: build.py FOLDER, then `ninja -C FOLDER`.
+
+The compiler, its C and C++ libraries and the linker are those of PyPI's `ziglang`; yaml-cpp and zlib are compiled from
+Debian's source packages, {fmt}, nlohmann_json and CLI11 are the headers of the system. Rooms that need processes,
+sockets or shared libraries are left out, and src/cli/page/absent.cpp says so in their place.
+"""
+
+import argparse
+import importlib.util
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+VERSION = "0.17.1"  # of ziglang: clang 22
+
+# Folders of src that are compiled, and files of theirs that are not.
+ROOMS = ("units scalars table tape physics spec lowering resolve price answer files zoo model_files catalogue pipeline engine explore "
+         "launch report picture cli").split()
+LEFT_OUT = set("files/write.cpp files/unpack.cpp picture/png.cpp picture/nearest_rows.cpp cli/main.cpp cli/run_program.cpp cli/process.cpp "
+               "cli/command_calibrate.cpp cli/command_compare_measured.cpp cli/command_submit.cpp cli/command_validate.cpp "
+               "cli/commands_compile.cpp cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp "
+               "cli/plugin_templates.cpp cli/print_page.cpp cli/program_compile.cpp cli/program_outside.cpp cli/search_rows.cpp cli/search_files.cpp".split())
+
+MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
+OURS = "-std=c++20 -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
+LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono condition_variable condition_variable_destructor
+  error_category exception fstream functional future hash ios ios.instantiations iostream locale memory
+  memory_resource mutex mutex_destructor new new_handler new_helpers optional ostream random regex shared_mutex stdexcept string
+  strstream system_error thread typeinfo valarray variant vector verbose_abort experimental/log_hardening_failure ryu/d2fixed
+  ryu/d2s ryu/f2s filesystem/directory_entry filesystem/directory_iterator filesystem/filesystem_clock
+  filesystem/filesystem_error filesystem/operations filesystem/path""".split()
+LIBCXXABI = """abort_message cxa_aux_runtime cxa_default_handlers cxa_demangle cxa_exception cxa_exception_storage cxa_guard
+  cxa_handlers cxa_personality cxa_vector cxa_virtual fallback_malloc private_typeinfo stdlib_exception stdlib_new_delete
+  stdlib_stdexcept stdlib_typeinfo""".split()
+ZLIB = "adler32 crc32".split()
+
+
+def zig():
+    """Folder of PyPI's ziglang, or None."""
+    found = importlib.util.find_spec("ziglang")
+    return pathlib.Path(found.origin).resolve().parent if found else None
+
+
+def rooms():
+    """Groups of sources that are compiled together, as cmake/MlsysimRooms.cmake makes them: [(name, [file])]."""
+    out = []
+    for room in ROOMS:
+        text = (ROOT / "src" / room / "CMakeLists.txt").read_text(encoding="utf-8")
+        alone = set(" ".join(re.findall(r"mlsysim_alone\((.*?)\)", text, re.DOTALL)).split())
+        found = re.search(r"(?:SOURCES|cli_sources)\s(.*?)\)", text, re.DOTALL)
+        listed = found.group(1).split() if found else []
+        kernels = set(listed[listed.index("KERNELS"):]) if "KERNELS" in listed else set()
+        files = [f for f in listed if f.endswith(".cpp") and f"{room}/{f}" not in LEFT_OUT]
+        apart = [f for f in files if f in alone or f in kernels]
+        joined = [f for f in files if f not in apart]
+        groups = (len(joined) + 7) // 8
+        for g in range(groups):
+            out.append((f"{room}_{g}", [f"{room}/{f}" for i, f in enumerate(joined) if i * groups // len(joined) == g]))
+        out += [(f"{room}_{f[:-4].replace('/', '_')}", [f"{room}/{f}"]) for f in apart]
+    return out
+
+
+def write(folder, sources, tool):
+    """build.ninja of the module mlsysim.wasm. @param sources folder with yaml-cpp and zlib"""
+    lib = tool / "lib"
+    headers = folder / "include"
+    headers.mkdir(parents=True, exist_ok=True)
+    for name in ("fmt", "nlohmann", "CLI"):
+        if not (headers / name).exists():
+            (headers / name).symlink_to(pathlib.Path("/usr/include") / name)
+    lines = [f"zig = {tool / 'zig'}", f"machine = {MACHINE}", f"first = -include {HERE / 'standard_library.hpp'}",
+             "rule cxx", "  description = $out", "  command = $zig c++ $machine $first $flags -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
+             "rule cc", "  description = $out", "  command = $zig cc $machine $flags -c $in -o $out",
+             "rule link", "  description = $out", "  command = $zig cc $machine -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
+             "-lwasi-emulated-signal -o $out"]
+    objects = []
+
+    def add(rule, name, source, flags):
+        objects.append(f"obj/{name}.o")
+        lines.extend([f"build obj/{name}.o: {rule} {source}", f"  flags = {flags}"])
+
+    own = f"{OURS} -I{ROOT / 'include'} -I{ROOT / 'src'} -I{headers} -I{sources / 'yaml-cpp/include'} -I{sources / 'zlib'} -DMLSYSIM_ZOO_INSTALL_DIR='\"/zoo\"'"
+    units = folder / "units"
+    units.mkdir(exist_ok=True)
+    for name, files in rooms():
+        text = "".join(f'#include "{ROOT / "src" / f}"\n' for f in files)
+        unit = units / f"{name}.cpp"
+        if not unit.exists() or unit.read_text(encoding="utf-8") != text:
+            unit.write_text(text, encoding="utf-8")
+        add("cxx", name, unit, own)
+    page = re.search(r"page_sources\n(.*?)\)", (ROOT / "src/cli/CMakeLists.txt").read_text(encoding="utf-8"), re.DOTALL).group(1).split()
+    for file in [*(ROOT / "src/cli" / name for name in page), HERE / "fmt.cpp"]:
+        add("cxx", f"web_{file.stem}", file, own)
+    standard = "-std=c++23 -fexperimental-library -Os -w -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI"
+    for name in LIBCXX:
+        add("cxx", "cxx_" + name.replace("/", "_"), lib / f"libcxx/src/{name}.cpp", f"{standard} -I{lib / 'libcxx/src'} -I{lib / 'libcxx/libc'}")
+    for name in LIBCXXABI:
+        add("cxx", "abi_" + name, lib / f"libcxxabi/src/{name}.cpp", f"{standard} -D_LIBCXXABI_BUILDING_LIBRARY -I{lib / 'libcxx/src'}")
+    add("cc", "unwind", lib / "libunwind/src/Unwind-wasm.c", f"-Os -w -fms-extensions -I{lib / 'libunwind/include'}")
+    add("cc", "tag", HERE / "exception_tag.S", "")
+    for file in sorted((sources / "yaml-cpp/src").glob("*.cpp")):
+        add("cxx", "yaml_" + file.stem, file, f"-std=c++17 -Os -w -I{sources / 'yaml-cpp/include'}")
+    for name in ZLIB:
+        add("cc", "zlib_" + name, sources / f"zlib/{name}.c", "-Os -w")
+    lines.append("build mlsysim.wasm: link " + " ".join(objects))
+    (folder / "build.ninja").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("--sources", type=pathlib.Path, help="folder with yaml-cpp and zlib (default: FOLDER/sources)")
+    asked = arguments.parse_args()
+    tool = zig()
+    if tool is None:
+        sys.exit(f"there is no ziglang: pip install ziglang=={VERSION}")
+    folder = asked.folder.resolve()
+    write(folder, (asked.sources or folder / "sources").resolve(), tool)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// The process around a command: its streams, signals and terminal.
+
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace mlsysim::cli {
+namespace {
+
+extern "C" void on_interrupt(int) { _exit(static_cast<int>(Exit::interrupted)); }
+
+/// 0, or the errno that stopped the writing.
+int write_all(int stream, std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(stream, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+int answers = STDOUT_FILENO;
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+}  // namespace
+
+void say_no_memory() noexcept {
+  constexpr std::string_view text = "mlsysim: error: there is not enough memory for this\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void prepare_process() {
+  // Libraries that we use end the process where they have no memory in a place that may not throw.
+  std::set_terminate([] {
+    try {
+      if (std::current_exception()) std::rethrow_exception(std::current_exception());
+    } catch (const std::bad_alloc&) {
+      say_no_memory();
+      _exit(static_cast<int>(Exit::bad_input));
+    } catch (...) {  // NOLINT(bugprone-empty-catch): it ends as it would
+    }
+    std::abort();
+  });
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, on_interrupt);
+}
+
+Colour colour_of_stdout() {
+  if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb") return Colour::off;
+  return ::isatty(STDOUT_FILENO) != 0 ? Colour::on : Colour::off;
+}
+
+std::size_t width_of_stdout() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return RenderOptions{}.width;
+  return std::clamp<std::size_t>(size.ws_col, 60, 120);
+}
+
+void keep_answer_apart() {
+  if (answers != STDOUT_FILENO) return;
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (own < 0) return;  // stdout is closed: nobody reads the answer
+  answers = own;
+  (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+int answer_stream() { return answers; }
+
+int put(const Answer& answer) {
+  const int failed = write_all(answers, answer.payload);
+  (void)write_all(STDERR_FILENO, printable(answer.diagnostics));
+  if (answers !=
+      STDOUT_FILENO) {  // what plugins printed and nobody has seen yet still goes beside the answer
+    (void)std::fflush(stdout);
+    (void)::dup2(answers, STDOUT_FILENO);
+    ::close(std::exchange(answers, STDOUT_FILENO));
+  }
+  if (failed != 0 && failed != EPIPE) {
+    (void)write_all(STDERR_FILENO,
+                    fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));
+    return static_cast<int>(Exit::bad_input);
+  }
+  return static_cast<int>(answer.exit);
+}
+
+}  // namespace mlsysim::cli

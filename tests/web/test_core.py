@@ -1,0 +1,177 @@
+"""The core in the browser says what the program says, byte for byte, and every view of the explorer is drawn by it.
+
+Skipped where the core is not compiled for the web (scripts/web --tools), or was compiled from other sources.
+"""
+
+import functools
+import gzip
+import http.server
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+
+import browser
+
+ROOT = pathlib.Path(__file__).parents[2]
+SKIPPED = 77
+H100 = ["Llama3_70B", "H100", "--accelerators", "8"]
+LINES = [
+    *([["eval", model, machine, "--accelerators", "8", "-o", "json"]
+       for model in ("Llama3_70B", "Llama3_8B", "Qwen3_30B_A3B", "Mixtral_8x7B", "DeepSeek_V3")
+       for machine in ("H100", "H200", "A100", "B200", "MI300X")]),
+    *([["eval", *H100, "--batch-size", str(batch), "--seq-len", str(length), "-o", "json"] for batch in (1, 16, 200) for length in (128, 8192)]),
+    ["eval", "ResNet50", "A100", "--batch-size", "64", "-o", "json"],
+    ["eval", "Llama3_8B", "H100", "--mode", "train", "--accelerators", "64", "--pp-size", "4", "--batch-size", "256", "-o", "json"],
+    ["eval", "Llama3_70B", "H100", "--mode", "train", "--accelerators", "512", "--tp-size", "8", "--pp-size", "8", "--batch-size", "1024", "-o", "json"],
+    ["eval", "Llama3_70B", "H100"],
+    ["explain", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json"],
+    ["explain", "Llama3_70B", "H100", "ttft", "--accelerators", "8"],
+    ["sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json"],
+    ["uncertainty", "Llama3_8B", "H100", "itl", "--samples", "256", "-o", "json"],
+    ["solve", "Llama3_70B", "H100", "itl <= 12 ms", "batch_size", "--accelerators", "8"],
+    ["compare", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--with", "hardware=H200", "-o", "json"],
+    ["pareto", *H100, "--axis", "hardware=H100,H200", "--axis", "batch_size=1..64*2", "--minimize", "itl", "--maximize", "token_throughput", "-o", "json"],
+    ["optimize", *H100, "--axis", "batch_size=1..64*2", "--maximize", "token_throughput", "--subject-to", "itl <= 12 ms"],
+    ["plot", "roofline", *H100[:2], "itl", *H100[2:], "-o", "svg"],
+    ["plot", "timeline", *H100[:2], "itl", *H100[2:], "-o", "vega"],
+    ["plot", "topology", "H100", "-o", "svg"],
+    ["plot", "layers", "Qwen3_30B_A3B", "-o", "svg"],
+    ["memory", "Llama3_70B", "H100", "--tensor-parallel", "8", "-o", "json"],
+    ["import", "vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 2", "--model", "Llama3_8B", "--hardware", "H100"],
+    ["zoo", "show", "H100"],
+    ["zoo", "list", "models", "-o", "csv"],
+    ["walls", "7"],
+    ["units", "convert", "3.35 TB/s", "GB/s"],
+    ["resolver", "run", "TailLatencyModel", "--arrival-rate", "300 request/s", "--service-latency", "10 ms", "--num-replicas", "4"],
+    ["eval", "Llama3_70B", "H1000"],
+    ["eval", "Llama3_405B", "H100"],
+    ["no-such-command"],
+]
+CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+          "num_hidden_layers": 16, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+          "tie_word_embeddings": True}
+PLAN = 'version: "1"\nname: mine\nmode: serve\nworkload:\n  name: Llama3_8B\n  batch_size: 4\nhardware:\n  name: A100\n  accelerators: 2\n'
+VIEWS = ("answer time memory cost sensitivity curve front comparison roofline timeline derivation uncertainty difference machine model walls console").split()
+
+
+def module():
+    """The compiled core, or why there is none that is current."""
+    folder = ROOT / "build/wasm"
+    if not (folder / "mlsysim.wasm").exists():
+        return None, "the core is not compiled for the web: scripts/web --tools, then scripts/web"
+    if os.environ.get("MLSYSIM_WASM") == "build":
+        subprocess.run(["ninja", "-C", folder, "--quiet"], check=True)
+    elif "no work to do" not in subprocess.run(["ninja", "-C", folder, "-n"], capture_output=True, text=True, check=False).stdout:
+        return None, "the core for the web was compiled from other sources: scripts/web (MLSYSIM_WASM=build does it here)"
+    return folder / "mlsysim.wasm", None
+
+
+def same_words(page, program):
+    """Every line above, in the page and by the program."""
+    got = json.loads(page.run(f"(async () => {{ const out = []; for (const w of {json.dumps(LINES)}) out.push(await command(...w)); return JSON.stringify(out); }})()"))
+    different = []
+    for words, answer in zip(LINES, got):
+        done = subprocess.run([program, "--no-plugins", *words], capture_output=True, check=False)
+        own = (answer["code"], answer["text"], answer["notes"])
+        theirs = (done.returncode, done.stdout.decode(), done.stderr.decode())
+        if own != theirs:
+            at = next((i for i, (a, b) in enumerate(zip(str(own), str(theirs))) if a != b), 0)
+            different.append(f"{' '.join(words)}:\n  page    {str(own)[max(at - 60, 0):at + 60]}\n  program {str(theirs)[max(at - 60, 0):at + 60]}")
+    assert not different, f"{len(different)} of {len(got)} differ\n" + "\n".join(different)
+    return len(got)
+
+
+def itl_of(program, folder, words):
+    """What the program says of words and files in a folder."""
+    done = subprocess.run([program, "--no-plugins", "eval", *words, "-o", "json"], capture_output=True, text=True, check=False, cwd=folder)
+    return json.loads(done.stdout)["levels"]["performance"]["metrics"]["itl"]["value"]
+
+
+def files_of_a_user(page, program, folder):
+    """A config.json, a plan, a launch and a machine: the numbers are those of the program for the same file."""
+    def take(name, text):
+        return page.run(f"take({json.dumps(name)}, new TextEncoder().encode({json.dumps(text)}))")
+
+    def itl(words):
+        return itl_of(program, folder, words)
+
+    (pathlib.Path(folder) / "config.json").write_text(json.dumps(CONFIG))
+    (pathlib.Path(folder) / "plan.yaml").write_text(PLAN)
+    assert "the model" in take("config.json", json.dumps(CONFIG))
+    assert page.run("solved(state.machine).n.itl") == itl(["config.json", "H100", "--accelerators", "8"])
+    assert "the plan" in take("plan.yaml", PLAN)
+    assert page.run("solved(state.machine).n.itl") == itl(["plan.yaml"])
+    assert page.run("solved(state.other).n.itl") == itl(["Llama3_8B", "H200", "--accelerators", "2", "--batch-size", "4"])
+    assert "the launch" in take("launch", "vllm serve meta-llama/Meta-Llama-3-8B --tensor-parallel-size 2"), page.run("$('taken').textContent")
+    assert page.run("$('answer').textContent").startswith("launch on ")
+    assert "launch=vllm" in page.run("location.hash")
+    refused = take("model.onnx", "no ONNX")
+    assert "model.onnx" in refused and "fits" not in page.run("$('answer').textContent")
+
+
+def views(page):
+    """Every view draws something of its own; names come as text, never as markup."""
+    page.run("(async () => { state.model = 'Llama3_70B'; state.machine = 'H100'; state.other = 'H200'; state.of = 'itl'; state.changes = {}; fillChoices(); await chosen(); })()")
+    seen = {}
+    for view in VIEWS:
+        page.run(f"document.querySelector('[data-view={view}]').click()")
+        page.wait(f"!({json.dumps(view)} in liveViews) || $('view').dataset.drawn === {json.dumps(view)}")
+        if view == "console":
+            page.run("$('line').value = \"mlsysim units convert '80 GiB' GB\"; $('run').click()")
+            page.wait("$('view').textContent.includes('exit code 0')")
+        seen[view] = page.run("$('view').textContent")
+        assert len(seen[view]) > 20 and "undefined" not in seen[view] and "NaN" not in seen[view], (view, seen[view])
+    assert len(set(seen.values())) == len(VIEWS)
+    for view in ("roofline", "timeline", "difference", "machine", "model"):
+        page.run(f"document.querySelector('[data-view={view}]').click()")
+        page.wait(f"$('view').dataset.drawn === {json.dumps(view)}")
+        assert page.run("$('view').querySelectorAll('svg.picture title').length") >= 1, view
+    page.run("document.querySelector('[data-view=roofline]').click()")
+    page.wait("$('view').dataset.drawn === 'roofline'")
+    assert page.run("(async () => (await pictureBits(pictureText())).size)()") > 5000
+    page.run("$('view').dataset.drawn = ''; state.changes = { batch_size: 64 }; update()")
+    page.wait("$('view').dataset.drawn === 'roofline'")
+    assert "--batch-size 64" in page.run("$('view').textContent")
+    return page.run("$('plan').textContent"), page.run("solved(state.machine).n.itl")
+
+
+def served(page, folder):
+    """The same page from a server, which needs no core.js, says the same."""
+    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        answer = page.run("$('answer').textContent")
+        page.open(f"http://127.0.0.1:{server.server_port}/index.html{page.run('location.hash')}")
+        assert page.run("$('answer').textContent") == answer and page.run("typeof MLSYSIM_CORE") == "undefined"
+        server.shutdown()
+
+
+def main(program):
+    program = str(pathlib.Path(program).resolve())
+    wasm, why = module()
+    if wasm is None or browser.program() is None:
+        print("skipped:", why or "there is no Chromium to open the explorer in")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder, browser.Browser() as page:
+        subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--core", wasm], check=True, stdout=subprocess.DEVNULL)
+        page.open(f"file://{folder}/index.html#model=Llama3_70B&machine=H100&other=H200")
+        paint = page.run("performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint').startTime")
+        assert "would flip if" in page.run("$('view').textContent")
+        compared = same_words(page, program)
+        files_of_a_user(page, program, folder)
+        plan, shown = views(page)
+        (pathlib.Path(folder) / "shown.yaml").write_text(plan)
+        assert itl_of(program, folder, ["shown.yaml"]) == shown, plan
+        ms = page.run("(async () => { const out = []; for (let k = 0; k < 5; k += 1) out.push((await command('eval', 'Llama3_70B', 'H100', '--accelerators', '8', '-o', 'json')).ms); return Math.min(...out); })()")
+        served(page, folder)
+        size = sum(len(gzip.compress(f.read_bytes(), 9)) for f in pathlib.Path(folder).glob("*.*") if f.name != "core.js")
+    print(f"{compared} answers are the program's, {len(VIEWS)} views; {ms:.1f} ms a command, first paint after {paint:.0f} ms, {size / 1e6:.2f} MB by gzip")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
