@@ -44,19 +44,15 @@ std::map<std::string, Counted> by_key(const CompileRecords& records) {
   return out;
 }
 
-/// The line that gained most: where a function has several, it is the one to look at.
+/// The line that gained or lost most: where a function has several, it is the one to look at.
 int line_to_show(const std::map<int, double>& before, const std::map<int, double>& after) {
-  int best = 0;
-  double most = -1e300;
-  for (const auto& [line, count] : after) {
-    const auto was = before.find(line);
-    const double gain = count - (was == before.end() ? 0.0 : was->second);
-    if (gain > most) {
-      most = gain;
-      best = line;
-    }
-  }
-  return best;
+  auto change = after;
+  for (const auto& [line, count] : before) change[line] -= count;
+  const auto most = std::max_element(change.begin(), change.end(), [](const auto& a, const auto& b) {
+    return std::pair(std::fabs(a.second), a.second) < std::pair(std::fabs(b.second), b.second);
+  });
+  // A line that moved is shown where it is now; where nothing changed, where it is.
+  return most->second != 0 || after.empty() ? most->first : after.begin()->first;
 }
 
 double change(const BreakPlace& p) { return std::fabs(p.after - p.before); }

@@ -40,7 +40,7 @@ Table places_table(const CompileDiff& diff, const RenderOptions& options) {
 
 Table price_table(const Difference& d) {
   Table t{.schema = "mlsysim/compile_price@1",
-          .title = "Price of the difference",
+          .title = in_words(d),
           .columns = {{"cause"}, {"from"}, {"to"}, {"part", d.unit}, {"share"}}};
   const double whole = *d.after - *d.before;
   for (const auto& c : d.causes)
@@ -95,7 +95,7 @@ Answer compile_diff(const CompileDiffRequest& request, const RenderOptions& opti
         out.payload = text;
         break;  // one table a file: the places are asked for without a price
       default:
-        out.payload += "\n" + text;
+        out.payload += "\n" + in_words(price) + "\n\n" + text;
     }
     bad = price.verdict == Verdict::worse;
   }

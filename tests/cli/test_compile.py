@@ -91,6 +91,6 @@ def test_diff_names_new_breaks_and_prices_them(run, refused, tmp_path):
     assert both["places"]["schema"] == "mlsysim/compile_diff@1" and both["price"]["schema"] == "mlsysim/compile_price@1"
     assert gone > 0 and sum(row["share"] for row in both["price"]["rows"]) == 1
     back = run("compile", "diff", tmp_path / "after.json", tmp_path / "before.json", *price)
-    assert back.code == 0 and "gone" in back.out
+    assert back.code == 0 and f":{line} " in back.out and (" gone " in back.out or " fewer " in back.out)
     refused(*words, "--workload", "Llama3_8B", parts=["a price needs a model and a device"])
     refused(*words, *price, "--with", "breaks=3", parts=["the price of breaks is not asked with this input"])
