@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <string>
 
 using namespace mlsysim;
@@ -120,8 +121,9 @@ void sweep_observed(benchmark::State& state) {
   ScenarioBuilder builder(standard_zoo());
   builder.set("workload", "Llama3_8B").hardware("H100");
   const auto built = builder.build();
-  const Space space(problem_of(built.scenario),
-                    {range_axis("batch_size", AnyQuantity(1), AnyQuantity(100000), 100000)});
+  std::vector<double> batches(100000);
+  std::iota(batches.begin(), batches.end(), 1.0);
+  const Space space(problem_of(built.scenario), {numbers_axis("batch_size", batches)});
   const Question question{.objectives = {{Goal::minimize, "itl"}}};
   std::vector<std::filesystem::path> made;
   for (auto _ : state) {
