@@ -23,6 +23,7 @@ STEPS = [
     ("plugins", "plugins that misbehave, a row of a table each, in both modes", "ctest -R misbehaviour", r"^\d+ behaviours of plugins.*"),
     ("faults", "calls that fail, kills, a full disk, leaping clocks", "tests/faults/run.py --every", r"^\d+ runs with a fault.*"),
     ("fuzz", "libFuzzer with sanitizers, or own mutations", "scripts/fuzz all 10", r"^(?:== .*cases.*|== .*rounds.*)"),
+    ("programs", "a million changed inputs of each format of programs", "fuzz_programs 1000000 20261123", r"^\w+: \d+ rounds.*"),
     ("growth", "slopes of time and memory", "benchmarks/growth.py", r"^(?:ok|OVER) .*|^\d+ kinds of growth.*"),
     ("mutants", "changed laws that the tests see", "scripts/mutants", r"^\d+ of \d+ changes.*|^include/.*|^== .*"),
 ]

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <sstream>
 #include <string>
 
@@ -45,6 +46,13 @@ std::string record(std::string_view file, int number, const std::string& line) {
                      times, a, a, a);
 }
 
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
 /// A name that the zoo takes, from the name of the file.
 std::string entry_name(std::string_view file) {
   std::string name(file.substr(file.find_last_of('/') + 1));
@@ -56,7 +64,8 @@ std::string entry_name(std::string_view file) {
 
 std::string import_ops(std::string_view file, std::string_view bytes) {
   std::string out = "schema: mlsysim/model@2\nentries:\n- name: " + entry_name(file) +
-                    "\n  origin: user\n  source: {kind: secondary, note: a list of operators}\n"
+                    "\n  origin: user\n  source: {kind: secondary, recorded: " + today() +
+                    ", note: a list of operators}\n"
                     "  category: program\n  architecture: program\n  operators:\n";
   std::istringstream in{std::string(bytes)};
   std::string line;

@@ -100,7 +100,7 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
 bool names_a_file(std::string_view text) {
   for (const std::string_view end : {".yaml", ".yml", ".json", ".gguf", ".safetensors"})
     if (text.ends_with(end)) return true;
-  return is_program_file(text) || text.find('/') != std::string_view::npos;
+  return is_program_file(text) || has_other_reader(text) || text.find('/') != std::string_view::npos;
 }
 
 const Zoo& FieldReader::file(const std::string& path) {
