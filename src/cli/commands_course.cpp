@@ -7,6 +7,7 @@
 
 #include <mlsysim/course/grade.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/zoo/loader.hpp>
