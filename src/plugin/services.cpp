@@ -96,7 +96,10 @@ MlsError* registering(const MlsHostApi* api, MlsRegistration* registration, F&& 
 void log(const MlsHostApi* api, std::int32_t level, MlsString text) {
   told(api, [&](Services& s) { s.log(level, readable(text, "a log line")); });
 }
-void* allocate(const MlsHostApi*, std::uint64_t size) { return std::malloc(size); }
+void* allocate(const MlsHostApi*, std::uint64_t size) {
+  return size < (std::uint64_t{1} << 40) ? std::malloc(size)
+                                         : nullptr;  // more is a mistake, and no machine has it
+}
 void release(const MlsHostApi*, void* memory) { std::free(memory); }
 
 MlsError* error_create(const MlsHostApi* api, MlsStatus code, MlsString message) {
