@@ -3,6 +3,10 @@
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
+#include <charconv>
+#include <string_view>
+#include <utility>
+
 namespace {
 
 using namespace mlsysim;
@@ -74,14 +78,29 @@ struct AcmePredict : Model<AcmePredict> {
   }
 };
 
+/// Whether a program is in a form of `formats.in` below. The host hands over no other; who asks the plugin
+/// itself may. A version that is known from below alone starts with '>'.
+bool reads(std::string_view format) {
+  constexpr std::string_view stablehlo = "stablehlo";
+  if (format == "operators" || format == stablehlo) return true;
+  if (!format.starts_with(stablehlo) || format[stablehlo.size()] != ':') return false;
+  auto version = format.substr(stablehlo.size() + 1);
+  if (version.starts_with('>')) version.remove_prefix(1);
+  int major = 0, minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto dot = std::from_chars(version.data(), end, major).ptr;
+  if (dot != end) std::from_chars(dot + 1, end, minor);
+  const auto at = std::pair(major, minor);
+  return at >= std::pair(0, 9) && at <= std::pair(1, 8);
+}
+
 /// Verdict on a program: every operator that does not run is listed.
 std::int32_t query(plugin::sdk::SupportQuery& q) {
   using plugin::sdk::cpp_text;
   const auto& program = q.program();
   bool maybe = false, no = false;
-  if (const auto format = cpp_text(program.format);
-      format != "operators" && !format.starts_with("stablehlo")) {
-    q.reason(MLS_REASON_VERSION, format, 1, "", "this backend reads operator lists and StableHLO only");
+  if (const auto format = cpp_text(program.format); !reads(format)) {
+    q.reason(MLS_REASON_VERSION, format, 1, "", "this backend reads operator lists and StableHLO 0.9 to 1.8");
     return MLS_VERDICT_NO;
   }
   for (std::uint64_t i = 0; i < program.op_count; ++i) {
