@@ -33,6 +33,9 @@ void bind_system(py::module_& m) {
   SpecClass<Pod>(m, "Pod", "Accelerators that one interconnect joins without a node between them.");
   SpecClass<Rack>(m, "Rack", "A rack: what it may draw, or which nodes it holds.");
   SpecClass<StorageTier>(m, "StorageTier", "A class of storage.");
+  SpecClass<MemoryStep>(m, "MemoryStep", "What an engine chooses on devices of some memory.");
+  SpecClass<MemoryKept>(m, "MemoryKept", "What an engine keeps by a table.");
+  SpecClass<EngineMemoryRule>(m, "EngineMemoryRule", "How an engine divides the memory of a device.");
   SpecClass<ServingEngine>(m, "ServingEngine",
                            "Software that serves models: how it schedules, and what its host side costs.");
   SpecClass<ScalarFigure>(m, "ScalarFigure",

@@ -51,15 +51,15 @@ from .results import (
     InFlightFirstTokenResult, InFlightStepResult, InputStallResult, KvBytesPerTokenResult, KvCacheResult,
     LeveledRingResult, LeveledSwitchResult, LeveledTreeResult, LifetimeWorkResult, MaintenanceCostResult,
     MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
-    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult, PagedTokensResult,
-    PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult, RequiredRatesResult,
-    ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult,
-    RooflineResult, SoftRooflineResult, SpareCoverageResult, SpeculativeTokenTimeResult,
-    SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
-    TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult, TrainingStateBytesResult,
-    TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult, TreeAllReduceResult,
-    WaitQuantileResult, WaterUseResult, WeightStreamLayerResult, WindowedAttentionPairsResult,
-    YoungIntervalResult,
+    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, OperatorLoadResult, PagedKvResult,
+    PagedTokensResult, PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult,
+    RequiredRatesResult, ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult,
+    RingReduceScatterResult, RooflineResult, SoftRooflineResult, SpareCoverageResult,
+    SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult,
+    TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult,
+    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
+    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
+    WindowedAttentionPairsResult, YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -327,6 +327,12 @@ class EnergyPerOperation(_Law):
         work: Quantity | str, traffic: Quantity | str, energy_per_work: Quantity | str,
         energy_per_data: Quantity | str, static_power: Quantity | str, time: Quantity | str,
     ) -> EnergyPerOperationResult: ...
+class OperatorLoad(_Law):
+    @staticmethod
+    def solve(
+        work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str,
+        work_draw: float | None = ..., traffic_draw: float | None = ...,
+    ) -> OperatorLoadResult: ...
 class FacilityEnergy(_Law):
     @staticmethod
     def solve(energy: Quantity | str, pue: float) -> FacilityEnergyResult: ...

@@ -9,8 +9,8 @@ from ._mlsysim import (
     ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
     GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LatentAttention, Layer,
-    LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node,
-    Outline, PartitionProfile,
+    LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
+    Mixer, NetworkFabric, Node, Outline, PartitionProfile,
     Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
@@ -19,10 +19,10 @@ from .errors import InputError
 
 __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
-    "DenseFeedForward", "DeviceClass", "DiffusionShape", "Experts", "FeedForward", "FigureRule", "Fleet",
+    "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "Experts", "FeedForward", "FigureRule", "Fleet",
     "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
     "LatentAttention", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
-    "MemoryHierarchy", "Mixer",
+    "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerEnvelope", "Provenance", "Rack",
     "Reach", "RecommendationShape", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
@@ -35,6 +35,7 @@ _PARTS = (
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
     RecommendationShape, ConvLayer, ListedOperator, InferenceTotals, TrainingTotals, Conventions,
+    EngineMemoryRule, MemoryKept, MemoryStep,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {
