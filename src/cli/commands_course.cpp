@@ -111,6 +111,12 @@ Built built(const Submission& submission) {
   const auto source = submission.folder.string(), folder = (submission.folder / "build").string();
   // An installed program lies in PREFIX/bin.
   const auto prefix = program_folder().parent_path().string();
+  std::error_code failed;
+  if (fs::exists(fs::path(prefix) / "CMakeCache.txt", failed))
+    return {{},
+            {"this mlsysim lies where it was built, and a submission links to one that is installed: "
+             "cmake --install " +
+             prefix + " --prefix DIR, then DIR/bin/mlsysim course check"}};
   for (const auto& words :
        {std::vector<std::string>{"cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug",
                                  "-DCMAKE_PREFIX_PATH=" + prefix},

@@ -52,6 +52,11 @@ def test_there_are_six():
     assert [row[0] if isinstance(row, list) else row["name"] for row in listed["rows"]] == ASSIGNMENTS
 
 
+def test_a_program_that_is_not_installed_says_so():
+    done = check(COURSE / "a1_law" / "starter" / "cpp", "--course", COURSE, code=3)
+    assert "installed" in done and "cmake --install" in done
+
+
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_statement_lists_what_is_graded(name):
     rows = re.findall(r"^\| (.+) \| (\d+) \|$", (COURSE / name / "README.md").read_text(), re.M)
