@@ -103,10 +103,14 @@ async function have(machine) {
   programs.set(key, why);
 }
 
-/** Takes a file or a text: a plan, a launch, a model file, or a machine. @return what became of it */
+/** Takes a file or a text: a plan, a launch, a model file, a machine, or recorded traffic. @return what became of it */
 async function take(name, bytes) {
   if (bytes.length > OWN_ROOM) return `${name} has ${(bytes.length / 1e6).toFixed(0)} MB; the page takes files up to ${OWN_ROOM / 1024 / 1024} MiB`;
   const text = new TextDecoder().decode(bytes), plain = name.replace(/[^\w.@-]/g, "_");
+  if (/\.(jsonl|csv|gz)$/.test(plain)) {
+    await ask({ file: plain, bytes });
+    return `${plain} is there for the console: mlsysim traffic show ${plain}`;
+  }
   const launch = !/\.(json|gguf|safetensors|ya?ml)$/.test(plain);
   const machine = /\.ya?ml$/.test(plain) && /^schema: *mlsysim\/hardware/m.test(text);
   const plan = /\.ya?ml$/.test(plain) && /^version:/m.test(text);

@@ -45,6 +45,7 @@ LINES = [
     ["zoo", "show", "H100"],
     ["zoo", "list", "models", "-o", "csv"],
     ["walls", "7"],
+    ["schema", "eval"],
     ["units", "convert", "3.35 TB/s", "GB/s"],
     ["resolver", "run", "TailLatencyModel", "--arrival-rate", "300 request/s", "--service-latency", "10 ms", "--num-replicas", "4"],
     ["eval", "Llama3_70B", "H1000"],
@@ -55,6 +56,8 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_
           "num_hidden_layers": 16, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
           "tie_word_embeddings": True}
 PLAN = 'version: "1"\nname: mine\nmode: serve\nworkload:\n  name: Llama3_8B\n  batch_size: 4\nhardware:\n  name: A100\n  accelerators: 2\n'
+TRACE = "".join(json.dumps({"timestamp": 600 * k, "input_length": 2000 + 97 * k, "output_length": 300 + k * k, "hash_ids": [*range(4 + k % 3)]}) + "\n"
+                for k in range(40))
 VIEWS = ("answer time memory cost sensitivity curve front comparison roofline timeline derivation uncertainty difference machine model walls console").split()
 
 
@@ -113,6 +116,22 @@ def files_of_a_user(page, program, folder):
     assert "model.onnx" in refused and "fits" not in page.run("$('answer').textContent")
 
 
+def traffic_of_a_user(page, program, folder):
+    """Recorded requests, also packed, are read as the program reads them; what one page cannot do is refused in words."""
+    for name, data in (("trace.jsonl", TRACE.encode()), ("trace.jsonl.gz", gzip.compress(TRACE.encode()))):
+        (pathlib.Path(folder) / name).write_bytes(data)
+        assert f"mlsysim traffic show {name}" in page.run(f"take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
+        for words in (["traffic", "show", name], ["traffic", "show", name, "-o", "json"], ["traffic", "import", name, "Llama3_8B", "H100"],
+                      ["eval", "Llama3_8B", "H100", "--traffic-file", name, "-o", "json"]):
+            got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
+            done = subprocess.run([program, "--no-plugins", *words], capture_output=True, text=True, check=False, cwd=folder)
+            assert done.returncode == 0 and (got["code"], got["text"], got["notes"]) == (0, done.stdout, done.stderr), (words, got, done)
+    for words, said in ((["optimize", *H100, "--axis", "batch_size=1..64*2", "--maximize", "token_throughput", "--mpi"], "mlsysim.web.001"),
+                        (["ci", "run", "predictions.yaml"], "'ci'"), (["watch", "http://127.0.0.1/metrics"], "'watch'"), (["course", "list"], "'course'")):
+        got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
+        assert got["code"] == 1 and said in got["notes"], (words, got)
+
+
 def views(page):
     """Every view draws something of its own; names come as text, never as markup."""
     page.run("(async () => { state.model = 'Llama3_70B'; state.machine = 'H100'; state.other = 'H200'; state.of = 'itl'; state.changes = {}; fillChoices(); await chosen(); })()")
@@ -163,6 +182,7 @@ def main(program):
         assert "would flip if" in page.run("$('view').textContent")
         compared = same_words(page, program)
         files_of_a_user(page, program, folder)
+        traffic_of_a_user(page, program, folder)
         plan, shown = views(page)
         (pathlib.Path(folder) / "shown.yaml").write_text(plan)
         assert itl_of(program, folder, ["shown.yaml"]) == shown, plan

@@ -17,11 +17,13 @@ VERSION = "0.17.1"  # of ziglang: clang 22
 
 # Folders of src that are compiled, and files of theirs that are not.
 ROOMS = ("units scalars table tape physics spec lowering resolve price answer files zoo model_files catalogue pipeline engine explore "
-         "launch report picture cli").split()
-LEFT_OUT = set("files/write.cpp files/unpack.cpp picture/png.cpp picture/nearest_rows.cpp cli/main.cpp cli/run_program.cpp cli/process.cpp "
-               "cli/command_calibrate.cpp cli/command_compare_measured.cpp cli/command_submit.cpp cli/command_validate.cpp "
-               "cli/commands_compile.cpp cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp "
-               "cli/plugin_templates.cpp cli/print_page.cpp cli/program_compile.cpp cli/program_outside.cpp cli/search_rows.cpp cli/search_files.cpp".split())
+         "launch traffic report picture cli").split()
+LEFT_OUT = set("files/write.cpp picture/png.cpp picture/nearest_rows.cpp cli/main.cpp cli/run_program.cpp cli/process.cpp "
+               "cli/child_process.cpp cli/command_calibrate.cpp cli/command_compare_measured.cpp cli/command_compile_diff.cpp "
+               "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
+               "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "
+               "cli/plugin_templates.cpp cli/print_page.cpp cli/program_ci.cpp cli/program_compile.cpp cli/program_course.cpp "
+               "cli/program_outside.cpp cli/ranks.cpp cli/search_rows.cpp cli/search_files.cpp".split())
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 OURS = "-std=c++20 -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
@@ -34,7 +36,7 @@ LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono conditio
 LIBCXXABI = """abort_message cxa_aux_runtime cxa_default_handlers cxa_demangle cxa_exception cxa_exception_storage cxa_guard
   cxa_handlers cxa_personality cxa_vector cxa_virtual fallback_malloc private_typeinfo stdlib_exception stdlib_new_delete
   stdlib_stdexcept stdlib_typeinfo""".split()
-ZLIB = "adler32 crc32".split()
+ZLIB = "adler32 crc32 inffast inflate inftrees zutil".split()
 
 
 def zig():

@@ -1,7 +1,9 @@
 // What a page does not have: processes, sockets, shared libraries and a disk. Commands that live of them are
 // not there at all; what other commands reach says what is missing.
 
+#include "cli/observed.hpp"
 #include "cli/program.hpp"
+#include "cli/ranks.hpp"
 #include "cli/search_files.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -42,6 +44,8 @@ bool is_program_file(std::string_view path) {
     if (path.substr(0, path.find('?')).ends_with(end)) return true;
   return false;
 }
+// Readers of other endings come with plugins.
+bool has_other_reader(std::string_view) { return false; }
 bool names_model(std::string_view path) { return is_program_file(path) || is_model_file(std::string(path)); }
 ModelFile model_of_path(const std::string& path, const ProgramOptions&) {
   if (is_program_file(path)) refuse("a program, '" + path + "'", kInstall);
@@ -65,6 +69,8 @@ TableResult validate(const MeasuredTable&, const Zoo&, Depth, const Constants*, 
 namespace cli {
 
 void Program::compile_commands() {}
+void Program::ci_commands() {}
+void Program::course_commands() {}
 void Program::plugin_commands() {}
 void Program::validation_commands() {}
 void Program::calibration_commands() {}
@@ -84,6 +90,23 @@ Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
 ProgramOptions options_of(const ProgramRequest&) { return {}; }
 Answer program_show(const ProgramRequest& request, const RenderOptions&) {
   refuse("a program, '" + request.path + "'", kInstall);
+}
+
+// Nobody observes a page: there is no variable that says where events go.
+Observed::Observed() = default;
+std::function<void(const Progress&)> Observed::progress(std::string,
+                                                        std::function<void(const Progress&)> next) {
+  return next;
+}
+void Observed::swept(const std::string&, double) {}
+std::string Observed::sent() { return {}; }
+
+// A page is one process.
+const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
+Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
+std::string joined_over_ranks(const mlsysim_ranks&, std::string,
+                              const std::function<std::string(const std::string&, const std::string&)>&) {
+  refuse("--mpi", kInstall);
 }
 
 // A search in a page is gone on with by nobody.
