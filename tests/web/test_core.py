@@ -7,6 +7,7 @@ import functools
 import gzip
 import http.server
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -116,16 +117,28 @@ def files_of_a_user(page, program, folder):
     assert "model.onnx" in refused and "fits" not in page.run("$('answer').textContent")
 
 
+def close(a, b):
+    """Whether two answers have the same members and texts, and numbers that differ by rounding alone."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(close(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(close, a, b))
+    return math.isclose(a, b, rel_tol=1e-12) if isinstance(a, float) and isinstance(b, float) else a == b
+
+
 def traffic_of_a_user(page, program, folder):
     """Recorded requests, also packed, are read as the program reads them; what one page cannot do is refused in words."""
     for name, data in (("trace.jsonl", TRACE.encode()), ("trace.jsonl.gz", gzip.compress(TRACE.encode()))):
         (pathlib.Path(folder) / name).write_bytes(data)
         assert f"mlsysim traffic show {name}" in page.run(f"take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
-        for words in (["traffic", "show", name], ["traffic", "show", name, "-o", "json"], ["traffic", "import", name, "Llama3_8B", "H100"],
+        for words in (["traffic", "show", name, "--verbose"], ["traffic", "show", name, "-o", "json"], ["traffic", "import", name, "Llama3_8B", "H100"],
                       ["eval", "Llama3_8B", "H100", "--traffic-file", name, "-o", "json"]):
             got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
             done = subprocess.run([program, "--no-plugins", *words], capture_output=True, text=True, check=False, cwd=folder)
-            assert done.returncode == 0 and (got["code"], got["text"], got["notes"]) == (0, done.stdout, done.stderr), (words, got, done)
+            # The gamma function is that of the C library: of laws that were fitted with it, the last digits are its own.
+            fitted = words[0] == "traffic" and words[-1] == "json"
+            same = close(json.loads(got["text"]), json.loads(done.stdout)) if fitted else got["text"] == done.stdout
+            assert done.returncode == 0 and same and (got["code"], got["notes"]) == (0, done.stderr), (words, got, done)
     for words, said in ((["optimize", *H100, "--axis", "batch_size=1..64*2", "--maximize", "token_throughput", "--mpi"], "mlsysim.web.001"),
                         (["ci", "run", "predictions.yaml"], "'ci'"), (["watch", "http://127.0.0.1/metrics"], "'watch'"), (["course", "list"], "'course'")):
         got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
