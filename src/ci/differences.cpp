@@ -160,10 +160,10 @@ std::vector<Difference> differences(const CiMatrix& matrix, const CiRun& run, co
   }
   // A run that was stopped has not reached the others.
   if (!run.complete) return out;
-  for (const auto& [name, before] : accepted)
+  for (const auto& was : accepted)
     if (std::none_of(run.cells.begin(), run.cells.end(),
-                     [&](const CellResult& c) { return c.cell.name() == name; }))
-      out.push_back(of_status(name, Verdict::gone, std::string(name_of(before.status)), "",
+                     [&](const CellResult& c) { return c.cell.name() == was.first; }))
+      out.push_back(of_status(was.first, Verdict::gone, std::string(name_of(was.second.status)), "",
                               "the matrix has no such cell any more"));
   return out;
 }

@@ -223,7 +223,9 @@ class Reader {
       const auto path = "metrics." + name.text;
       if (body.kind != Kind::null && !faults_.is_map(body, path, "a map of tolerances")) continue;
       faults_.only(body, path, known);
-      for (const auto& [key, value] : body.pairs) {
+      for (const auto& pair : body.pairs) {
+        const auto& key = pair.key;
+        const auto& value = pair.value;
         if (!faults_.is_text(value, path + "." + key.text, "one value")) continue;
         if (key.text == "better") {
           m.better = choice_of<Better>(value.text);

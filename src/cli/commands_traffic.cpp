@@ -61,6 +61,7 @@ Table laws_table(const RecordedTraffic& t, const RenderOptions& options) {
     if (shown == 0) {
       row.insert(row.end(), {"", {}, {}});
       table.rows.push_back(std::move(row));
+      continue;
     }
     for (std::size_t k = 0; k < shown; ++k) {
       auto one = k == 0 ? row : std::vector<Table::Cell>{c.what, c.unit, {}, {}, {}, {}, {}, {}, {}};
@@ -155,10 +156,11 @@ std::string take_traffic(std::vector<std::string>& words, std::span<const FieldI
   const auto traffic = read_traffic(at->substr(own.size()));
   words.erase(at);
   std::vector<std::string> taken;
-  for (const auto& [key, text] : traffic_inputs(traffic)) {
+  for (const auto& input : traffic_inputs(traffic)) {
+    const auto& [key, text] = input;
     if (find_field(inputs, key) == nullptr) continue;
     const bool given = std::any_of(words.begin(), words.end(),
-                                   [&](const auto& w) { return w.substr(0, w.find('=')) == key; });
+                                   [&](const auto& w) { return w.substr(0, w.find('=')) == input.first; });
     if (!given) taken.push_back(fmt::format("{}={}", key, text));
   }
   words.insert(words.end(), taken.begin(), taken.end());

@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 namespace mlsysim {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9 + 0.5); }
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(std::llround(seconds * 1e9)); }
 
 /// One X event for each pipeline and each stage that ended, whatever the end; marks for breaks; counters for
 /// searches.

@@ -32,7 +32,7 @@ std::string hash_of(const std::filesystem::path& git, const std::string& referen
 }
 
 std::string checked_out(const std::filesystem::path& git) {
-  const auto head = first_line(git / "HEAD");
+  auto head = first_line(git / "HEAD");
   if (!head.starts_with("ref: ")) return head;
   const auto reference = head.substr(5);
   if (auto hash = hash_of(git, reference); !hash.empty()) return hash;

@@ -25,7 +25,7 @@ class LineReader {
   std::string name() {
     std::size_t n = 0;
     while (n < rest_.size() && name_char(rest_[n], n == 0)) ++n;
-    const std::string out(rest_.substr(0, n));
+    std::string out(rest_.substr(0, n));
     rest_.remove_prefix(n);
     return out;
   }
