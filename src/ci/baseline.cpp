@@ -4,6 +4,7 @@
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/detail/yaml_faults.hpp>
+#include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
 
@@ -27,19 +28,6 @@ std::string rounded(const CellNumber& n) {
   if (n.exps.dimensionless()) return fmt::format("{:.{}g}", n.value, kDigits);
   const auto unit = n.unit.empty() ? canonical_unit(n.exps) : n.unit;
   return fmt::format("{:.{}g} {}", AnyQuantity::from_base(n.value, n.exps).in(unit), kDigits, unit);
-}
-
-std::string yaml_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", c);
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
 }
 
 /// Figures by the place at which they are written, as texts.

@@ -1,6 +1,7 @@
 #include "ci/report_parts.hpp"
 
 #include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/telemetry/detail/text_hash.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -159,11 +160,9 @@ std::string html_text(const CiReport& r) {
 std::string gitlab_text(const CiReport& r) {
   Json out = Json::array();
   const auto add = [&](const std::string& cell, const std::string& check, const std::string& what) {
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-    for (const char c : cell + "\n" + check) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     out.push_back({{"description", fmt::format("{}: {}", cell, what)},
                    {"check_name", check},
-                   {"fingerprint", fmt::format("{:016x}", hash)},
+                   {"fingerprint", fmt::format("{:016x}", detail::text_hash(cell + "\n" + check))},
                    {"severity", "major"},
                    {"location", {{"path", r.matrix}, {"lines", {{"begin", 1}}}}}});
   };

@@ -67,23 +67,31 @@ void append_json(std::string& out, double number) {
   out.append(digits.data(), end);
 }
 
+/// What events say in words, in the order of every form.
+template <class F> void each_text(const Event& e, F&& say) {
+  say("pipeline", e.pipeline);
+  say("stage", e.stage);
+  say("resolver", e.resolver);
+  say("model_name", e.model);
+  say("hardware", e.hardware);
+  say("commit", e.commit);
+  say("status", e.status);
+  say("detail", e.reason);
+}
+/// And in numbers.
+template <class F> void each_number(const Event& e, F&& say) {
+  say("seconds", e.seconds);
+  say("done", e.done);
+  say("total", e.total);
+}
+
 std::vector<std::pair<std::string, std::string>> fields_of(const Event& e) {
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("time_unix_nano", std::to_string(e.time));
   out.emplace_back("kind", name_of(e.kind));
   out.emplace_back("run", std::to_string(e.run));
-  const std::array<std::pair<const char*, std::string_view>, 8> texts{{{"pipeline", e.pipeline},
-                                                                       {"stage", e.stage},
-                                                                       {"resolver", e.resolver},
-                                                                       {"model_name", e.model},
-                                                                       {"hardware", e.hardware},
-                                                                       {"commit", e.commit},
-                                                                       {"status", e.status},
-                                                                       {"detail", e.reason}}};
-  for (const auto& [name, text] : texts) out.emplace_back(name, text);
-  out.emplace_back("seconds", fmt::format("{}", e.seconds));
-  out.emplace_back("done", fmt::format("{}", e.done));
-  out.emplace_back("total", fmt::format("{}", e.total));
+  each_text(e, [&](const char* name, std::string_view text) { out.emplace_back(name, text); });
+  each_number(e, [&](const char* name, double x) { out.emplace_back(name, fmt::format("{}", x)); });
   const bool is_break = e.kind == EventKind::breaks;
   out.emplace_back("reason", is_break ? name_of(e.why) : std::string_view());
   out.emplace_back("id", is_break ? about(e.why).id : std::string_view());
@@ -110,17 +118,8 @@ std::string json_line(const Event& e) {
     out += "\":";
     detail::append_json(out, value);
   };
-  text("pipeline", e.pipeline);
-  text("stage", e.stage);
-  text("resolver", e.resolver);
-  text("model_name", e.model);
-  text("hardware", e.hardware);
-  text("commit", e.commit);
-  text("status", e.status);
-  text("detail", e.reason);
-  number("seconds", e.seconds);
-  number("done", e.done);
-  number("total", e.total);
+  detail::each_text(e, text);
+  detail::each_number(e, number);
   if (e.kind == EventKind::breaks) {
     text("reason", name_of(e.why));
     text("id", about(e.why).id);

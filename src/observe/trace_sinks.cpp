@@ -4,6 +4,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
+#include <mlsysim/telemetry/detail/text_hash.hpp>
 #include <mlsysim/telemetry/push.hpp>
 
 #include <fmt/format.h>
@@ -175,10 +176,7 @@ class Otlp final : public EventSink {
   /// Of what makes a trace: the commit and the first time that was seen.
   std::uint64_t hash(const Event& e) {
     if (first_ == 0) first_ = e.time;
-    std::uint64_t out = 1469598103934665603ULL;  // FNV-1a
-    for (const char c : fmt::format("{} {}", e.commit, first_))
-      out = (out ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    return out;
+    return detail::text_hash(fmt::format("{} {}", e.commit, first_));
   }
   ExportPlan plan_;
   std::string secret_, commit_;

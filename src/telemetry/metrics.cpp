@@ -2,6 +2,8 @@
 
 #include "detail/refuse.hpp"
 
+#include <mlsysim/telemetry/detail/text_hash.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -107,11 +109,9 @@ std::string label_value(std::string_view text) {
     i += std::max<std::size_t>(n, 1);
   }
   if (out.size() <= kLongestLabel) return out;
-  std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   std::size_t end = kLongestLabel - 20;
   while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xC0) == 0x80) --end;
-  return fmt::format("{}...{:016x}", out.substr(0, end), hash);
+  return fmt::format("{}...{:016x}", out.substr(0, end), detail::text_hash(text));
 }
 
 std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {

@@ -260,7 +260,10 @@ template <class T> std::string_view kind_of_spec() {
 }  // namespace detail
 
 std::string yaml_scalar(std::string_view text) {
-  if (detail::plain_is_safe(text) && !valid_date(text)) return std::string(text);
+  return detail::plain_is_safe(text) && !valid_date(text) ? std::string(text) : yaml_quoted(text);
+}
+
+std::string yaml_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')

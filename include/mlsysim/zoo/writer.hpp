@@ -18,7 +18,9 @@ template <ZooSpec T> [[nodiscard]] std::string to_yaml(const T& spec);
 /// The same for an entry of any kind. @throws LookupError when the entry is not one of this zoo
 [[nodiscard]] std::string to_yaml(const Zoo& zoo, const Entry& entry);
 
-/// A text as a YAML scalar, in double quotes where it needs them.
+/// A text as a YAML scalar in double quotes.
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
+/// The same, without the quotes where it needs none.
 [[nodiscard]] std::string yaml_scalar(std::string_view text);
 
 }  // namespace mlsysim
