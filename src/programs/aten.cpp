@@ -246,6 +246,7 @@ bool convolution(ProgramOp& op, std::string_view name, const OpTypes& t, bool tr
     op.rows = t.out[0]->elements() / first;
     op.columns = first / op.copies;
     op.depth = second * field;
+    op.window = field;
   }
   return true;
 }

@@ -67,6 +67,7 @@ void OnnxShapes::convolution() {
     op.rows = result.elements() / counted(w[0]);
     op.columns = counted(w[0]) / groups;
     op.depth = counted(w[1]) * field;
+    op.window = field;
   }
 }
 

@@ -3,11 +3,13 @@
 #include <mlsysim/programs/model_path.hpp>
 
 #include "detail/builder.hpp"
+#include "detail/variants.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/model_files/detail/today.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -81,14 +83,36 @@ Program read_program(const std::filesystem::path& given, const ProgramOptions& a
   return read_program_text(bytes_of(path), path, options);
 }
 
-Program read_program_text(std::string bytes, const std::string& path, const ProgramOptions& options) {
+namespace {
+
+/// A text of no known ending is tried as MLIR where it has a function; else it is none of a program's.
+void expect_function(std::string_view text, const std::string& path) {
+  for (const std::string_view ending : {".mlir", ".stablehlo", ".bc"})
+    if (path.ends_with(ending)) return;
+  if (text.find("func") != std::string_view::npos) return;
+  detail::refuse_program(
+      path, {"mlsysim.programs.031", "this is not a program", "", "text without a function",
+             fmt::format("a file that ends in one of {}", fmt::join(kEndings, ", ")),
+             "give StableHLO, MHLO or HLO text, ONNX, an archive of torch.export or a log of TORCH_TRACE"});
+}
+
+Program read_by_ending(std::string bytes, const std::string& path, const ProgramOptions& options) {
   if (bytes.starts_with("ML\xefR")) return detail::read_portable(bytes, path, options);
   if (path.ends_with(".onnx")) return read_onnx(bytes, path, options);
   if (path.ends_with(".hlo") || bytes.starts_with("HloModule"))
     return read_hlo(std::move(bytes), path, options);
   if (path.ends_with(".pt2")) return read_pt2(bytes, path, options);
   if (path.ends_with(".log")) return detail::largest(read_torch_trace(bytes, path, options), path);
+  expect_function(bytes, path);
   return read_mlir(std::move(bytes), path, options);
+}
+
+}  // namespace
+
+Program read_program_text(std::string bytes, const std::string& path, const ProgramOptions& options) {
+  auto out = read_by_ending(std::move(bytes), path, options);
+  detail::note_strides(out);
+  return out;
 }
 
 bool names_model(std::string_view path) {

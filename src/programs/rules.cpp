@@ -243,6 +243,7 @@ void convolution(ProgramOp& op, const OpTypes& t, const OpAttributes& at, const 
               checked_groups(at.batch_groups, op.name, file, op.line);
   op.columns = out / op.copies;
   op.depth = in * field;
+  op.window = field;
   op.rows = outputs / out;
 }
 

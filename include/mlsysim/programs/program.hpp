@@ -66,9 +66,10 @@ struct ProgramOp {
   double times = 1;                                     ///< executions in one run
   double rows = 0, columns = 0, depth = 0, copies = 0;  ///< of a product or convolution
   double flops = 0;                                     ///< other arithmetic, one operation each
-  double transcendentals = 0;                           ///< divisions, roots, exponentials and the like
-  std::uint32_t line = 0;                               ///< in a text, else the number of the node
-  std::uint32_t kernel = 0;  ///< operators of one number run as one kernel where chains are fused
+  double window = 0;           ///< of a convolution: places of its kernel, 9 of a 3 x 3; 0: not known
+  double transcendentals = 0;  ///< divisions, roots, exponentials and the like
+  std::uint32_t line = 0;      ///< in a text, else the number of the node
+  std::uint32_t kernel = 0;    ///< operators of one number run as one kernel where chains are fused
 
   [[nodiscard]] double macs() const { return rows * columns * depth * copies; }
 };

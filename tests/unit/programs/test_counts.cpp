@@ -98,3 +98,30 @@ TEST_CASE("what a fused chain moves is no more than what each operator moves alo
     CHECK(t.peak_activations > 0);
   }
 }
+
+TEST_CASE("two ResNet-50s are told apart by where their strides stand") {
+  const auto note = [](const char* file) {
+    for (const auto& n : read_program(kPrograms / file).notes)
+      if (n.starts_with("convolutions with a stride")) return n;
+    return std::string();
+  };
+  CHECK(note("stablehlo/resnet50_imagenet_b1.mlir") ==
+        "convolutions with a stride: 1 of 7 x 7, 6 of 1 x 1, so that its blocks shrink in their first 1 x 1: "
+        "ResNet as it was published");
+  CHECK(note("onnx/light_resnet50.onnx") ==
+        "convolutions with a stride: 1 of 7 x 7, 3 of 3 x 3, 3 of 1 x 1, so that its blocks shrink in their "
+        "3 x 3: the variant of ResNet that is called 1.5");
+  // Basic blocks, two of 3 x 3: the first strides, and the 1 x 1 of the shorter way beside it.
+  CHECK(note("mhlo/resnet18_forward.mlir") ==
+        "convolutions with a stride: 1 of 7 x 7, 3 of 3 x 3, 3 of 1 x 1");
+  CHECK(note("stablehlo/mnist_mlp.mlir").empty());
+}
+
+TEST_CASE("a text that is no program is refused as that") {
+  CHECK_THROWS_WITH(read_program_text("root:x:0:0:root:/root:/bin/bash\n", "passwd"),
+                    ContainsSubstring("this is not a program"));
+  CHECK(read_program_text(
+            "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n  return %a : tensor<2xf32>\n}\n",
+            "printed")
+            .ops.empty());
+}
