@@ -255,6 +255,7 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
   v.norm_vectors = T{stack.residual.norm_bias ? 2.0 : 1.0};
   v.bias = parts.flag(stack.biases);
   v.several_streams = stack.residual.streams > 1;
+  v.parallel = stack.residual.parallel;
   v.streams = parts.number(stack.residual.streams);
   for (const auto& table : stack.input.lookups) {
     const T times = table.per_layer ? v.layers : T{1.0};

@@ -291,14 +291,8 @@ Totals<> totals_of(const Workload& w, Notes& notes) {
   Totals<> t;
   if (w.parameters)
     t.params = *w.parameters;
-  else if (w.has_shape())
+  else if (w.has_shape() || !w.model_size)
     t.params = parameter_count(w);
-  else if (!w.model_size)
-    throw InputError({.id = "mlsysim.catalogue.004",
-                      .message = "neither parameters nor a size are known for '" + w.name + "'",
-                      .key = w.name,
-                      .expected = "parameters or model_size",
-                      .hint = "add 'parameters' to the entry"});
   t.active_params = w.active_parameters ? *w.active_parameters : t.params;
   if (w.inference.work) {
     t.work = *w.inference.work;

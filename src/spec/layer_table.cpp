@@ -36,7 +36,8 @@ template <class F> void layer_without_law(const Stack& stack, const LayerPlace& 
   mixer_without_law(*place.mixer, *place.reach, say);
   const Residual& r = *place.residual;
   if (r.norm_bias != stack.residual.norm_bias) say("residual.norm_bias (of some layers)");
-  if (r.parallel) say("residual.parallel");
+  if (r.parallel != stack.residual.parallel) say("residual.parallel (of some layers)");
+  if (r.parallel && !place.feed_forward->dense) say("residual.parallel (beside experts)");
   if (r.streams != stack.residual.streams) say("residual.streams (of some layers)");
   if (r.memory_every) say("residual.memory_every");
 }

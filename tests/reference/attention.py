@@ -101,6 +101,13 @@ def unfused_core(f, share, copies, qk, v, inputs, state, window):
     activation_product(f, "attention_values", "attention", share, rows, v, keys, copies, {"core"})
 
 
+def join_attention(f, share):
+    """Beside a feed-forward in parallel each rank adds its two parts, and there is one join for both
+    (chowdhery2022palm, section 2)."""
+    if not f.h.parallel:
+        join_tensor_parallel(f, "attention_join", share, "attention")
+
+
 def exchange_context(f, share, width):
     """Context-parallel ranks pass keys and values around, beside the attention at hand
     (liu2023ringattention)."""
@@ -142,7 +149,7 @@ def grouped(f, share, a, reach):
     out.params += output_bias * h.hidden
     out.biased += output_bias
     dropout_mask(f, out, f.tokens * h.hidden * f.split)
-    join_tensor_parallel(f, "attention_join", share, "attention")
+    join_attention(f, share)
 
 
 def latent(f, share, a, reach):
@@ -174,7 +181,7 @@ def latent(f, share, a, reach):
         index(f, share, reach, query_inputs, plan.context)
     matmul(f, "output_gate", "attention", share * bool(a.get("output_gate")), f.tokens, heads * v, h.hidden)
     matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
-    join_tensor_parallel(f, "attention_join", share, "attention")
+    join_attention(f, share)
 
 
 def index(f, share, reach, query_inputs, entries):
@@ -248,7 +255,7 @@ def compressed(f, share, a, reach):
         h.hidden,
         a["output_groups"] * a["output_rank"] / plan.tp,
     )
-    join_tensor_parallel(f, "attention_join", share, "attention")
+    join_attention(f, share)
 
 
 def linear(f, share, a):
@@ -289,4 +296,4 @@ def linear(f, share, a):
     op.traffic = 2 * op.state + op.live
     op.kept = plan.activation_bytes * f.tokens * mixed
     matmul(f, "linear_attention_output", "attention", share, f.tokens, h.hidden, width)
-    join_tensor_parallel(f, "attention_join", share, "attention")
+    join_attention(f, share)

@@ -100,6 +100,7 @@ def model_view(w):
     # Norms, position and segment rows, what stands at the ends.
     h.norm_vectors = 2 if stack.get("residual", {}).get("norm_bias") else 1
     h.norms_per_layer = sum(layer["residual"].get("norms", 2) for layer in layers) / len(layers)
+    h.parallel = bool(stack.get("residual", {}).get("parallel"))
     h.edge_norms = (1 if output.get("norm", True) else 0) + (1 if given.get("norm") else 0)
     h.position_rows = given.get("positions", 0) + given.get("token_types", 0)
     h.pooler = 1 if output.get("pooler") else 0

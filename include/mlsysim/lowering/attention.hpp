@@ -34,6 +34,13 @@ template <class T>
   return f.plan.kv_bytes * (f.sequences * min(f.plan.context, window) * cached_width);
 }
 
+/// Joins what tensor-parallel ranks have of the output of attention. Beside a feed-forward in parallel the
+/// two are added on each rank, and the join of the feed-forward is the only one (chowdhery2022palm, section
+/// 2).
+template <class T> void join_attention(const Frame<T>& f, const T& count) {
+  if (!f.stack.parallel) join_tensor_parallel(f, "attention_join", count, part::attention);
+}
+
 /// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a
 /// swap of halves, two products and a sum: five arrays in, four out.
 template <class T>
@@ -153,7 +160,7 @@ void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, con
   op.traffic = op.live + f.plan.kv_bytes * (encoded * kv_width);
   op.unfused_traffic = op.traffic;
   matmul(f, "encoder_output", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// Multi-head, grouped-query or multi-query attention of `count` layers.
@@ -195,7 +202,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
   out.params += params<T>(h.output_bias * hidden);
   out.biased += h.output_bias;
   dropout_mask(f, out, f.tokens * hidden * f.split);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
@@ -227,7 +234,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Lat
   if (reach.selected) block_index(f, count, reach, query_inputs, f.plan.context / reach.index_pool);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);
   matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// Compressed attention: a sliding window, and the past as one vector for each block of tokens, of which the
@@ -271,7 +278,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
          heads * h.width / h.output_groups, h.output_groups);
   matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, hidden,
          h.output_groups * h.output_rank / f.plan.tp);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// Gated linear attention with a recurrent state per value head (delta rule).
@@ -313,7 +320,7 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   op.kept = f.activations(f.tokens * mixed);
 
   matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, hidden, width);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// State-space block with a scalar decay per head (Mamba-2). A pass over several tokens is priced as the
@@ -348,7 +355,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
 
   auto& out = matmul(f, "state_space_output", OpGroup::attention, count, f.tokens, hidden, inner);
   out.params += params<T>(h.bias * hidden);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
+  join_attention(f, count);
 }
 
 /// All layers of one kind of mixer.

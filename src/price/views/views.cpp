@@ -221,16 +221,50 @@ ListTotals<> counted(const Workload& workload, Phase phase, double tokens, doubl
   const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
   return totals_of(ops, range.forward_end);
 }
+
+/// The stack as a model of its own, which attends to nothing else.
+Workload alone(const Workload& workload, const Stack& stack) {
+  Workload out;
+  out.name = workload.name;
+  out.stacks = {stack};
+  out.stacks.front().role = StackRole::decoder;  // the rules of both roles differ at the ends alone
+  out.stacks.front().output.logits = true;
+  return out;
+}
+
+/// Weights of an encoder and the decoder that attends to it: no rule is known for their time, but each stack
+/// has its weights.
+std::optional<Params<>> counted_by_stacks(const Workload& workload) {
+  if (workload.architecture != Architecture::encoder_decoder || workload.stacks.empty()) return std::nullopt;
+  Params<> sum;
+  for (const auto& stack : workload.stacks) {
+    if (stack.role != StackRole::decoder && stack.role != StackRole::encoder) continue;
+    if (!stack.hidden || stack.layers.empty()) return std::nullopt;
+    for (const auto& part : parts_without_law(alone(workload, stack)))
+      if (!part.ends_with("mixer.cross")) return std::nullopt;
+    for_each_place(stack, [&](const LayerPlace& p) { check_complete(workload, p); });
+    Structure structure;
+    structure.architecture = stack.role == StackRole::encoder ? Architecture::encoder : Architecture::decoder;
+    set_structure(structure, stack);
+    Plan<> plan;
+    plan.new_tokens = plan.context = 1;
+    OpList<> ops;
+    const auto range = lower(structure, *stack_view<double>(stack, 0), {}, plan, ops);
+    sum += totals_of(ops, range.forward_end).params();
+  }
+  return sum;
+}
 }  // namespace
 
 Params<> parameter_count(const Workload& workload) {
   if (workload.has_shape())
     return counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt).params();
   if (workload.parameters) return *workload.parameters;
+  if (const auto counted = counted_by_stacks(workload)) return *counted;
   throw InputError({.id = "mlsysim.catalogue.003",
                     .message = fmt::format("the number of parameters of '{}' is not known", workload.name),
                     .key = workload.name,
-                    .expected = "a shape or published parameters",
+                    .expected = "a shape, published parameters or model_size",
                     .hint = "add 'parameters' to the entry"});
 }
 
