@@ -15,11 +15,18 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-PAGES = ("index.html", "style.css", "program.js", "charts.js", "live.js", "app.js")
-RESULTS = ("memory_used memory_capacity memory_missing memory_utilization plan_fits ttft itl request_latency token_throughput "
-           "throughput_per_accelerator prefill_mfu mfu prefill_compute prefill_memory prefill_network prefill_overhead decode_compute "
-           "decode_memory decode_network decode_overhead kv_cache_size memory.weights memory.kv_cache memory.activations "
-           "memory.fragmentation memory.reserve memory.total memory.capacity").split()
+PAGES = ("index.html", "style.css")
+ESBUILD = HERE / "node_modules/.bin/esbuild"
+MEMORY = "memory_used memory_capacity memory_missing memory_utilization plan_fits mfu memory.weights memory.activations memory.fragmentation memory.reserve memory.total memory.capacity".split()
+RESULTS = {
+    "serve": MEMORY + ("ttft itl request_latency token_throughput throughput_per_accelerator prefill_mfu prefill_compute prefill_memory "
+                       "prefill_network prefill_overhead decode_compute decode_memory decode_network decode_overhead kv_cache_size "
+                       "memory.kv_cache").split(),
+    "train": MEMORY + ("step_latency latency_compute latency_memory latency_network latency_overhead comm_overhead pipeline_bubble "
+                       "fleet_throughput token_throughput hfu scaling_efficiency dp_size microbatch_count memory.gradients "
+                       "memory.optimizer_states fleet_mtbf goodput_ratio training_time").split(),
+    "infer": MEMORY + "latency latency_compute latency_memory latency_overhead throughput energy_per_batch".split(),
+}
 CHARGED = ("tco capex energy_cost maintenance energy carbon_footprint operational_carbon embodied_carbon cost_per_token "
            "energy_per_token carbon_per_token").split()
 MODELS = "Llama3_70B Llama3_8B Qwen3_30B_A3B Qwen3_8B Mixtral_8x7B DeepSeek_V3".split()
@@ -32,7 +39,7 @@ def run(program, *words):
 
 def exported(program, model, machine, accelerators):
     """The program of a pair, or why there is none."""
-    for results in (RESULTS + CHARGED, RESULTS):
+    for results in (RESULTS["serve"] + CHARGED, RESULTS["serve"]):
         done = run(program, "export", model, machine, ",".join(results), "--accelerators", str(accelerators), "--mode", "serve")
         if done.returncode == 0:
             return json.loads(done.stdout), None
@@ -46,6 +53,13 @@ def packed_zoo(zoo):
     return len(index).to_bytes(4, "little") + index + b"".join(f.read_bytes() for f in files)
 
 
+def bundled(source, *options):
+    """A script of the page, from TypeScript."""
+    if not ESBUILD.exists():
+        sys.exit(f"the page is written in TypeScript and its tools are absent: npm ci --ignore-scripts --prefix {HERE} (scripts/web --tools does it)")
+    return subprocess.run([ESBUILD, HERE / "src" / source, "--bundle", "--minify", "--target=es2022", "--log-level=warning", *options], capture_output=True, text=True, check=True).stdout
+
+
 def write_core(folder, wasm, zoo):
     """The module and the zoo, for a server to pack, and core.js: both as text, for pages from file://."""
     def text(data):
@@ -55,7 +69,7 @@ def write_core(folder, wasm, zoo):
     (folder / "mlsysim.wasm").write_bytes(module)
     (folder / "zoo.bin").write_bytes(entries)
     (folder / "core.js").write_text("const MLSYSIM_CORE = " + json.dumps({"wasm": text(module), "zoo": text(entries)}) + ";\n", encoding="utf-8")
-    return {"worker": "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("system.js", "worker.js"))}
+    return {"worker": bundled("worker.ts")}
 
 
 def pairs(asked):
@@ -94,6 +108,7 @@ def main():
     asked.folder.mkdir(parents=True, exist_ok=True)
     for page in PAGES:
         shutil.copyfile(HERE / page, asked.folder / page)
+    (asked.folder / "explorer.js").write_text(bundled("page.tsx", "--format=iife", "--global-name=explorer"), encoding="utf-8")
     if asked.core:
         data |= write_core(asked.folder, asked.core, zoo)
     (asked.folder / "programs.js").write_text("const MLSYSIM = " + json.dumps(data, separators=(",", ":")) + ";\n", encoding="utf-8")

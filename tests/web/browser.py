@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -11,6 +12,12 @@ import tempfile
 def program():
     """Path of a Chromium, or None."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def tools():
+    """Folder of the programs that make the page from TypeScript, or None."""
+    folder = pathlib.Path(__file__).parents[2] / "bindings/web/node_modules/.bin"
+    return folder if (folder / "esbuild").exists() and (folder / "tsc").exists() else None
 
 
 class Browser:

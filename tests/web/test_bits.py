@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import browser
+
 ROOT = pathlib.Path(__file__).parents[2]
 SKIPPED = 77
 
@@ -33,17 +35,20 @@ def scorecard(program, pair, options):
 
 def main(program):
     node = shutil.which("node") or shutil.which("nodejs")
-    if node is None:
-        print("skipped: there is no node to run the explorer's programs")
+    if node is None or browser.tools() is None:
+        print("skipped: there is no node to run the explorer's programs, or not its tools: scripts/web --tools")
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--models", "Llama3_70B", "Qwen3_30B_A3B",
                         "--machines", "H100", "MI300X"], check=True, stdout=subprocess.DEVNULL)
+        replay = pathlib.Path(folder) / "program.cjs"
+        subprocess.run([ROOT / "bindings/web/node_modules/.bin/esbuild", ROOT / "bindings/web/src/program.ts", "--bundle", "--format=cjs", f"--outfile={replay}",
+                        "--log-level=warning"], check=True)
         compared, different = 0, []
         for changes, options in CASES:
             if "--accelerators" not in options:
                 options = [*options, "--accelerators", "8"]
-            done = subprocess.run([node, "-e", EVALUATE, ROOT / "bindings/web/program.js", f"{folder}/programs.js", json.dumps(changes)],
+            done = subprocess.run([node, "-e", EVALUATE, replay, f"{folder}/programs.js", json.dumps(changes)],
                                   capture_output=True, text=True, check=True)
             for pair, numbers in json.loads(done.stdout).items():
                 for name, value in scorecard(program, pair, options).items():

@@ -9,16 +9,20 @@ import subprocess
 import sys
 import tempfile
 
+from browser import tools
+
 ROOT = pathlib.Path(__file__).parents[2]
 SKIPPED = 77
 
 # Runs beside the page, as a user would: what was seen goes into an element that the test reads.
 CLICKS = """
 "use strict";
-const seen = {};
+const seen = {}, $ = (id) => document.getElementById(id), settled = () => new Promise((done) => setTimeout(done, 1));
 const note = (name) => { seen[name] = { answer: $("answer").textContent, view: $("view").textContent, hash: location.hash, svgs: $("view").querySelectorAll("svg").length }; };
 window.addEventListener("error", (e) => { seen.error = String(e.message); });
-const choose = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); };
+const choose = async (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); await settled(); };
+(async () => {
+while (document.documentElement.dataset.ready !== "yes") await settled();
 note("first");
 const slider = document.querySelector("[data-name=batch_size]");
 slider.value = 64; slider.dispatchEvent(new Event("input"));
@@ -26,15 +30,18 @@ note("batch");
 for (const b of document.querySelectorAll("#views button")) { b.click(); note(`view ${b.dataset.view}`); }
 document.dispatchEvent(new KeyboardEvent("keydown", { key: "3" }));
 note("key 3");
+seen.csv = explorer.csvText();
+$("views").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+note("arrow");
 document.dispatchEvent(new KeyboardEvent("keydown", { key: "r" }));
 note("reset");
-choose("machine", "H200");
+await choose("machine", "H200");
 note("machine");
-seen.csv = csvText();
 seen.theme = document.documentElement.className; $("theme").click(); seen.theme_after = document.documentElement.className;
-const begun = performance.now(); for (let k = 0; k < 20; k += 1) solved("H100"); seen.ms = (performance.now() - begun) / 20;
+const begun = performance.now(); for (let k = 0; k < 20; k += 1) explorer.solved("H100"); seen.ms = (performance.now() - begun) / 20;
 seen.shell = $("shell").textContent;
 const e = document.createElement("pre"); e.id = "seen"; e.textContent = JSON.stringify(seen); document.body.append(e);
+})();
 """
 ODD = "<script>document.title='run'</script>"
 
@@ -57,9 +64,11 @@ def number(program, *words, name):
 
 def main(program):
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        print("skipped: there is no Chromium to open the explorer in")
+    if browser is None or tools() is None:
+        print("skipped: there is no Chromium to open the explorer in, or not its tools: scripts/web --tools")
         return SKIPPED
+    types = subprocess.run([tools() / "tsc", "--project", ROOT / "bindings/web"], capture_output=True, text=True, check=False)
+    assert types.returncode == 0, types.stdout
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--models", "Llama3_70B", "--machines", "H100", "H200"],
                        check=True, stdout=subprocess.DEVNULL)
@@ -75,14 +84,14 @@ def main(program):
     assert "error" not in seen, seen["error"]
     itl = number(program, "eval", "Llama3_70B", "H100", "--accelerators", "8", name="itl")
     assert itl in seen["first"]["answer"], (itl, seen["first"])
-    assert "is the better one" in seen["first"]["view"] and "would flip if" in seen["first"]["view"]
+    assert "is the cheaper one" in seen["first"]["view"] and "would flip if" in seen["first"]["view"]
     moved = number(program, "eval", "Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "16", name="itl")
     assert moved in seen["batch"]["answer"] and "x.batch_size=16" in seen["batch"]["hash"], seen["batch"]
     views = [name for name in seen if name.startswith("view ")]
     assert len(views) == 8
     for name in views:
         assert seen[name]["svgs"] >= 1 and "NaN" not in seen[name]["view"] and "undefined" not in seen[name]["view"], (name, seen[name])
-    assert "view=memory" in seen["key 3"]["hash"] and "x." not in seen["reset"]["hash"]
+    assert "view=memory" in seen["key 3"]["hash"] and "view=cost" in seen["arrow"]["hash"] and "x." not in seen["reset"]["hash"]
     other = number(program, "eval", "Llama3_70B", "H200", "--accelerators", "8", name="itl")
     assert other in seen["machine"]["answer"]
     assert seen["csv"].startswith("part,bytes") and seen["theme"] != seen["theme_after"]

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,10 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_
 PLAN = 'version: "1"\nname: mine\nmode: serve\nworkload:\n  name: Llama3_8B\n  batch_size: 4\nhardware:\n  name: A100\n  accelerators: 2\n'
 TRACE = "".join(json.dumps({"timestamp": 600 * k, "input_length": 2000 + 97 * k, "output_length": 300 + k * k, "hash_ids": [*range(4 + k % 3)]}) + "\n"
                 for k in range(40))
-VIEWS = ("answer time memory cost sensitivity curve front comparison roofline timeline derivation uncertainty difference machine model walls console").split()
+NUMBERS = "answer time memory cost sensitivity curve front comparison".split()
+DRAWN = "roofline timeline schedule derivation uncertainty difference machine model walls console".split()
+VIEWS = NUMBERS + DRAWN
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 
 
 def module():
@@ -76,7 +80,7 @@ def module():
 
 def same_words(page, program):
     """Every line above, in the page and by the program."""
-    got = json.loads(page.run(f"(async () => {{ const out = []; for (const w of {json.dumps(LINES)}) out.push(await command(...w)); return JSON.stringify(out); }})()"))
+    got = json.loads(page.run(f"(async () => {{ const out = []; for (const w of {json.dumps(LINES)}) out.push(await explorer.command(...w)); return JSON.stringify(out); }})()"))
     different = []
     for words, answer in zip(LINES, got):
         done = subprocess.run([program, "--no-plugins", *words], capture_output=True, check=False)
@@ -98,7 +102,7 @@ def itl_of(program, folder, words):
 def files_of_a_user(page, program, folder):
     """A config.json, a plan, a launch and a machine: the numbers are those of the program for the same file."""
     def take(name, text):
-        return page.run(f"take({json.dumps(name)}, new TextEncoder().encode({json.dumps(text)}))")
+        return page.run(f"explorer.take({json.dumps(name)}, new TextEncoder().encode({json.dumps(text)}))")
 
     def itl(words):
         return itl_of(program, folder, words)
@@ -106,15 +110,15 @@ def files_of_a_user(page, program, folder):
     (pathlib.Path(folder) / "config.json").write_text(json.dumps(CONFIG))
     (pathlib.Path(folder) / "plan.yaml").write_text(PLAN)
     assert "the model" in take("config.json", json.dumps(CONFIG))
-    assert page.run("solved(state.machine).n.itl") == itl(["config.json", "H100", "--accelerators", "8"])
+    assert page.run("explorer.solved(explorer.state.machine).n.itl") == itl(["config.json", "H100", "--accelerators", "8"])
     assert "the plan" in take("plan.yaml", PLAN)
-    assert page.run("solved(state.machine).n.itl") == itl(["plan.yaml"])
-    assert page.run("solved(state.other).n.itl") == itl(["Llama3_8B", "H200", "--accelerators", "2", "--batch-size", "4"])
-    assert "the launch" in take("launch", "vllm serve meta-llama/Meta-Llama-3-8B --tensor-parallel-size 2"), page.run("$('taken').textContent")
-    assert page.run("$('answer').textContent").startswith("launch on ")
+    assert page.run("explorer.solved(explorer.state.machine).n.itl") == itl(["plan.yaml"])
+    assert page.run("explorer.solved(explorer.state.other).n.itl") == itl(["Llama3_8B", "H200", "--accelerators", "2", "--batch-size", "4"])
+    assert "the launch" in take("launch", "vllm serve meta-llama/Meta-Llama-3-8B --tensor-parallel-size 2"), page.run("document.getElementById('taken').textContent")
+    assert page.run("document.getElementById('answer').textContent").startswith("launch on ")
     assert "launch=vllm" in page.run("location.hash")
     refused = take("model.onnx", "no ONNX")
-    assert "model.onnx" in refused and "fits" not in page.run("$('answer').textContent")
+    assert "model.onnx" in refused and "fits" not in page.run("document.getElementById('answer').textContent")
 
 
 def close(a, b):
@@ -130,10 +134,10 @@ def traffic_of_a_user(page, program, folder):
     """Recorded requests, also packed, are read as the program reads them; what one page cannot do is refused in words."""
     for name, data in (("trace.jsonl", TRACE.encode()), ("trace.jsonl.gz", gzip.compress(TRACE.encode()))):
         (pathlib.Path(folder) / name).write_bytes(data)
-        assert f"mlsysim traffic show {name}" in page.run(f"take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
+        assert f"mlsysim traffic show {name}" in page.run(f"explorer.take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
         for words in (["traffic", "show", name, "--verbose"], ["traffic", "show", name, "-o", "json"], ["traffic", "import", name, "Llama3_8B", "H100"],
                       ["eval", "Llama3_8B", "H100", "--traffic-file", name, "-o", "json"]):
-            got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
+            got = json.loads(page.run(f"(async () => JSON.stringify(await explorer.command(...{json.dumps(words)})))()"))
             done = subprocess.run([program, "--no-plugins", *words], capture_output=True, text=True, check=False, cwd=folder)
             # The gamma function is that of the C library: of laws that were fitted with it, the last digits are its own.
             fitted = words[0] == "traffic" and words[-1] == "json"
@@ -141,34 +145,101 @@ def traffic_of_a_user(page, program, folder):
             assert done.returncode == 0 and same and (got["code"], got["notes"]) == (0, done.stderr), (words, got, done)
     for words, said in ((["optimize", *H100, "--axis", "batch_size=1..64*2", "--maximize", "token_throughput", "--mpi"], "mlsysim.web.001"),
                         (["ci", "run", "predictions.yaml"], "'ci'"), (["watch", "http://127.0.0.1/metrics"], "'watch'"), (["course", "list"], "'course'")):
-        got = json.loads(page.run(f"(async () => JSON.stringify(await command(...{json.dumps(words)})))()"))
+        got = json.loads(page.run(f"(async () => JSON.stringify(await explorer.command(...{json.dumps(words)})))()"))
         assert got["code"] == 1 and said in got["notes"], (words, got)
 
 
+def ask(page, **changes):
+    """Puts a question to the page."""
+    asked = {"model": "Llama3_70B", "machine": "H100", "other": "H200", "mode": "serve", "of": "itl", "changes": {}, "options": {}} | changes
+    page.run(f"(async () => {{ Object.assign(explorer.state, {json.dumps(asked)}); await explorer.chosen(); }})()")
+
+
+def look(page, view):
+    """The text of a view, once it is drawn."""
+    page.run(f"document.querySelector('[data-view={view}]').click()")
+    if view in DRAWN:
+        page.wait(f"document.getElementById('drawn')?.dataset.drawn === {json.dumps(view)}")
+    return page.run("document.getElementById('view').textContent")
+
+
 def views(page):
-    """Every view draws something of its own; names come as text, never as markup."""
-    page.run("(async () => { state.model = 'Llama3_70B'; state.machine = 'H100'; state.other = 'H200'; state.of = 'itl'; state.changes = {}; fillChoices(); await chosen(); })()")
+    """Every view draws something of its own, on a telephone too; names come as text, never as markup."""
+    ask(page)
     seen = {}
     for view in VIEWS:
-        page.run(f"document.querySelector('[data-view={view}]').click()")
-        page.wait(f"!({json.dumps(view)} in liveViews) || $('view').dataset.drawn === {json.dumps(view)}")
+        seen[view] = look(page, view)
         if view == "console":
-            page.run("$('line').value = \"mlsysim units convert '80 GiB' GB\"; $('run').click()")
-            page.wait("$('view').textContent.includes('exit code 0')")
-        seen[view] = page.run("$('view').textContent")
+            page.run("(() => { const line = document.getElementById('line'); line.value = \"mlsysim units convert '80 GiB' GB\"; line.dispatchEvent(new Event('input')); })()")
+            page.run("new Promise((done) => setTimeout(done, 20))")
+            page.run("document.getElementById('run').click()")
+            page.wait("document.getElementById('view').textContent.includes('exit code 0')")
+            seen[view] = page.run("document.getElementById('view').textContent")
         assert len(seen[view]) > 20 and "undefined" not in seen[view] and "NaN" not in seen[view], (view, seen[view])
     assert len(set(seen.values())) == len(VIEWS)
     for view in ("roofline", "timeline", "difference", "machine", "model"):
-        page.run(f"document.querySelector('[data-view={view}]').click()")
-        page.wait(f"$('view').dataset.drawn === {json.dumps(view)}")
-        assert page.run("$('view').querySelectorAll('svg.picture title').length") >= 1, view
-    page.run("document.querySelector('[data-view=roofline]').click()")
-    page.wait("$('view').dataset.drawn === 'roofline'")
-    assert page.run("(async () => (await pictureBits(pictureText())).size)()") > 5000
-    page.run("$('view').dataset.drawn = ''; state.changes = { batch_size: 64 }; update()")
-    page.wait("$('view').dataset.drawn === 'roofline'")
-    assert "--batch-size 64" in page.run("$('view').textContent")
-    return page.run("$('plan').textContent"), page.run("solved(state.machine).n.itl")
+        look(page, view)
+        assert page.run("document.getElementById('view').querySelectorAll('svg.picture title').length") >= 1, view
+    look(page, "roofline")
+    assert page.run("(async () => (await explorer.pictureBits(explorer.pictureText(document.getElementById('view')))).size)()") > 5000
+    page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+    for view in VIEWS:
+        look(page, view)
+        width = page.run("document.documentElement.scrollWidth")
+        assert width <= PHONE["width"], (view, width)
+    page.call("Emulation.clearDeviceMetricsOverride")
+    ask(page, changes={"batch_size": 64})
+    assert "--batch-size 64" in look(page, "roofline")
+    return page.run("document.getElementById('plan').textContent"), page.run("explorer.solved(explorer.state.machine).n.itl")
+
+
+def moved_figures(page, program, folder):
+    """Figures of a device that a slider moved are in what the core draws, and in a file to take along: the same number everywhere."""
+    changes = {"hardware.memory.bandwidth": 4e12, "hardware.compute.dense.fp16": 1.2e15, "hardware.power.tdp": 900, "links.level1.bandwidth": 3e11, "batch_size": 32}
+    ask(page, changes=changes)
+    derived, replayed = look(page, "derivation"), page.run("explorer.solved('H100').n.itl")
+    assert "Drawn without" not in derived, derived
+    page.wait("document.getElementById('machine-file')")
+    (pathlib.Path(folder) / "H100-moved.yaml").write_text(page.run("document.getElementById('machine-file').textContent"))
+    words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.getElementById('shell').textContent"))]
+    assert itl_of(program, folder, words[2:]) == replayed, words
+    (pathlib.Path(folder) / "moved.yaml").write_text(page.run("document.getElementById('plan').textContent"))
+    assert itl_of(program, folder, ["moved.yaml"]) == replayed
+    ask(page, changes={"facility.pue": 1.5})
+    assert "facility.pue" in look(page, "roofline").split("drawn", 1)[0]
+    ask(page)
+
+
+def training(page, program, folder):
+    """Training has sliders, too; on as many devices as hold it; its pipeline is drawn."""
+    ask(page, mode="train", model="Llama3_8B", of="step_latency", changes={"batch_size": 32, "seq_len": 4096})
+    assert "one step of 32 sequences" in page.run("document.getElementById('answer').textContent")
+    words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.getElementById('shell').textContent"))]
+    done = subprocess.run([program, "--no-plugins", "eval", *words[2:], "-o", "json"], capture_output=True, text=True, check=False, cwd=folder)
+    said = json.loads(done.stdout)["levels"]["performance"]["metrics"]["step_latency"]["value"]
+    assert page.run("explorer.solved('H100').n.step_latency") == said, words
+    look(page, "schedule")
+    page.run("document.getElementById('pipeline').click()")
+    page.wait("document.getElementById('drawn')?.dataset.drawn === 'schedule' && document.querySelectorAll('#drawn svg.picture').length === 2")
+    for view in VIEWS[:8]:
+        text = look(page, view)
+        assert "NaN" not in text and "undefined" not in text, (view, text)
+    ask(page, model="ResNet50", machine="A100", changes={"batch_size": 64})
+    assert page.run("explorer.state.mode") == "infer" and "a batch of 64 takes" in page.run("document.getElementById('answer').textContent")
+
+
+def walls(page):
+    """Each of the 22 walls has a number of the page's model and machine; a move of a slider moves it."""
+    ask(page)
+    look(page, "walls")
+    page.wait("[...document.querySelectorAll('.cards output')].every((o) => o.textContent !== '...')")
+    numbers = page.run("JSON.stringify([...document.querySelectorAll('.cards output')].map((o) => o.textContent))")
+    assert len(json.loads(numbers)) == 22 and all(re.search(r"\d", text) for text in json.loads(numbers)), numbers
+    page.run("document.querySelector('[data-wall=\"7\"]').click()")
+    page.wait("document.querySelector('#lesson td')")
+    before = page.run("document.querySelector('#lesson table').textContent")
+    page.run("(() => { const r = document.querySelector('#lesson input[type=range]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
+    page.wait(f"document.querySelector('#lesson table')?.textContent !== {json.dumps(before)}")
 
 
 def served(page, folder):
@@ -176,30 +247,33 @@ def served(page, folder):
     quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(quiet, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        answer = page.run("$('answer').textContent")
+        answer = page.run("document.getElementById('answer').textContent")
         page.open(f"http://127.0.0.1:{server.server_port}/index.html{page.run('location.hash')}")
-        assert page.run("$('answer').textContent") == answer and page.run("typeof MLSYSIM_CORE") == "undefined"
+        assert page.run("document.getElementById('answer').textContent") == answer and page.run("typeof MLSYSIM_CORE") == "undefined"
         server.shutdown()
 
 
 def main(program):
     program = str(pathlib.Path(program).resolve())
     wasm, why = module()
-    if wasm is None or browser.program() is None:
-        print("skipped:", why or "there is no Chromium to open the explorer in")
+    if wasm is None or browser.program() is None or browser.tools() is None:
+        print("skipped:", why or "there is no Chromium to open the explorer in, or not its tools: scripts/web --tools")
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder, browser.Browser() as page:
         subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--core", wasm], check=True, stdout=subprocess.DEVNULL)
         page.open(f"file://{folder}/index.html#model=Llama3_70B&machine=H100&other=H200")
         paint = page.run("performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint').startTime")
-        assert "would flip if" in page.run("$('view').textContent")
+        assert "would flip if" in page.run("document.getElementById('view').textContent")
         compared = same_words(page, program)
         files_of_a_user(page, program, folder)
         traffic_of_a_user(page, program, folder)
         plan, shown = views(page)
+        moved_figures(page, program, folder)
+        training(page, program, folder)
+        walls(page)
         (pathlib.Path(folder) / "shown.yaml").write_text(plan)
         assert itl_of(program, folder, ["shown.yaml"]) == shown, plan
-        ms = page.run("(async () => { const out = []; for (let k = 0; k < 5; k += 1) out.push((await command('eval', 'Llama3_70B', 'H100', '--accelerators', '8', '-o', 'json')).ms); return Math.min(...out); })()")
+        ms = page.run("(async () => { const out = []; for (let k = 0; k < 5; k += 1) out.push((await explorer.command('eval', 'Llama3_70B', 'H100', '--accelerators', '8', '-o', 'json')).ms); return Math.min(...out); })()")
         served(page, folder)
         size = sum(len(gzip.compress(f.read_bytes(), 9)) for f in pathlib.Path(folder).glob("*.*") if f.name != "core.js")
     print(f"{compared} answers are the program's, {len(VIEWS)} views; {ms:.1f} ms a command, first paint after {paint:.0f} ms, {size / 1e6:.2f} MB by gzip")

@@ -1,0 +1,235 @@
+// The core in the page: any model, machine, plan or launch becomes a program; moved figures become a machine.
+
+import { ofDevice, written } from "./numbers";
+import { Program, type ProgramJson } from "./program";
+import { built, program, programKey, programs, state } from "./state";
+import type { Begin, Message, Reply } from "./worker";
+
+/** What a user brought: a file of a model or machine, or a text that makes a plan for each machine. */
+export type Own = { kind: "model" | "machine"; bytes: Uint8Array } | { kind: "plan" | "launch"; text: string; made: Set<string>; plans: Record<string, string>; notes: string };
+export const own = new Map<string, Own>();
+export const live = built.worker !== undefined;
+
+let worker: Worker, data: Begin | undefined, next = 1;
+const waiting = new Map<number, (reply: Reply) => void>();
+
+function ask(message: Message): Promise<Reply> {
+  return new Promise((done) => { const id = next; next += 1; waiting.set(id, done); worker.postMessage({ id, ...message }); });
+}
+/** A command line of the program. */
+export const command = (...words: string[]) => ask({ words });
+/** Puts a file where commands find it. */
+export const place = (file: string, bytes: Uint8Array) => ask({ file, bytes });
+
+declare const MLSYSIM_CORE: Begin;
+/** The module and the zoo: files of a server, which packs them; from file://, where nothing may be fetched, a script. */
+async function coreData(): Promise<Begin> {
+  if (location.protocol !== "file:") {
+    const [wasm, zoo] = await Promise.all(["mlsysim.wasm", "zoo.bin"].map(async (name) => (await fetch(name)).arrayBuffer()));
+    return { wasm: wasm!, zoo: zoo! };
+  }
+  await new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = "core.js";
+    script.onload = done;
+    script.onerror = failed;
+    document.head.append(script);
+  });
+  return MLSYSIM_CORE;
+}
+export async function beginCore() {
+  data ??= await coreData();
+  worker = new Worker(URL.createObjectURL(new Blob([built.worker ?? ""], { type: "text/javascript" })));
+  worker.onmessage = ({ data: reply }: MessageEvent<Reply>) => { const done = waiting.get(reply.id); waiting.delete(reply.id); done?.(reply); };
+  const files = [...own].flatMap(([name, each]) => ("bytes" in each ? [place(name, each.bytes)] : []));
+  await Promise.all([ask({ begin: data }), ...files]);
+}
+/** Ends what takes too long; the core begins anew with the same files. */
+export function stopCore() {
+  worker.terminate();
+  moved.clear();
+  for (const each of own.values()) if ("made" in each) each.made.clear();
+  for (const [id, done] of waiting) done({ id, code: 1, text: "", notes: "stopped", ms: 0 });
+  waiting.clear();
+  return beginCore();
+}
+interface Row { name: string }
+export async function namesOf(kind: string): Promise<string[]> {
+  return (JSON.parse((await command("zoo", "list", kind, "-o", "json")).text) as { rows: Row[] }).rows.map((row) => row.name);
+}
+/** The words of a refusal. */
+export const refusal = (answer: Reply) => answer.notes.replace(/^mlsysim: error: /, "").trim();
+
+// ---- what a command is about ----------------------------------------------------------------------------------------
+export type Subject = { words: string[] } | { refused: string };
+
+const NAMED = /^(hardware:[ \t]*\n(?:[ \t]+.*\n)*?[ \t]+name:[ \t]*)([^\s#]+)/m;  // the machine of a plan
+export const machineOf = (plan: string) => NAMED.exec(plan)?.[2];
+
+/** Whether the model is a plan or a launch, which bring their own options. */
+export const planned = () => { const each = own.get(state.model); return each !== undefined && "text" in each; };
+
+/** The first words of a command about a model on a machine. @param as the machine's name or file in the command */
+async function targets(model: string, machine: string, as = machine): Promise<Subject> {
+  const each = own.get(model);
+  if (!each || !("text" in each)) return { words: [model, as] };
+  const name = `${model}@${as.replaceAll("/", "_")}.yaml`;
+  if (!each.made.has(name)) {
+    let text = each.text;
+    if (each.kind === "launch") {
+      const plan = await command("import", each.text, "--hardware", as);
+      if (plan.code !== 0) return { refused: refusal(plan) };
+      text = plan.text;
+      each.notes = plan.notes;
+    } else if (NAMED.test(text)) {
+      text = text.replace(NAMED, `$1${as}`);
+    } else {
+      return { refused: "this plan describes its machine itself, so it is not put on another one" };
+    }
+    await place(name, new TextEncoder().encode(text));
+    each.made.add(name);
+    each.plans[machine] = text;
+  }
+  return { words: [name] };
+}
+/** Devices at the start: a node; in training with states in shards, more where they do not hold the model. */
+const START = 8, MOST = 4096;
+const first = () => (state.mode === "infer" ? 1 : START);
+function startWords(devices: number): string[] {
+  if (planned()) return [];
+  const chosen = Object.entries(state.options).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v]);
+  const batch = state.mode === "train" ? ["--batch-size", String(devices)] : [];
+  return ["--accelerators", String(devices), "--mode", state.mode, ...batch, ...(state.mode === "train" && !("zero_stage" in state.options) ? ["--zero-stage", "3"] : []), ...chosen];
+}
+/** The program that the words make, the first that is not refused of all results and of those without prices. */
+async function exported(words: string[]): Promise<Program | string> {
+  let why = "";
+  const plain = built.results[state.mode], charged = built.charged.filter((name) => state.mode !== "infer" || !name.endsWith("_per_token"));
+  for (const results of [[...plain, ...charged], plain]) {
+    const got = await command("export", ...words, results.join(","));
+    if (got.code === 0) return new Program(JSON.parse(got.text) as ProgramJson);
+    why ||= refusal(got);
+    if (got.code === 2) break;
+  }
+  return why;
+}
+/** Makes the program of a pair, unless it is there; where the core refuses, its words are kept instead. */
+export async function have(machine: string) {
+  const key = programKey(machine);
+  if (program(machine) !== undefined) return;
+  const t = await targets(state.model, machine);
+  if ("refused" in t) { programs.set(key, t.refused); return; }
+  let made: Program | string = "";
+  for (let devices = first(); devices <= MOST; devices *= 2) {
+    made = await exported([...t.words, ...startWords(devices)]);
+    if (made instanceof Program || planned() || state.mode !== "train" || !made.includes("does not fit")) break;
+  }
+  programs.set(key, made);
+}
+
+// ---- a machine whose figures were moved -----------------------------------------------------------------------------
+const LINKS: Record<string, string> = { "links.level1.bandwidth": "intra_node_bw", "links.level2.bandwidth": "fabric_bandwidth" };
+const moved = new Map<string, string>();  // texts of files that the core has
+
+/** The line of a key path in a YAML mapping of the zoo's form, and how deep it is; undefined where it is not written out. */
+function lineOf(lines: string[], path: string[]): number | undefined {
+  let from = lines.findIndex((line) => line.startsWith("- name:")), depth = 2;
+  for (const key of path) {
+    const start = `${" ".repeat(depth)}${key}:`;
+    let i = from + 1;
+    while (i < lines.length && !(lines[i]!.startsWith(start)) && (lines[i]!.search(/\S/) >= depth || lines[i] === "")) i += 1;
+    if (!lines[i]?.startsWith(start)) return undefined;
+    from = i;
+    depth += 2;
+  }
+  return from;
+}
+/** The machine's file of the zoo with other values. What it does not write out is named in `left`. */
+export function withFigures(yaml: string, figures: [path: string, text: string][]): { yaml: string; left: string[] } {
+  const lines = yaml.split("\n"), left: string[] = [];
+  for (const [path, text] of figures) {
+    const at = lineOf(lines, path.split("."));
+    if (at === undefined) { left.push(path); continue; }
+    const key = /^(\s*[\w]+:)(.*)$/.exec(lines[at]!)!;
+    if (key[2]!.trim() !== "") { lines[at] = `${key[1]} ${text}`; continue; }
+    // A figure with a source of its own: the source is no longer that of the value.
+    let end = at + 1;
+    const depth = lines[at]!.search(/\S/);
+    while (end < lines.length && lines[end]!.search(/\S/) > depth) end += 1;
+    lines.splice(at, end - at, `${key[1]} ${text}`);
+  }
+  return { yaml: lines.join("\n"), left };
+}
+/** The figures of the device that were moved, as [path in its file, value]; those that options take are not among them. */
+function figures(): [string, string][] {
+  const p = program(state.machine);
+  return Object.entries(state.changes).filter(([name]) => name.startsWith("hardware."))
+    .map(([name, v]) => [name.slice("hardware.".length), written(v, p instanceof Program ? p.input(name) : undefined)]);
+}
+export interface Moved { file: string; yaml: string; left: string[] }
+/** The file of the first machine with what was moved on it, or nothing where nothing was. */
+export async function movedMachine(): Promise<Moved | undefined> {
+  const all = figures();
+  if (!all.length) return undefined;
+  const shown = await command("zoo", "show", state.machine, "--yaml");
+  if (shown.code !== 0) return { file: state.machine, yaml: "", left: all.map(([path]) => `hardware.${path}`) };
+  const { yaml, left } = withFigures(shown.text, all);
+  const file = `${state.machine.replace(/\.ya?ml$/, "")}-moved.yaml`;
+  if (moved.get(file) !== yaml) {
+    await place(file, new TextEncoder().encode(yaml));
+    moved.set(file, yaml);
+    for (const each of own.values()) if ("made" in each) each.made.delete(`${state.model}@${file}.yaml`);
+  }
+  return { file: left.length === all.length ? state.machine : file, yaml, left: left.map((path) => `hardware.${path}`) };
+}
+/** Moved figures that neither an option nor the machine's file takes. */
+export async function notTaken(): Promise<string[]> {
+  const rest = Object.keys(state.changes).filter((name) => name.includes(".") && !name.startsWith("hardware.") && !(name in LINKS));
+  return [...rest, ...((await movedMachine())?.left ?? [])];
+}
+
+/** The options of what was moved and chosen, for a machine. */
+function optionWords(machine: string): string[] {
+  const p = program(machine), start = p instanceof Program ? p.input("accelerators")?.value ?? first() : first();
+  const changes = Object.entries(state.changes).map(([name, v]): [string, number, string] => [LINKS[name] ?? name, v, name])
+    .filter(([option, , name]) => !option.includes(".") && (machine === state.machine || !ofDevice(name)));
+  const words = changes.flatMap(([option, v, name]) => [`--${option.replaceAll("_", "-")}`, written(v, p instanceof Program ? p.input(name) : undefined)]);
+  const given = new Set(words.filter((w) => w.startsWith("--")));
+  const begun = startWords(start);
+  return [...begun.flatMap((w, i) => (w.startsWith("--") && !given.has(w) ? [w, begun[i + 1]!] : [])), ...words];
+}
+/** A command about what is on the screen: model and machine with all that was moved. @param before words that follow them */
+export async function subject(machine: string, before: string[] = []): Promise<Subject> {
+  const as = machine === state.machine ? await movedMachine() : undefined;
+  const t = await targets(state.model, machine, as?.file);
+  return "refused" in t ? t : { words: [...t.words, ...before, ...optionWords(machine)] };
+}
+/** The options alone, for texts to take along. */
+export const optionsShown = () => optionWords(state.machine);
+
+// ---- what a user brings ---------------------------------------------------------------------------------------------
+const ROOM = 64 * 1024 * 1024;
+
+/** Takes a file or a text: a plan, a launch, a model file, a machine, or recorded traffic. @return what became of it */
+export async function take(name: string, bytes: Uint8Array): Promise<{ words: string; taken?: Own; as?: string }> {
+  if (bytes.length > ROOM) return { words: `${name} has ${(bytes.length / 1e6).toFixed(0)} MB; the page takes files up to ${ROOM / 1024 / 1024} MiB` };
+  const text = new TextDecoder().decode(bytes), plain = name.replace(/[^\w.@-]/g, "_");
+  if (/\.(jsonl|csv|gz)$/.test(plain)) {
+    await place(plain, bytes);
+    return { words: `${plain} is there for the console: mlsysim traffic show ${plain}` };
+  }
+  const yaml = /\.ya?ml$/.test(plain), launch = !yaml && !/\.(json|gguf|safetensors)$/.test(plain);
+  const plan = yaml && /^version:/m.test(text);
+  let taken: Own;
+  if (launch || plan) {
+    taken = { kind: launch ? "launch" : "plan", text: text.trim() + (plan ? "\n" : ""), made: new Set(), plans: {}, notes: "" };
+  } else {
+    await place(plain, bytes);
+    taken = { kind: yaml && /^schema: *mlsysim\/hardware/m.test(text) ? "machine" : "model", bytes };
+  }
+  own.set(plain, taken);
+  const list = taken.kind === "machine" ? built.machines : built.models;
+  if (!list.includes(plain)) list.unshift(plain);
+  for (const key of [...programs.keys()]) if (key.split("|").slice(0, 2).includes(plain)) programs.delete(key);
+  return { words: "", taken, as: plain };
+}

@@ -1,0 +1,158 @@
+// Views that the core draws: pictures, derivations and pages as the program makes them, for what is on the screen.
+
+import type { ComponentChild } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { BarChart } from "./charts";
+import { command, movedMachine, notTaken, own, refusal, stopCore, subject, type Subject } from "./core";
+import { lessons } from "./lessons";
+import { chosen } from "./choose";
+import { solved } from "./numbers";
+import { Program } from "./program";
+import { forgetTable, ResultChoice, Table, Words } from "./parts";
+import { program, state } from "./state";
+
+const LEVERS = 12;
+
+/** A picture of the program as an element; what is no picture is text. */
+export function Drawn({ svg }: { svg: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const page = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    page.classList.add("picture");
+    place.current?.replaceChildren(document.importNode(page, true));
+  }, [svg]);
+  return <div ref={place} class="wide" />;
+}
+/** Commands of a view that is being made, for the reader to repeat. */
+type Said = string[];
+const quoted = (w: string) => (/^[\w./=,:@-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`);
+async function say(said: Said, ...words: string[]) {
+  const answer = await command(...words);
+  said.push(`mlsysim ${words.map(quoted).join(" ")}`);
+  return answer;
+}
+/** What a command of the subject says, shown by `show`; or why not. @param before words after the subject, such as the result */
+async function of(said: Said, name: string[], subjectWords: Subject, after: string[], show: (text: string) => ComponentChild) {
+  if ("refused" in subjectWords) return <p>{subjectWords.refused}</p>;
+  const answer = await say(said, ...name, ...subjectWords.words, ...after);
+  return answer.code === 0 ? show(answer.text) : <p>{refusal(answer)}</p>;
+}
+const drawn = (text: string) => <Drawn svg={text} />;
+const words = (text: string) => <Words>{text}</Words>;
+const picture = async (said: Said, kind: string, before: string[] = [], after: string[] = []) =>
+  of(said, ["plot", kind], await subject(state.machine, before), [...after, "-o", "svg"], drawn);
+const page = (said: Said, ...given: string[]) => of(said, given, { words: [] }, [], words);
+const bare = (said: Said, kind: string, word: string) => of(said, ["plot", kind], { words: [word] }, ["-o", "svg"], drawn);
+
+const resultNames = () => { const p = program(state.machine); return p instanceof Program ? [...p.results.keys()] : [state.of]; };
+
+const stagesNow = () => { const s = solved(state.machine); return s?.point[s.p.place.get("pp_size") ?? -1] ?? 1; };
+
+interface Spread {
+  figures: string[]; bottleneck: string; flips: number; assumptions: { name: string; value: string; source: string }[];
+  results: { meaning: string; unit: string; value: number; low: number; high: number; outer_bounds: [number, number]; total: number[] }[];
+}
+function Uncertain({ spread }: { spread: Spread }) {
+  const r = spread.results[0]!, show = (v: number) => `${+v.toPrecision(4)} ${r.unit}`.trim();
+  const rows = spread.figures.map((name, i) => ({ name, from: 0, to: r.total[i]!, label: r.total[i]!.toFixed(3) })).sort((a, b) => b.to - a.to).slice(0, LEVERS);
+  return (
+    <>
+      <p>{r.meaning}: {show(r.value)}; nine in ten lie between {show(r.low)} and {show(r.high)}, all between {show(r.outer_bounds[0])} and {show(r.outer_bounds[1])}. {spread.bottleneck} is the longest part, another one in {(100 * spread.flips).toFixed(0)} % of the samples.</p>
+      <BarChart title={`what the spread of ${state.of} is made by`} description="total Sobol' index of each figure" rows={rows} />
+      <Table columns={["figure", "range", "source"]} rows={spread.assumptions.map((a) => [a.name, a.value, a.source])} />
+    </>
+  );
+}
+
+/** Words as a shell parts them. */
+export function split(text: string): string[] {
+  const all = (text.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []).map((w) => w.replace(/'([^']*)'|"([^"]*)"/g, (_, a?: string, b?: string) => a ?? b ?? ""));
+  return all[0] === "mlsysim" ? all.slice(1) : all;
+}
+let lastLine = "optimize --help";
+function Console() {
+  const [line, setLine] = useState(lastLine);
+  const [out, setOut] = useState<ComponentChild>(null);
+  const run = async () => {
+    lastLine = line;
+    setOut(<p>working ...</p>);
+    const began = performance.now(), clock = setInterval(() => setOut(<p>working for {((performance.now() - began) / 1000).toFixed(0)} s; "stop" ends it</p>), 1000);
+    const answer = await command(...split(line));
+    clearInterval(clock);
+    setOut(<>{/^(<!--[^>]*-->\s*)?<svg/.test(answer.text) ? <Drawn svg={answer.text} /> : <Words>{answer.text}</Words>}<p>{answer.notes}</p><p>exit code {answer.code}, {answer.ms.toFixed(0)} ms</p></>);
+  };
+  return (
+    <>
+      <label>mlsysim <input id="line" type="text" aria-label="a command of mlsysim" value={line} onInput={(e) => setLine(e.currentTarget.value)}
+        onKeyDown={(e) => { if (e.key === "Enter") { e.preventDefault(); void run(); } }} /></label>
+      <button type="button" id="run" onClick={run}>run</button>
+      <button type="button" onClick={stopCore}>stop</button>
+      {out}
+    </>
+  );
+}
+
+type CoreView = (said: Said) => Promise<ComponentChild>;
+export const coreViews: Record<string, CoreView> = {
+  roofline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "roofline", [state.of])}</>,
+  timeline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "timeline", [state.of])}</>,
+  async schedule(said) {
+    const stages = stagesNow();
+    if (state.mode === "train" && stages > 1) return <>{await picture(said, "memory-schedule")}{await picture(said, "schedule")}</>;
+    const pipeline = () => { state.mode = "train"; state.changes = { pp_size: 4 }; void chosen(); };
+    return <><p>What each stage of a pipeline does and holds while the micro-batches pass: that is training with pp_size above 1.</p>
+      <button type="button" id="pipeline" onClick={pipeline}>train {state.model} in four stages</button></>;
+  },
+  derivation: async (said) => <><ResultChoice names={resultNames()} />{await of(said, ["explain"], await subject(state.machine, [state.of]), [], words)}</>,
+  uncertainty: async (said) => <><ResultChoice names={resultNames()} />
+    {await of(said, ["uncertainty"], await subject(state.machine, [state.of]), ["-o", "json"], (text) => <Uncertain spread={JSON.parse(text) as Spread} />)}</>,
+  difference: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "difference", [state.of], ["--with", `hardware=${state.other}`])}</>,
+  async machine(said) {
+    const moved = await movedMachine(), pages = [state.machine, state.other].filter((name, i, all) => all.indexOf(name) === i);
+    return <>{await bare(said, "topology", moved?.file ?? state.machine)}{await Promise.all(pages.map((name) => page(said, "zoo", "show", name)))}</>;
+  },
+  async model(said) {
+    const mine = own.get(state.model);
+    if (mine && "text" in mine) return <><Words>{mine.text}</Words><Words>{mine.notes}</Words></>;
+    return <>{await bare(said, "layers", state.model)}{await (mine ? page(said, "import", state.model) : page(said, "zoo", "show", state.model))}</>;
+  },
+  walls: lessons,
+  console: async () => <Console />,
+};
+
+/** The view that is chosen, once the core has drawn it; of many moves in a row the last one counts. */
+export function CoreView({ view, question }: { view: string; question: string }) {
+  const [shown, setShown] = useState<{ view: string; question: string; parts: ComponentChild } | undefined>();
+  const asked = useRef({ now: "", busy: false });
+  useEffect(() => {
+    asked.current.now = question;
+    if (asked.current.busy) return;
+    asked.current.busy = true;
+    void (async () => {
+      let last: string;
+      do {
+        last = asked.current.now;
+        const made = { view: state.view, question: last, parts: await whole(state.view) };
+        if (last === asked.current.now) setShown(made);
+      } while (last !== asked.current.now);
+      asked.current.busy = false;
+    })();
+  }, [question]);
+  const here = shown?.view === view;
+  return <div id="drawn" data-drawn={here && shown.question === question ? view : ""}>{here ? shown.parts : <p>drawing ...</p>}</div>;
+}
+/** A view with what it leaves out and the commands that say the same. */
+async function whole(view: string): Promise<ComponentChild> {
+  const said: Said = [];
+  forgetTable();
+  let parts: ComponentChild;
+  try { parts = await coreViews[view]?.(said); } catch (error) { parts = <p>{String(error)}</p>; }
+  const left = await notTaken();
+  return (
+    <>
+      {left.length > 0 && <p>Drawn without these moved figures, which no file of a machine takes: {left.join(", ")}.</p>}
+      {parts}
+      {said.length > 0 && <details><summary>as a command</summary><Words>{said.join("\n")}</Words></details>}
+    </>
+  );
+}

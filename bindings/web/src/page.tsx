@@ -1,0 +1,227 @@
+// The page: what is asked on the left and above, the view in the middle, and everything recomputed at every move.
+
+import { render } from "preact";
+import { chosen } from "./choose";
+import { beginCore, command, live, movedMachine, type Moved, namesOf, own, planned, refusal, take as taken } from "./core";
+import { coreViews, CoreView } from "./core_views";
+import { numberViews, type Shown } from "./number_views";
+import { oneSentence, pretty, solved, type Solved } from "./numbers";
+import { Choice, csvText, forgetTable, Words } from "./parts";
+import { Program } from "./program";
+import { built, type Mode, MODES, onUpdate, program, readAddress, settle, state, update, writeAddress } from "./state";
+import { pictureBits, pictureText, save, texts } from "./take_along";
+
+const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews) : [])];
+const KEYS = "1234567890";
+
+const SLIDERS: Record<Mode, string[]> = {
+  serve: ["batch_size", "seq_len", "accelerators", "tp_size", "ep_size", "cached_prefix_len"],
+  train: ["batch_size", "seq_len", "accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "gradient_accumulation_steps", "overlap_efficiency", "trainable_fraction"],
+  infer: ["batch_size", "seq_len", "accelerators", "tp_size"],
+};
+const FIGURES = ["hardware.memory.bandwidth", "hardware.memory.capacity", "hardware.compute.dense.fp16", "hardware.compute.dense.bf16", "hardware.compute.dense.fp8",
+  "hardware.power.tdp", "links.level1.bandwidth", "links.level2.bandwidth", "unit_cost", "kwh_price", "facility.pue", "facility.carbon_intensity", "duration_days"];
+/** Choices that make another program of the question; the first name stands for what the core takes by itself. */
+const AS_IT_IS = "(default)";
+const OPTIONS: Record<Mode, Record<string, string[]>> = {
+  serve: { precision: ["bf16", "fp16", "fp8", "fp4", "int8", "int4"], kv_precision: ["bf16", "fp8", "fp4"] },
+  train: { precision: ["bf16", "fp16", "fp8"], zero_stage: ["0", "1", "2", "3"], recomputation: ["none", "selective", "full"], optimizer: ["adam", "sgd"] },
+  infer: { precision: ["fp32", "bf16", "fp16", "fp8", "int8"] },
+};
+const MODE_WORDS: Record<Mode, string> = { serve: "serve", train: "train", infer: "one batch" };
+
+let notes = "", busy = true, machineFile: Moved | undefined;
+
+function Slider({ s, name }: { s: Solved; name: string }) {
+  const input = s.p.input(name)!, now = s.point[s.p.place.get(name)!]!, label = `${name}: ${input.meaning}`;
+  const move = (text: string) => {
+    const v = input.value * 2 ** (Number(text) / 16);
+    const least = Math.max(input.low ?? 0, input.whole ? 1 : 0), whole = input.whole ? Math.round(v) : v;
+    const value = Math.max(least, input.high === undefined ? whole : Math.min(input.high, whole));
+    if (Number(text) === 0) delete state.changes[name];
+    else state.changes[name] = value;
+    update();
+  };
+  return (
+    <label title={input.meaning}>{name} <output class={name in state.changes ? "moved" : ""}>{pretty(now, input)}</output>
+      <input type="range" min="-64" max="64" step="1" data-name={name} aria-label={label} aria-valuetext={pretty(now, input)}
+        value={16 * Math.log2((state.changes[name] ?? input.value) / input.value)} onInput={(e) => move(e.currentTarget.value)} />
+    </label>
+  );
+}
+function Sliders({ s }: { s: Solved | undefined }) {
+  const there = (names: string[]) => (s ? names.filter((name) => (s.p.input(name)?.value ?? 0) > 0) : []);
+  const option = (name: string, names: string[]) => (
+    <Choice key={name} id={`option-${name}`} label={name} value={state.options[name] ?? AS_IT_IS} names={[AS_IT_IS, ...names]}
+      choose={(v) => { if (v === AS_IT_IS) delete state.options[name]; else state.options[name] = v; state.changes = {}; void chosen(); }} />
+  );
+  return (
+    <section id="sliders" aria-label="figures">
+      {s && there(SLIDERS[state.mode]).map((name) => <Slider key={name} s={s} name={name} />)}
+      {live && !planned() && <div class="options">{Object.entries(OPTIONS[state.mode]).map(([name, names]) => option(name, names))}</div>}
+      {s && <details open={!matchMedia("(max-width: 46em)").matches}><summary>the machine, prices, the place</summary>{there(FIGURES).map((name) => <Slider key={name} s={s} name={name} />)}</details>}
+    </section>
+  );
+}
+
+export async function take(name: string, bytes: Uint8Array): Promise<string> {
+  const got = await taken(name, bytes);
+  if (!got.taken || !got.as) return got.words;
+  if (got.taken.kind === "machine") state.machine = got.as;
+  else state.model = got.as;
+  state.changes = {};
+  state.options = {};
+  const machine = got.taken.kind === "plan" ? /^hardware:[ \t]*\n(?:[ \t]+.*\n)*?[ \t]+name:[ \t]*([^\s#]+)/m.exec(got.taken.text)?.[1] : undefined;
+  if (machine && built.machines.includes(machine)) state.machine = machine;
+  await chosen();
+  const now = program(state.machine);
+  if (typeof now === "string") return `${got.as}: ${now}`;
+  const mine = own.get(got.as);
+  return `${got.as} is the ${got.taken.kind} now. ${mine && "notes" in mine ? mine.notes : ""}`.trim();
+}
+async function takeFiles(files: Iterable<File>) {
+  for (const f of files) {
+    notes = "reading ...";
+    draw();
+    notes = await take(f.name, new Uint8Array(await f.arrayBuffer()));
+  }
+  draw();
+}
+async function takeLaunch(text: string) {
+  if (text.trim()) notes = await take("launch", new TextEncoder().encode(text));
+  draw();
+}
+
+function Questions() {
+  const choose = (field: "model" | "machine" | "other") => (name: string) => {
+    state[field] = name;
+    if (field !== "other") state.changes = {};
+    if (field === "model") state.options = {};
+    void chosen();
+  };
+  const mode = (words: string) => { state.mode = MODES.find((m) => MODE_WORDS[m] === words) ?? "serve"; state.changes = {}; state.options = {}; void chosen(); };
+  return (
+    <form id="choice" aria-label="what is asked" onSubmit={(e) => e.preventDefault()}>
+      <Choice id="model" label="Model" value={state.model} names={built.models} choose={choose("model")} />
+      {live && !planned() && <Choice id="mode" label="to" value={MODE_WORDS[state.mode]} names={MODES.map((m) => MODE_WORDS[m])} choose={mode} />}
+      <Choice id="machine" label="on" value={state.machine} names={built.machines} choose={choose("machine")} />
+      <Choice id="other" label="or" value={state.other} names={built.machines} choose={choose("other")} />
+      {live && <span id="own">or your own: <input type="file" id="file" multiple aria-label="config.json, GGUF, plan or machine of your own" onChange={(e) => void takeFiles(e.currentTarget.files ?? [])}
+        title="config.json, GGUF header, safetensors index, a plan, a machine, recorded traffic; or drop it anywhere" />
+      <input type="text" id="launch" size={34} placeholder="vllm serve ... and Enter" aria-label="launch command of a serving engine"
+        onKeyDown={(e) => { if (e.key === "Enter") { e.preventDefault(); void takeLaunch(e.currentTarget.value); } }} /></span>}
+      <button type="button" id="theme" title="light or dark (key: t)" onClick={theme}>light / dark</button>
+      <button type="button" id="reset" title="as published (key: r)" onClick={reset}>reset</button>
+    </form>
+  );
+}
+function Tabs() {
+  const choose = (view: string) => { state.view = view; update(); };
+  const arrows = (e: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    choose(VIEWS[(VIEWS.indexOf(state.view) + step + VIEWS.length) % VIEWS.length]!);
+    document.querySelector<HTMLElement>(`[data-view="${state.view}"]`)?.focus();
+  };
+  return (
+    <nav id="views" role="tablist" aria-label="views (keys 1 to 0, arrows)" onKeyDown={arrows}>
+      {VIEWS.map((view, i) => <button key={view} type="button" role="tab" data-view={view} aria-selected={view === state.view} tabIndex={view === state.view ? 0 : -1}
+        title={KEYS[i] ? `key ${KEYS[i]}` : ""} onClick={() => choose(view)}>{view}</button>)}
+    </nav>
+  );
+}
+function View({ shown, refused }: { shown: Shown | undefined; refused: string }) {
+  const numbers = numberViews[state.view];
+  if (!numbers) return <CoreView view={state.view} question={JSON.stringify(state)} />;
+  forgetTable();
+  return shown ? <>{numbers(shown)}</> : <p>{refused}</p>;
+}
+function TakeAlong({ s }: { s: Solved | undefined }) {
+  const t = s && texts(machineFile?.file === state.machine ? undefined : machineFile);
+  const view = () => document.getElementById("view")!;
+  const block = (id: string, title: string, text: string | undefined) => text ? <><h3>{title}</h3><Words id={id}>{text}</Words></> : null;
+  return (
+    <details id="take-along"><summary>Take it with you</summary>
+      <p>
+        <button type="button" id="csv" onClick={() => save(`${state.view}.csv`, new Blob([csvText()], { type: "text/csv" }))}>CSV of this view</button>{" "}
+        <button type="button" id="svg" onClick={() => save(`${state.view}.svg`, new Blob([pictureText(view())], { type: "image/svg+xml" }))}>SVG</button>{" "}
+        <button type="button" id="png" onClick={async () => save(`${state.view}.png`, await pictureBits(pictureText(view())))}>PNG</button>{" "}
+        <button type="button" id="share" onClick={() => void navigator.clipboard.writeText(location.href)}>copy the address</button>
+      </p>
+      {block("shell", "Command line", t?.shell)}
+      {block("plan", "Plan (YAML)", t?.plan)}
+      {block("machine-file", `The moved machine (${machineFile?.file})`, t?.machine)}
+      {block("python", "Python", t?.python)}
+      {block("cpp", "C++", t?.cpp)}
+    </details>
+  );
+}
+function Page() {
+  const s = solved(state.machine), second = s && (solved(state.other) ?? s);
+  const why = program(state.machine), refused = s || typeof why !== "string" ? "" : why;
+  return (
+    <>
+      <header>
+        <h1>What will this model do on that machine?</h1>
+        <p id="answer" class="answer" aria-live="polite">{s ? oneSentence(s) : refused || (busy ? "The core is being started ..." : "")}</p>
+      </header>
+      <Questions />
+      <p id="taken" aria-live="polite">{notes}</p>
+      <div class="columns">
+        <Sliders s={s} />
+        <main>
+          <Tabs />
+          <div id="view" role="tabpanel" tabIndex={0}>{!busy && <View shown={s && second && { s, o: second }} refused={refused} />}</div>
+          <TakeAlong s={s} />
+        </main>
+      </div>
+      <footer><p id="about">mlsysim {built.version}. {live ? "The whole core in this page: " : "Programs of "}{built.models.length} models on {built.machines.length} machines; every figure of the zoo has its source there.</p></footer>
+    </>
+  );
+}
+const draw = () => render(<Page />, document.getElementById("explorer")!);
+
+function theme() {
+  const root = document.documentElement;
+  const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.className = dark ? "light" : "dark";
+}
+function reset() { state.changes = {}; update(); }
+function key(e: KeyboardEvent) {
+  if (e.ctrlKey || e.metaKey || e.altKey || (e.target instanceof Element && /SELECT|INPUT/.test(e.target.tagName))) return;
+  const view = VIEWS[KEYS.indexOf(e.key)];
+  if (KEYS.includes(e.key) && view) { state.view = view; update(); }
+  else if (e.key === "t") theme();
+  else if (e.key === "r") reset();
+}
+/** After every change: the address, everything that is seen, and then the file of a machine with moved figures. */
+function changed() {
+  // What was written here travels with the address; files do not.
+  const mine = own.get(state.model);
+  writeAddress(mine && "text" in mine ? { [mine.kind]: mine.text } : {});
+  draw();
+  if (live && !busy) void movedMachine().then((file) => { if (file?.yaml !== machineFile?.yaml) { machineFile = file; draw(); } });
+}
+async function start() {
+  onUpdate(changed);
+  const given = readAddress();
+  document.addEventListener("keydown", key);
+  document.addEventListener("dragover", (e) => e.preventDefault());
+  document.addEventListener("drop", (e) => { e.preventDefault(); void takeFiles(e.dataTransfer?.files ?? []); });
+  draw();
+  if (live) {
+    await beginCore();
+    [built.models, built.machines] = [(await namesOf("models")).sort(), (await namesOf("hardware")).sort()];
+  }
+  settle(VIEWS);
+  busy = false;
+  for (const kind of ["launch", "plan"])
+    if (live && given.has(kind)) notes = await take(kind === "plan" ? given.get("model") ?? "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)!));
+  await chosen();
+  document.documentElement.dataset.ready = "yes";
+}
+void start();
+
+/** For whoever opens the browser's console, and for tests. */
+export { chosen, command, csvText, pictureBits, pictureText, Program, refusal, solved, state, update };

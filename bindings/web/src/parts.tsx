@@ -1,0 +1,36 @@
+// Small parts that views share: tables, which CSV takes, and choices of a result or an input.
+
+import type { ComponentChildren } from "preact";
+import { state, update } from "./state";
+
+export type Cell = string | number;
+let seen: { columns: string[]; rows: Cell[][] } = { columns: [], rows: [] };
+
+/** A table; the last one that was drawn is what CSV gives. */
+export function Table({ columns, rows }: { columns: string[]; rows: Cell[][] }) {
+  const cells = rows.map((row) => row.map((v) => (typeof v === "number" && !Number.isFinite(v) ? "does not fit" : v)));
+  seen = { columns, rows: cells };
+  return (
+    <div class="wide"><table>
+      <thead><tr>{columns.map((c) => <th scope="col">{c}</th>)}</tr></thead>
+      <tbody>{cells.map((row) => <tr>{row.map((v) => <td class={typeof v === "number" ? "n" : ""}>{v}</td>)}</tr>)}</tbody>
+    </table></div>
+  );
+}
+export const forgetTable = () => { seen = { columns: [], rows: [] }; };
+/** The table of the view; quotes as in RFC 4180. */
+export function csvText(): string {
+  const cell = (v: Cell) => (/[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v));
+  return [seen.columns, ...seen.rows].map((row) => row.map(cell).join(",")).join("\r\n");
+}
+
+export function Choice(p: { label: string; value: string; names: string[]; id?: string; choose: (name: string) => void }) {
+  return (
+    <label>{p.label} <select id={p.id} value={p.value} onChange={(e) => p.choose(e.currentTarget.value)}>
+      {p.names.map((name) => <option value={name} selected={name === p.value}>{name}</option>)}
+    </select></label>
+  );
+}
+export const ResultChoice = ({ names }: { names: string[] }) => <Choice label="result" value={state.of} names={names} choose={(name) => { state.of = name; update(); }} />;
+export const InputChoice = ({ names }: { names: string[] }) => <Choice label="along" value={state.along} names={names} choose={(name) => { state.along = name; update(); }} />;
+export const Words = ({ id, children }: { id?: string; children?: ComponentChildren }) => <pre id={id}>{children}</pre>;

@@ -1,0 +1,67 @@
+// What is asked and shown. The address of the page holds all of it, so that a link is a question.
+
+import { type Numbers, Program, type ProgramJson } from "./program";
+
+export const MODES = ["serve", "train", "infer"] as const;
+export type Mode = (typeof MODES)[number];
+
+/** What the page was built with (programs.js, written by collect.py). */
+export interface Built {
+  version: string; models: string[]; machines: string[]; programs: Record<string, ProgramJson>;
+  results: Record<Mode, string[]>; charged: string[]; worker?: string;
+}
+declare const MLSYSIM: Built;
+export const built = MLSYSIM;
+
+export const state = {
+  model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl",
+  changes: {} as Numbers, options: {} as Record<string, string>,
+};
+const PLAIN = ["model", "machine", "other", "view", "along", "of"] as const;
+
+/** Programs of pairs that were made, or the words in which the core refused them. */
+export const programs = new Map<string, Program | string>();
+
+/** Of a pair: the model, the machine, what is asked, and the choices that make another program of it. */
+export const programKey = (machine: string, model = state.model) =>
+  [model, machine, ...(state.mode === "serve" ? [] : [state.mode]), ...Object.entries(state.options).map(([k, v]) => `${k}=${v}`)].join("|");
+
+export function program(machine: string, model = state.model): Program | string | undefined {
+  const key = programKey(machine, model);
+  const json = built.programs[key];
+  if (!programs.has(key) && json) programs.set(key, new Program(json));
+  return programs.get(key);
+}
+
+const listeners: (() => void)[] = [];
+/** Called after every change of what is asked. */
+export const onUpdate = (listener: () => void) => { listeners.push(listener); };
+export function update() { for (const each of listeners) each(); }
+
+/** Takes what the address says. @return all of it, also what is no part of the state */
+export function readAddress(): URLSearchParams {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const key of PLAIN) state[key] = given.get(key) ?? state[key];
+  state.mode = MODES.find((mode) => mode === given.get("mode")) ?? state.mode;
+  for (const [key, value] of given) {
+    if (key.startsWith("x.") && Number.isFinite(Number(value))) state.changes[key.slice(2)] = Number(value);
+    if (key.startsWith("o.")) state.options[key.slice(2)] = value;
+  }
+  return given;
+}
+/** @param more what else the address must hold, such as a launch that was typed */
+export function writeAddress(more: Record<string, string>) {
+  const q = new URLSearchParams([...PLAIN.map((key) => [key, state[key]]), ["mode", state.mode]]);
+  for (const [name, value] of Object.entries(state.changes)) q.set(`x.${name}`, String(value));
+  for (const [name, value] of Object.entries(state.options)) q.set(`o.${name}`, value);
+  for (const [name, value] of Object.entries(more)) q.set(name, value);
+  history.replaceState(null, "", `#${q}`);
+}
+/** What an address names and is not there is replaced by what is. */
+export function settle(views: string[]) {
+  const known = (list: string[], value: string, ...otherwise: string[]) => [value, ...otherwise].find((name) => list.includes(name)) ?? list[0] ?? "";
+  state.model = known(built.models, state.model, "Llama3_70B");
+  state.machine = known(built.machines, state.machine, "H100");
+  state.other = known(built.machines, state.other, "H200");
+  state.view = known(views, state.view);
+}
