@@ -3,6 +3,8 @@
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
+#include <tuple>
+
 namespace {
 
 using namespace mlsysim;
@@ -85,8 +87,10 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
       if (!device->unit_cost || device->compute.dense.empty() ||
           !device->compute.dense[device->compute.default_precision])
         continue;
+      // Of equal prices the first name counts, so that the answer does not hang on the order of the zoo.
       if (device->compute.peak_flops() >= in.min_rate &&
-          (best == nullptr || *device->unit_cost < *best->unit_cost))
+          (best == nullptr ||
+           std::tie(*device->unit_cost, device->name) < std::tie(*best->unit_cost, best->name)))
         best = device;
     }
     if (best == nullptr) return std::nullopt;

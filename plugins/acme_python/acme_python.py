@@ -55,7 +55,8 @@ class CheapestHardwareOptimizer(BaseOptimizer):
             rate = device.compute.dense.get(device.compute.default_precision)
             if device.unit_cost is None or rate is None or rate < min_rate:
                 continue
-            if best is None or device.unit_cost < best.unit_cost:
+            # Of equal prices the first name counts, so that the answer does not hang on the order of the zoo.
+            if best is None or (device.unit_cost, device.name) < (best.unit_cost, best.name):
                 best = device
         if best is None:
             raise ValueError("No hardware meets the requirement.")

@@ -123,6 +123,11 @@ void PluginResolver::construct_inputs(void* memory) const {
   ::new (static_cast<std::byte*>(memory) + pin_offset_) Pin{current()};
 }
 
+void PluginResolver::construct_inputs_like(const void* others, void* memory) const {
+  construct(inputs_, memory);
+  ::new (static_cast<std::byte*>(memory) + pin_offset_) Pin{at<Pin>(others, pin_offset_)};
+}
+
 void PluginResolver::destroy_inputs(void* memory) const {
   at<Pin>(memory, pin_offset_).~Pin();
   destroy(inputs_, memory);

@@ -1,6 +1,5 @@
 """mlsysim ci: predictions held to budgets and to what was accepted."""
 
-import gzip
 import json
 import pathlib
 import shutil
@@ -48,23 +47,6 @@ def test_accept_then_run_is_fine_and_the_baseline_is_stable(run, matrix):
     assert CELL in first and '"hardware.memory.bandwidth": 3350 GB/s' in first
 
 
-def test_a_changed_constant_flags_the_cells_that_hang_on_it_and_no_others(run, matrix, tmp_path):
-    # The change is made where people make it: in an entry of the zoo. A tenth less bandwidth of the H100.
-    zoo = tmp_path / "zoo"
-    shutil.copytree(ROOT / "zoo", zoo)
-    (source,) = [p for p in zoo.rglob("*.yaml") if "\n- name: H100\n" in p.read_text()]
-    text = source.read_text()
-    at = text.index("\n- name: H100\n")
-    assert "3.35 TB/s" in text[at:at + 4000]
-    source.write_text(text[:at] + text[at:].replace("3.35 TB/s", "3.015 TB/s", 1))
-    assert run("ci", "accept", matrix).code == 0
-    done = run("ci", "run", matrix, "-o", "markdown", "--annotate", "github", env={"MLSYSIM_ZOO_PATH": str(zoo)})
-    assert done.code == 1, (done.out, done.err)
-    assert CELL in done.out and "A100" not in done.out
-    assert "of it from hardware.memory.bandwidth 3350 GB/s -> 3015 GB/s" in done.out
-    assert "::error file=" in done.err
-
-
 def test_reports_in_all_forms(run, matrix, tmp_path):
     run("ci", "accept", matrix)
     halve(matrix, CELL, "itl")
@@ -95,6 +77,7 @@ def test_budgets_break_the_run(run, matrix):
     assert done.code == 1 and "1 budget broken" in done.out
     assert f"{CELL}: budget 'itl <= 1 us for" in done.err and "A100" not in done.err
     assert "there is no baseline" in done.err
+    assert run("ci", "run", matrix, "--annotate", "github").err.count("::error file=") == 1
 
 
 @pytest.mark.parametrize("change, part", [
@@ -162,34 +145,3 @@ def test_the_predictions_of_this_project_are_those_that_were_accepted(run):
     """A change of physics or of the zoo shows as a difference here; accept it with a reason in CHANGELOG.md."""
     done = run("ci", "run", ROOT / "tests" / "ci" / "predictions.yaml", "-j", 2)
     assert done.code == 0, done.out + "\nif this is meant: mlsysim ci accept tests/ci/predictions.yaml"
-
-
-def test_a_log_is_read_down_to_its_operators_priced_on_two_devices_and_shown(run, tmp_path):
-    """From a log of TORCH_TRACE to time lost per break and payback: the operators of its graphs, the breaks of its records."""
-    log = tmp_path / "bert_tiny.log"
-    log.write_bytes(gzip.decompress((ROOT / "tests" / "data" / "compile" / "bert_tiny_print_breaks.log.gz").read_bytes()))
-    matrix = tmp_path / "story.yaml"
-    matrix.write_text(f"""version: "1"
-models: ["{log}"]
-hardware: [H100, A100]
-pipelines: {{compiled: {{records: "{{model}}", recompiles: 0}}}}
-metrics: {{breaks: , lost_to_breaks: , lost_per_break: , payback_steps: , compile_time: , eager: , compiled: }}
-""")
-    html = tmp_path / "story.html"
-    done = run("ci", "run", matrix, "-o", "json", "--report", f"html={html}")
-    assert done.code == 0, (done.out, done.err)
-    cells = done.json()["cells"]
-    assert [c["hardware"] for c in cells] == ["H100", "A100"]
-    record, = run("compile", "ingest", log, "-o", "json").json()["records"]
-    for c in cells:
-        numbers = {name: n["value"] for name, n in c["numbers"].items()}
-        assert c["status"] == "ok" and numbers["breaks"] == record["graph_break_count"] > 0
-        assert 0 < numbers["lost_per_break"] <= numbers["lost_to_breaks"] < numbers["compiled"]
-        assert abs(numbers["compile_time"] - record["compile_times"]["total"]) < 1e-9
-        # The law itself, asked without the matrix, with the same number of breaks.
-        alone = run("resolver", "run", "CompilationModel", "--workload", log, "--hardware", c["hardware"], "--breaks",
-                    int(numbers["breaks"]), "--compile-time", f"{numbers['compile_time']} s", "-o", "csv").out
-        compiled, = [line.split(",")[5] for line in alone.splitlines() if ",compiled," in line]
-        assert abs(float(compiled) / numbers["compiled"] - 1) < 1e-9
-    page = html.read_text()
-    assert "<h2>Breaks</h2>" in page and "break " in page and "<script" not in page

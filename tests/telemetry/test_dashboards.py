@@ -78,27 +78,6 @@ def test_alerts():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(bool(servers.missing()), reason="apt-get install prometheus prometheus-pushgateway")
-def test_the_demo_and_its_queries(tmp_path):
-    done = subprocess.run([sys.executable, OBSERVE / "demo.py", tmp_path / "out"], capture_output=True, text=True,
-                          timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    answers = json.loads((tmp_path / "out" / "queries.json").read_text())
-    assert len(answers) == sum(not boards.is_logql(kind, query) for name in ("overview", "breaks", "compile-time")
-                               for _, kind, query in boards.queries(name))
-    for row in answers:
-        assert row["rows"] or row["title"] == "Failed compilations", row["expr"]
-    seed = next(row for row in answers if row["expr"] == "sum by(model, commit, reason)(compile_breaks_total)")
-    counts = {(row["labels"]["model"], row["labels"]["commit"], row["labels"]["reason"]): row["value"] for row in seed["rows"]}
-    assert counts["facebook/mms-tts-rus", "commit-1", "Dynamic shape operator"] == 7
-    assert counts["prajjwal1/bert-tiny", "commit-2", "generic_jump"] == 4
-    assert {key[1] for key in counts} == {"commit-1", "commit-2", "commit-3"}
-    page = (tmp_path / "out" / "index.html").read_text()
-    assert "<script" not in page and "http://" not in page and "Dynamic shape operator" in page
-    assert "has the same content as" in (tmp_path / "out" / "commit-1" / "notes.txt").read_text()
-    assert "mlsysim_compile_breaks_total" in (tmp_path / "out" / "commit-3" / "compile.prom").read_text()
-
-
 # What `mlsysim watch` exports of two numbers of one engine, one of them outside of its band.
 WATCHED = "".join(
     f'mlsysim_watch_measured_seconds{{{labels}}} {measured}\nmlsysim_watch_outside{{{labels}}} {int(not low <= measured <= high)}\n'

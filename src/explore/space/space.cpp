@@ -2,6 +2,7 @@
 
 #include "explore/subject/old_names.hpp"
 
+#include <mlsysim/resolve/detail/exchangeable.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/spec/content.hpp>
 #include <mlsysim/units/format.hpp>
@@ -124,7 +125,7 @@ class ResolverProblem final : public Problem {
  public:
   ResolverProblem(std::shared_ptr<const Resolver> resolver, const void* inputs)
       : resolver_(std::move(resolver)), memory_(resolver_->input_size() / sizeof(std::max_align_t) + 1) {
-    resolver_->construct_inputs(memory_.data());
+    detail::construct_inputs_like(*resolver_, inputs, memory_.data());
     copy(inputs, memory_.data());
   }
   ResolverProblem(const ResolverProblem&) = delete;
@@ -138,7 +139,7 @@ class ResolverProblem final : public Problem {
       void* memory;
       ~Release() { r.destroy_inputs(memory); }
     };
-    resolver_->construct_inputs(own.data());
+    detail::construct_inputs_like(*resolver_, memory_.data(), own.data());
     const Release release{*resolver_, own.data()};
     copy(memory_.data(), own.data());
     for (const auto& [name, value] : structural) {

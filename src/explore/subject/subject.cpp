@@ -3,6 +3,7 @@
 #include "explore/subject/old_names.hpp"
 #include "explore/subject/spec_figures.hpp"
 
+#include <mlsysim/resolve/detail/exchangeable.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/tape/register.hpp>
@@ -33,7 +34,8 @@ bool has_number(const FieldInfo& field, const void* object) {
   return std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
 }
 
-/// A resolver that is no law, called a point at a time.
+/// A resolver that is no law, called a point at a time. All points run the code of the inputs that it was
+/// asked with.
 struct Caller {
   std::shared_ptr<const Resolver> resolver;
   std::deque<std::string> units;  ///< of fields that declare no kind
@@ -44,11 +46,11 @@ struct Caller {
   struct Memory {
     const Resolver& r;
     std::vector<std::max_align_t> in, out;
-    explicit Memory(const Resolver& resolver_)
+    Memory(const Resolver& resolver_, const void* others)
         : r(resolver_),
           in(r.input_size() / sizeof(std::max_align_t) + 1),
           out(r.output_size() / sizeof(std::max_align_t) + 1) {
-      r.construct_inputs(in.data());
+      detail::construct_inputs_like(r, others, in.data());
       r.construct_outputs(out.data());
     }
     Memory(const Memory&) = delete;
@@ -59,11 +61,13 @@ struct Caller {
     }
   };
 
+  std::optional<Memory> asked;  ///< the inputs that it was asked with hold on to their code
+
   /// Results at a point; where the resolver has no answer, why, and no numbers. A result that is absent is no
   /// number.
   /// @throws what the resolver throws
   [[nodiscard]] std::string run(const double* in, double* out) const {
-    Memory memory(*resolver);
+    Memory memory(*resolver, asked->in.data());
     const auto fields = resolver->inputs();
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (!absent(fixed[i])) write_checked(fields[i], memory.in.data(), fixed[i]);
@@ -167,6 +171,7 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   }
   auto caller = std::make_shared<Caller>();
   caller->resolver = std::move(resolver);
+  caller->asked.emplace(r, inputs);
   for (const auto& declared : r.inputs()) {
     caller->fixed.push_back(read_dynamic(declared, inputs));
     const FieldInfo f = settled(declared, inputs, caller->units);

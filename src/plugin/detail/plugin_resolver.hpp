@@ -4,7 +4,7 @@
 #include "code.hpp"
 #include "objects.hpp"
 
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolve/detail/exchangeable.hpp>
 
 #include <deque>
 #include <memory>
@@ -22,7 +22,7 @@ struct OptionSetting {
 
 /// Inputs are those of the plugin, then its options, which have defaults. A struct of inputs holds on to the
 /// code that was current when it was made, so that one run never mixes two versions of a plugin.
-class PluginResolver final : public Resolver {
+class PluginResolver final : public Resolver, public mlsysim::detail::Exchangeable {
  public:
   /// @throws PluginFault for units that do not exist, defaults of the wrong kind, ...
   PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation,
@@ -33,6 +33,7 @@ class PluginResolver final : public Resolver {
   [[nodiscard]] std::size_t input_size() const override { return pin_offset_ + sizeof(Pin); }
   [[nodiscard]] std::size_t output_size() const override { return outputs_.size; }
   void construct_inputs(void* memory) const override;
+  void construct_inputs_like(const void* others, void* memory) const override;
   void destroy_inputs(void* memory) const override;
   void construct_outputs(void* memory) const override { construct(outputs_, memory); }
   void destroy_outputs(void* memory) const override { destroy(outputs_, memory); }
