@@ -2,6 +2,7 @@
 
 #include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
+#include <mlsysim/catalogue/models/sustainability.hpp>
 #include <mlsysim/physics/reliability.hpp>
 
 namespace mlsysim::detail {
@@ -122,6 +123,38 @@ Prediction interruptions(const FailureCase& c, const PredictionContext& context)
   return p;
 }
 
+struct FootprintCase {
+  const Node* node = nullptr;
+  const Datacenter* datacenter = nullptr;
+  Time<> device_time;
+  static constexpr auto fields() {
+    using C = FootprintCase;
+    return rows(
+        field(&C::node, "node", "", "node with its devices"),
+        field(&C::datacenter, "datacenter", "", "site and its grid"),
+        field(&C::device_time, "device_time", "d", "time of all devices together, at full load").positive());
+  }
+};
+
+/// Emissions of the electricity of a job by its device hours.
+Prediction operational_carbon(const FootprintCase& c, const PredictionContext& context) {
+  Node node = *c.node;
+  node.accelerator = &context.constants->device(*c.node->accelerator);
+  node.accelerators_per_node = 1;
+  Fleet fleet;
+  fleet.node = &node;
+  fleet.count = 1;
+  SustainabilityModel::Inputs in;
+  in.fleet = &fleet;
+  in.datacenter = c.datacenter;
+  in.duration_days = c.device_time / (1.0 * unit::d);
+  in.conventions = &context.constants->conventions();
+  const auto r = SustainabilityModel{}.solve(in);
+  Prediction p{r.operational_carbon.base()};
+  if (context.wants_terms) p.terms = {{"PUE", r.pue, TermRole::fact}};
+  return p;
+}
+
 }  // namespace
 
 std::vector<const Measurand*> other_measurands() {
@@ -131,7 +164,9 @@ std::vector<const Measurand*> other_measurands() {
                                                         "time of one batch");
   static const CaseMeasurand<FailureCase, interruptions> c("interruptions", MeasurandKind::other, "",
                                                            "interruptions of a long job");
-  return {&a, &b, &c};
+  static const CaseMeasurand<FootprintCase, operational_carbon> d(
+      "operational_carbon", MeasurandKind::other, "tCO2e", "emissions of the electricity of a long job");
+  return {&a, &b, &c, &d};
 }
 
 }  // namespace mlsysim::detail
