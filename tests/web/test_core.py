@@ -63,6 +63,7 @@ TRACE = "".join(json.dumps({"timestamp": 600 * k, "input_length": 2000 + 97 * k,
 NUMBERS = "answer time memory cost sensitivity curve front comparison".split()
 DRAWN = "roofline timeline schedule derivation uncertainty difference machine model walls console".split()
 VIEWS = NUMBERS + DRAWN
+READY = "document.documentElement.dataset.ready === 'yes'"
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 
 
@@ -228,6 +229,36 @@ def training(page, program, folder):
     assert page.run("explorer.state.mode") == "infer" and "a batch of 64 takes" in page.run("document.getElementById('answer').textContent")
 
 
+def choose(page, field, name):
+    page.run(f"(() => {{ const s = document.getElementById({json.dumps(field)}); s.value = {json.dumps(name)}; s.dispatchEvent(new Event('change')); }})()")
+
+
+def which_machine(page, folder):
+    """A new user's question, by clicks alone: which of two machines serves my model cheaper, why, and what would flip it."""
+    page.open(f"file://{folder}/index.html")
+    for field, name in (("model", "Qwen3_32B"), ("machine", "H200"), ("other", "A100")):
+        choose(page, field, name)
+    page.wait(READY)
+    said = page.run("document.querySelector('#view p').textContent")
+    found = re.match(r"(H200|A100) is the cheaper one: ([\d.]+) USD/Mtoken against ([\d.]+) USD/Mtoken\. Most of it comes from (.+?)\. "
+                     r"It would flip if (H200|A100) were to cost more than (\d+) USD\.", said)
+    assert found and found[1] == found[5] and float(found[2]) < float(found[3]), said
+    best, other, price = found[1], {"H200": "A100", "A100": "H200"}[found[1]], float(found[6])
+    costs = {m: page.run(f"explorer.solved('{m}').n.cost_per_token") for m in ("H200", "A100")}
+    assert min(costs, key=costs.get) == best
+    # The flip is one: a slider a step below it leaves the order, a step above turns it.
+    for field, name in (("machine", best), ("other", other)):
+        choose(page, field, name)
+    page.wait(READY)
+    for factor, winner in ((0.99, best), (1.01, other)):
+        page.run(f"(async () => {{ explorer.state.changes = {{ unit_cost: {price * factor} }}; explorer.update(); }})()")
+        assert page.run("document.querySelector('#view p').textContent").startswith(f"{winner} is the cheaper one"), (factor, price)
+    page.run("document.querySelector('[data-name=unit_cost]').value = 64")
+    page.run("document.querySelector('[data-name=unit_cost]').dispatchEvent(new Event('input'))")
+    assert page.run("document.querySelector('#view p').textContent").startswith(f"{other} is the cheaper one")
+    assert "x.unit_cost=" in page.run("location.hash")
+
+
 def walls(page):
     """Each of the 22 walls has a number of the page's model and machine; a move of a slider moves it."""
     ask(page)
@@ -271,6 +302,7 @@ def main(program):
         moved_figures(page, program, folder)
         training(page, program, folder)
         walls(page)
+        which_machine(page, folder)
         (pathlib.Path(folder) / "shown.yaml").write_text(plan)
         assert itl_of(program, folder, ["shown.yaml"]) == shown, plan
         ms = page.run("(async () => { const out = []; for (let k = 0; k < 5; k += 1) out.push((await explorer.command('eval', 'Llama3_70B', 'H100', '--accelerators', '8', '-o', 'json')).ms); return Math.min(...out); })()")

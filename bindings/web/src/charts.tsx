@@ -8,20 +8,20 @@ export interface Line { name: string; points: Point[]; other: boolean }
 
 function Canvas(p: { width: number; height: number; title: string; description: string; children: ComponentChildren }) {
   return (
-    <svg viewBox={`0 0 ${p.width} ${p.height}`} role="img" class="chart">
+    <div class="wide"><svg viewBox={`0 0 ${p.width} ${p.height}`} role="img" class="chart">
       <title>{p.title}</title>
       <desc>{p.description}</desc>
       <defs>
         <pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse"><path d="M0 7l7 -7M-2 2l4 -4M5 9l4 -4" class="hatch" /></pattern>
       </defs>
       {p.children}
-    </svg>
+    </svg></div>
   );
 }
 
 /** Bars from `from` to `to` at names. */
 export function BarChart({ title, description, rows }: { title: string; description: string; rows: Bar[] }) {
-  const left = 210, width = 760, right = 150, step = 24;
+  const left = Math.min(300, 20 + Math.max(110, ...rows.map((r) => 6.6 * r.name.length))), width = 760, right = 150, step = 24;
   const ends = [...rows.flatMap((r) => [r.from, r.to]), 0].filter(Number.isFinite);
   const low = Math.min(...ends), high = Math.max(...ends, low + 1e-300);
   const x = (v: number) => left + ((v - low) / (high - low)) * (width - left - right);

@@ -11,18 +11,32 @@ function modeOfPlan() {
   const said = mine && "text" in mine ? /^mode: *(\w+)/m.exec(mine.text)?.[1] : undefined;
   if (planned()) state.mode = MODES.find((mode) => mode === said) ?? "serve";
 }
-/** After a choice of model, machines or what is asked. */
-export async function chosen() {
+let work: Promise<void> | undefined, more = false;
+/** After a choice of model, machines or what is asked; of several in a row the last one counts. */
+export function chosen(): Promise<void> {
+  more = true;
+  document.documentElement.dataset.ready = "no";
+  work ??= (async () => {
+    while (more) { more = false; await answered(); }
+    work = undefined;
+    document.documentElement.dataset.ready = "yes";
+  })();
+  return work;
+}
+async function answered() {
   modeOfPlan();
+  const machine = state.machine;
   if (live) {
-    await have(state.machine);
+    await have(machine);
+    if (more) return;
     // A model that generates nothing is not served: it runs batches.
-    if (state.mode === "serve" && !planned() && !(program(state.machine) instanceof Program)) {
+    if (state.mode === "serve" && !planned() && !(program(machine) instanceof Program)) {
       state.mode = "infer";
-      await have(state.machine);
-      if (!(program(state.machine) instanceof Program)) state.mode = "serve";
+      await have(machine);
+      if (more || !(program(machine) instanceof Program)) state.mode = state.mode === "infer" ? "serve" : state.mode;
     }
     await have(state.other);
+    if (more) return;
   }
   const p = program(state.machine);
   if (p instanceof Program && !p.results.has(state.of)) state.of = ASKED[state.mode].main;

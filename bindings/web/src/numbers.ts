@@ -88,14 +88,15 @@ export function compared(a: Solved, b: Solved): Compared {
   const key = Number.isFinite(value(a, cost)) && Number.isFinite(value(b, cost)) ? cost : main;
   if (!fits(a) || !fits(b)) return { key, words: `${[a, b].filter((s) => !fits(s)).map((s) => s.machine).join(" and ")} cannot do this.`, terms: [] };
   if (a.machine === b.machine) return { key, words: `${a.machine} against itself: choose another machine to compare with.`, terms: [] };
+  const unpriced = key === cost ? [] : [a, b].filter((s) => !Number.isFinite(value(s, cost))).map((s) => s.machine);
   const [best, worse] = value(a, key) <= value(b, key) ? [a, b] : [b, a];
   let words = `${best.machine} is the ${key === "cost_per_token" ? "cheaper" : "faster"} one: ${shown(best, key)} against ${shown(worse, key)}.`;
+  if (unpriced.length) words = `What ${unpriced.join(" and ")} costs is not known, so speed decides. ${words}`;
   const terms = attribution(worse, best, key);
   const whole = value(best, key) - value(worse, key), driver = terms.find((t) => t.part * whole > 0);
   const meaning = driver && best.p.input(driver.name)?.meaning;
   if (driver) words += ` Most of it comes from ${meaning ? `${meaning} (${driver.name})` : driver.name}.`;
-  const flip = flips(best, worse, key);
-  return { key, words: flip ? `${words} ${flip}` : words, terms };
+  return { key, words: `${words} ${flips(best, worse, key)}`, terms };
 }
 
 const LARGEST = 9;  // figures of their own in an attribution; the rest moves together
@@ -140,5 +141,5 @@ function flips(best: Solved, worse: Solved, key: string): string {
     for (let k = 0; k < HALVINGS; k += 1) { const middle = (low + high) / 2; if (lead(middle) > 0) high = middle; else low = middle; }
     return `It would flip if ${best.machine} were to ${words} ${pretty(best.point[i]! * high, best.p.inputs[i]!)}.`;
   }
-  return "";
+  return "Neither ten times its price nor a tenth of its bandwidth or arithmetic would flip it.";
 }

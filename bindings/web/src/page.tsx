@@ -219,7 +219,6 @@ async function start() {
   for (const kind of ["launch", "plan"])
     if (live && given.has(kind)) notes = await take(kind === "plan" ? given.get("model") ?? "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)!));
   await chosen();
-  document.documentElement.dataset.ready = "yes";
 }
 void start();
 
