@@ -61,7 +61,7 @@ mkdir -p "$folder"
 cat > "$folder/task.sh" <<'END'
 #!/bin/sh
 # 2: nothing is feasible in this part, which is an answer
-{2} --shard auto --state "$1/part-$SLURM_ARRAY_TASK_ID.json" --resume > "$1/part-$SLURM_ARRAY_TASK_ID.txt" || test $? -eq 2
+{2} --shard auto --state "$1/part-{{shard}}.json" --resume > "$1/part-$SLURM_ARRAY_TASK_ID.txt" || test $? -eq 2
 END
 cat > "$folder/merge.sh" <<'END'
 #!/bin/sh

@@ -85,6 +85,7 @@ struct UncertaintyRequest {
   std::uint64_t seed = 1;
   double coverage = 0.9;
   bool given_only = false;  ///< without the ranges of the zoo
+  bool mpi = false;         ///< the ranks of mpirun share the samples
 };
 /// The last target is the result, or several separated by commas.
 [[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,

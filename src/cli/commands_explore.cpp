@@ -1,4 +1,5 @@
 #include "questions.hpp"
+#include "ranks.hpp"
 
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
@@ -240,8 +241,11 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
   return {render(compare(from.subject, to.subject, result), options)};
 }
 
-Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
-                      const RenderOptions& options) {
+namespace {
+
+/// The answer of one process, or of rank 0 to samples that all ranks evaluate.
+Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked,
+                        const RenderOptions& options) {
   const auto results =
       pop(request, "a result",
           "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'hardware.efficiency.memory = +-5 %'");
@@ -261,13 +265,27 @@ Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
     question.results.push_back(results.substr(at, comma - at));
     at = comma + 1;
   }
+  if (asked.mpi)
+    question.shared = {
+        .part = static_cast<std::uint64_t>(ranks().rank) + 1,
+        .parts = static_cast<std::uint64_t>(ranks().size),
+        .gather = [](const std::vector<double>& own) { return numbers_of_ranks(ranks(), own); }};
   const auto q = subject_asked(request);
   auto report = uncertainty(q.subject, question);
   if (!asked.with.empty()) {
     const auto other = changed_subject(std::move(request), asked.with);
     report.ranking = rank(q.subject, other.subject, question.results.front(), question);
   }
+  if (question.shared.part != 1) return {};
   return {render(report, options)};
+}
+
+}  // namespace
+
+Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
+                      const RenderOptions& options) {
+  const auto here = [&] { return uncertainty_here(std::move(request), asked, options); };
+  return asked.mpi ? on_ranks(here) : here();
 }
 
 }  // namespace mlsysim::cli

@@ -1,10 +1,10 @@
 #include "observed.hpp"
 #include "questions.hpp"
 #include "ranks.hpp"
+#include "search_bounds.hpp"
 #include "search_files.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
-#include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -189,12 +189,10 @@ void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
                       .expected = std::move(expected),
                       .hint = std::move(hint)});
   };
-  if (!asked.rows.empty())
-    refuse("--rows", "--rows beside --mpi", "an answer that can be joined",
-           "write the rows of each part: --shard auto");
+  if (!asked.rows.empty()) return;  // rank 0 writes, and has the state
   if (s.question.objectives.empty() && !s.question.histogram)
-    refuse("--mpi", "a sweep that lists every point", "objectives, or --histogram",
-           "add --minimize or --maximize");
+    refuse("--mpi", "a sweep that lists every point", "objectives, --histogram or --rows FILE",
+           "add --minimize or --maximize, or write the points with --rows");
   if (size > 1 && !asked.state.empty() && asked.state.find("{shard}") == std::string::npos)
     refuse("--state", fmt::format("one file for {} ranks", size), "a name with {shard}",
            "e.g. --state 'part-{shard}.json'");
@@ -205,52 +203,20 @@ void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
            "leave --state or --strategy out");
 }
 
-/// Branch and bound of all ranks, which share the best value.
-Answer bounded_on_ranks(const AskedSpace& s, const ExploreOptions& how, const RenderOptions& options) {
-  const auto& r = ranks();
-  const auto own =
-      bounded_part(*s.space, s.question, how, static_cast<std::uint64_t>(r.rank) + 1,
-                   static_cast<std::uint64_t>(r.size), [&](double mine) { return r.least(mine); });
-  const auto text = [](const BoundedPart& p) {
-    return fmt::format("{:a} {} {} {} {}", p.value, p.index, p.boxes, p.evaluated, p.proven ? 1 : 0);
-  };
-  const auto part_of = [](const std::string& words) {
-    BoundedPart p;
-    unsigned long long index = 0;
-    int proven = 0;
-    if (std::sscanf(words.c_str(), "%la %llu %la %la %d", &p.value, &index, &p.boxes, &p.evaluated,
-                    &proven) != 5)
-      refuse_state_file("a rank", kShardSchema, words);
-    p.index = index;
-    p.proven = proven != 0;
-    return p;
-  };
-  const auto whole = joined_over_ranks(r, text(own), [&](const std::string& a, const std::string& b) {
-    BoundedPart x = part_of(a), y = part_of(b);
-    if (y.value < x.value || (y.value == x.value && y.index < x.index)) std::swap(x, y);
-    x.boxes += y.boxes;
-    x.evaluated += y.evaluated;
-    x.proven = x.proven && y.proven;
-    return text(x);
-  });
-  if (r.rank != 0) return {};
-  const auto best = part_of(whole);
+/// The answer of workers that shared the best value. What they looked at hangs on when they heard of each
+/// other, so that it is said beside the answer.
+Answer shared_answer(const AskedSpace& s, const BoundedPart& best, std::string_view who,
+                     const RenderOptions& options) {
   auto out = answer_of(bounded_answer(*s.space, s.question, best), options);
-  out.diagnostics += fmt::format("mlsysim: {} ranks bounded {} boxes and evaluated {} points\n", r.size,
-                                 best.boxes, best.evaluated);
+  out.diagnostics +=
+      fmt::format("mlsysim: {} bounded {} boxes and evaluated {} points\n", who, best.boxes, best.evaluated);
   return out;
 }
 
 /// The state of every rank joined two by two; the answer is that of rank 0.
 Answer joined_on_ranks(const AskedSpace& s, const ExploreAnswer& own, const RenderOptions& options) {
   const auto& r = ranks();
-  if (!own.complete)
-    throw InputError({.id = "mlsysim.cli.165",
-                      .message = "a rank was interrupted",
-                      .key = "--mpi",
-                      .found = fmt::format("{} of {} points", own.covered, own.total),
-                      .expected = "all of its part",
-                      .hint = "run again; with --state 'part-{shard}.json' --resume what was done is kept"});
+  if (!own.complete) refuse_interrupted_rank(fmt::format("{} of {} points", own.covered, own.total));
   const auto whole = joined_over_ranks(r, own.state, [&](const std::string& a, const std::string& b) {
     const std::vector<std::string> both{a, b};
     return join_states(*s.space, s.question, both);
@@ -267,21 +233,25 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   const bool mpi = asked.shard == kRanks;
   if (mpi) {
     check_ranks(asked, space_asked(request, asked), ranks().size);
-    asked.shard = fmt::format("{}/{}", ranks().rank + 1, ranks().size);
+    // Of rows the file is one, and rank 0 writes it.
+    asked.shard = asked.rows.empty() ? fmt::format("{}/{}", ranks().rank + 1, ranks().size) : std::string();
   }
   const Shard shard = shard_of(asked.shard);
-  // Tasks that share a command line have states of their own.
-  if (const auto at = asked.state.find("{shard}"); at != std::string::npos)
-    asked.state.replace(at, 7, fmt::format("{}", shard.k));
+  // Tasks that share a command line have files of their own.
+  for (auto* file : {&asked.state, &asked.rows})
+    if (const auto at = file->find("{shard}"); at != std::string::npos)
+      file->replace(at, 7, fmt::format("{}", shard.k));
   auto s = space_asked(request, asked);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
     s.question.show = usual_results(s.space->sample().entry.results);
   const InterruptScope listening;
   const Json head = request_json(request, asked);
-  if (!asked.rows.empty()) return write_rows(*s.space, s.question, head, asked, interrupted, options);
-  const bool resumes = goes_on_from_state(asked);
+  if (!asked.rows.empty())
+    return write_rows(*s.space, s.question, head, asked, mpi ? &ranks() : nullptr, interrupted, options);
+  const bool shares = !mpi && !asked.shard.empty() && asked.strategy == "branch-and-bound";
+  const bool resumes = !shares && goes_on_from_state(asked);
   std::optional<files::Lock> lock;
-  if (!asked.state.empty()) lock.emplace(asked.state);
+  if (!asked.state.empty() && !shares) lock.emplace(asked.state);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
       asked.shard.empty() && asked.state.empty()) {
     auto rows = row_table(*s.space, s.question, options);
@@ -297,7 +267,11 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   how.progress = observed.progress(
       s.space->problem().title(),
       ::isatty(STDERR_FILENO) != 0 ? std::function<void(const Progress&)>(show_progress) : nullptr);
-  if (mpi && how.strategy == Strategy::branch_and_bound) return bounded_on_ranks(s, how, options);
+  if (shares) return bounded_with_states(s, how, asked, as_given.state, head, options);
+  if (mpi && how.strategy == Strategy::branch_and_bound) {
+    const auto all = bounded_on_ranks(s, how);
+    return all ? shared_answer(s, *all, fmt::format("{} ranks", ranks().size), options) : Answer{};
+  }
   how.shard = shard.k;
   how.shards = shard.n;
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
@@ -341,8 +315,10 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
   ScenarioRequest request;
   SearchRequest asked;
   Json head;
+  const bool bounded = is_bounded_state(paths.front());
+  const auto schema = bounded ? kBoundedSchema : kShardSchema;
   for (const auto& path : paths) {
-    const Json j = read_state_file(path, kShardSchema);
+    const Json j = read_state_file(path, schema);
     if (head.is_null())
       head = j.at("request");
     else if (head != j.at("request"))
@@ -351,14 +327,16 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
                         .key = path,
                         .found = j.at("request").dump(),
                         .expected = head.dump()});
-    states.push_back(state_in(j, path));
+    if (!bounded) states.push_back(state_in(j, path));
   }
   try {
     request_from(head, request, asked);
   } catch (const Json::exception& e) {
-    refuse_state_file(paths.front(), kShardSchema, e.what());
+    refuse_state_file(paths.front(), schema, e.what());
   }
   const auto s = space_asked(request, asked);
+  if (bounded)
+    return shared_answer(s, merged_bounds(s, paths), fmt::format("{} workers", paths.size()), options);
   return answer_of(merge(*s.space, s.question, states), options);
 }
 

@@ -125,6 +125,8 @@ void Program::uncertainty_command() {
   u->add_option("--coverage", uncertainty_.coverage,
                 "share of the samples between low and high (default: 0.9)")
       ->type_name("N");
+  u->add_flag("--mpi", uncertainty_.mpi,
+              "every rank of mpirun evaluates a part of the samples, rank 0 answers");
   scenario_options(*u, std::nullopt);
 }
 
@@ -223,19 +225,22 @@ void Program::search_options(CLI::App& app) {
       ->group("Search");
   app.add_flag_callback(
          "--mpi", [this] { search_.shard = "mpi"; },
-         "every rank of mpirun takes a shard, rank 0 joins them and answers; with --strategy "
-         "branch-and-bound they "
-         "share the best value")
+         "every rank of mpirun takes a shard, rank 0 joins them and answers, or writes the --rows of all; "
+         "with "
+         "--strategy branch-and-bound they share the best value")
       ->excludes("--shard")
       ->group("Search");
-  app.add_option("--state", search_.state,
-                 "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
-                 "search then")
+  app.add_option(
+         "--state", search_.state,
+         "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
+         "search then, or with --shard and --strategy branch-and-bound one of workers that read the best "
+         "value from each other's states")
       ->type_name("FILE")
       ->group("Search");
   app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")
       ->group("Search");
-  app.add_option("--rows", search_.rows, "sweep: write every point to a .csv, .jsonl or .ndjson file")
+  app.add_option("--rows", search_.rows,
+                 "sweep: write every point to a .csv, .jsonl or .ndjson file, {shard} stands for the part")
       ->type_name("FILE")
       ->group("Search");
   app.add_flag("--force,--overwrite", search_.overwrite, "replace files that exist")->group("Search");

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 namespace mlsysim::cli {
@@ -65,21 +66,47 @@ const mlsysim_ranks& ranks() {
   return *one;
 }
 
+void send_to(const mlsysim_ranks& r, int rank, std::string_view text) {
+  check(r.send(text.data(), text.size(), rank), rank);
+}
+
+std::string received_from(const mlsysim_ranks& r, int rank) {
+  const char* bytes = nullptr;
+  unsigned long long size = 0;
+  check(r.receive(rank, &bytes, &size), rank);
+  return {bytes, size};
+}
+
 std::string joined_over_ranks(
     const mlsysim_ranks& r, std::string own,
     const std::function<std::string(const std::string&, const std::string&)>& join) {
   for (int step = 1; step < r.size; step *= 2) {
     if (r.rank % (2 * step) != 0) {
-      check(r.send(own.data(), own.size(), r.rank - step), r.rank - step);
+      send_to(r, r.rank - step, own);
       return {};
     }
     if (r.rank + step >= r.size) continue;
-    const char* bytes = nullptr;
-    unsigned long long size = 0;
-    check(r.receive(r.rank + step, &bytes, &size), r.rank + step);
-    own = join(own, std::string(bytes, size));
+    own = join(own, received_from(r, r.rank + step));
   }
   return own;
+}
+
+std::vector<double> numbers_of_ranks(const mlsysim_ranks& r, const std::vector<double>& own) {
+  const auto bytes = joined_over_ranks(
+      r, std::string(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(double)),
+      [](const std::string& a, const std::string& b) { return a + b; });
+  std::vector<double> out(bytes.size() / sizeof(double));
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+  return out;
+}
+
+void refuse_interrupted_rank(const std::string& found) {
+  throw InputError({.id = "mlsysim.cli.165",
+                    .message = "a rank was interrupted",
+                    .key = "--mpi",
+                    .found = found,
+                    .expected = "all of its part",
+                    .hint = "run again; with --state and --resume what was done is kept"});
 }
 
 Answer on_ranks(const std::function<Answer()>& command) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim::cli {
 
@@ -20,6 +21,16 @@ namespace mlsysim::cli {
 [[nodiscard]] std::string joined_over_ranks(
     const mlsysim_ranks& r, std::string own,
     const std::function<std::string(const std::string&, const std::string&)>& join);
+
+/// Sends a text to another rank, or takes the next one that it sends.
+/// @throws InputError for a rank that does not answer
+void send_to(const mlsysim_ranks& r, int rank, std::string_view text);
+[[nodiscard]] std::string received_from(const mlsysim_ranks& r, int rank);
+/// The numbers of all ranks one after the other, on rank 0.
+[[nodiscard]] std::vector<double> numbers_of_ranks(const mlsysim_ranks& r, const std::vector<double>& own);
+
+/// For a rank whose part is not done. @throws InputError always
+[[noreturn]] void refuse_interrupted_rank(const std::string& found);
 
 /// Runs the command of a rank; where it fails, it says so and ends all ranks.
 [[nodiscard]] Answer on_ranks(const std::function<Answer()>& command);

@@ -1,7 +1,7 @@
 #pragma once
 /// Files of a search: the state that a run leaves behind for --resume and merge, and the rows of --rows.
 
-#include "commands.hpp"
+#include "ranks.hpp"
 
 #include <mlsysim/explore/search/explore.hpp>
 
@@ -41,10 +41,12 @@ struct Shard {
 [[nodiscard]] Shard shard_of(const std::string& text);
 
 /// Writes every point of the shard to a file as it is computed: CSV, or a JSON object per line. With --state
-/// the run can be gone on with, to the same bytes.
+/// the run can be gone on with, to the same bytes. Of ranks rank 0 writes, `with` is where they meet; their
+/// number may be another when the run is gone on with.
 /// @throws InputError for options that rows have no place for, and for files that cannot be written
 [[nodiscard]] Answer write_rows(const Space& space, const Question& question,
                                 const nlohmann::ordered_json& request, const SearchRequest& asked,
-                                const std::atomic<bool>& interrupted, const RenderOptions& options);
+                                const mlsysim_ranks* with, const std::atomic<bool>& interrupted,
+                                const RenderOptions& options);
 
 }  // namespace mlsysim::cli

@@ -1,13 +1,11 @@
 // Every point of a space as a line of a file.
 
 #include "output.hpp"
-#include "search_files.hpp"
+#include "row_text.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/expression.hpp>
-#include <mlsysim/units/format.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,8 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kCheckpoint = std::chrono::seconds(10);
 constexpr std::size_t kBuffer = 1 << 16;
-
-enum class RowFormat : std::uint8_t { csv, lines };
 
 /// Ends the visit of points; what is done is written.
 struct Stop {};
@@ -92,6 +88,28 @@ void check_asked(const Question& question, const SearchRequest& asked) {
     refuse("--strategy", fmt::format("--strategy {}", asked.strategy), "leave it out");
 }
 
+/// Points of a rank between two turns: several turns each, and a buffer that is not large.
+std::uint64_t piece_of(const PointRange& range, const mlsysim_ranks& r) {
+  constexpr std::uint64_t kTurns = 8, kMost = 1 << 15;
+  return std::clamp((range.last - range.first) / (kTurns * static_cast<std::uint64_t>(r.size)),
+                    std::uint64_t{1}, kMost);
+}
+
+/// The pieces of a rank behind the first, which says where to begin.
+void hand_rows(const Space& space, const Question& question, RowFormat format, const mlsysim_ranks& r) {
+  const RowText text(space, question, format);
+  const PointRange range{std::stoull(received_from(r, 0)), space.size()};
+  const auto piece = piece_of(range, r);
+  fmt::memory_buffer out;
+  for (auto first = range.first + piece * static_cast<std::uint64_t>(r.rank); first < range.last;
+       first += piece * static_cast<std::uint64_t>(r.size)) {
+    visit_points(space, question, first, std::min(range.last, first + piece),
+                 [&](const RowBlock& b) { text.append(b, out); });
+    send_to(r, 0, {out.data(), out.size()});
+    out.clear();
+  }
+}
+
 class RowWriter {
  public:
   RowWriter(const Space& space, const Question& question, const Json& request, const SearchRequest& asked)
@@ -100,7 +118,7 @@ class RowWriter {
         request_(request),
         path_(asked.rows),
         state_(asked.state),
-        format_(format_of(asked.rows)),
+        text_(space, question, format_of(asked.rows)),
         forced_(asked.overwrite) {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
@@ -113,7 +131,6 @@ class RowWriter {
     shard_ = shard_of(asked.shard);
     range_ = shard_range(space.size(), shard_.k, shard_.n);
     next_ = range_.first;
-    name_columns();
     if (!state_.empty()) lock_.emplace(state_);
     if (resumes) {
       take_up();
@@ -129,20 +146,18 @@ class RowWriter {
     if (file_ >= 0) ::close(file_);
   }
 
-  /// Writes what is left. Gives whether it came to the end.
-  bool run(const std::atomic<bool>& interrupted) {
-    auto saved = Clock::now();
+  /// Writes what is left, which other ranks compute as well. Gives whether it came to the end.
+  bool run(const std::atomic<bool>& interrupted, const mlsysim_ranks* with) {
+    saved_ = Clock::now();
     try {
-      visit_points(space_, question_, next_, range_.last, [&](const RowBlock& block) {
-        write(block);
-        next_ = block.first + block.points;
-        if (out_.size() > kBuffer) flush();
-        if (interrupted) throw Stop{};
-        if (!state_.empty() && Clock::now() - saved > kCheckpoint) {
-          save();
-          saved = Clock::now();
-        }
-      });
+      if (with != nullptr) {
+        run_with(*with, interrupted);
+      } else {
+        visit_points(space_, question_, next_, range_.last, [&](const RowBlock& block) {
+          text_.append(block, out_);
+          keep(block.first + block.points, interrupted);
+        });
+      }
     } catch (const Stop&) {
     }
     state_.empty() ? flush() : save();
@@ -154,28 +169,39 @@ class RowWriter {
   [[nodiscard]] std::uint64_t next() const { return next_; }
 
  private:
+  /// The rows up to `next` are in the buffer.
+  void keep(std::uint64_t next, const std::atomic<bool>& interrupted) {
+    next_ = next;
+    if (out_.size() > kBuffer) flush();
+    if (interrupted) throw Stop{};
+    if (!state_.empty() && Clock::now() - saved_ > kCheckpoint) {
+      save();
+      saved_ = Clock::now();
+    }
+  }
+
+  /// Pieces go round the ranks; this one, rank 0, puts them one behind the other.
+  void run_with(const mlsysim_ranks& r, const std::atomic<bool>& interrupted) {
+    for (int other = 1; other < r.size; ++other) send_to(r, other, std::to_string(next_));
+    const auto piece = piece_of({next_, range_.last}, r);
+    for (int owner = 0; next_ < range_.last; owner = (owner + 1) % r.size) {
+      const auto end = std::min(range_.last, next_ + piece);
+      if (owner != 0)
+        out_.append(received_from(r, owner));
+      else
+        visit_points(space_, question_, next_, end, [&](const RowBlock& b) { text_.append(b, out_); });
+      keep(end, interrupted);
+    }
+  }
+
   static constexpr const char* kUnfinished = "the rows cannot be written to their end";
   static constexpr const char* kRoom = "make room on the disk; what was written is valid up to its last line";
-
-  void name_columns() {
-    names_ = {text_cell("index")};
-    for (const auto& a : space_.axes()) names_.push_back(text_cell(a.title()));
-    names_.push_back(text_cell("feasible"));
-    const ExpressionScope scope{space_.sample().entry.inputs, space_.sample().entry.results};
-    for (const auto& text : question_.show) {
-      const auto e = Expression::parse(text, scope);
-      const std::string unit = e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit());
-      names_.push_back(text_cell(unit.empty() ? text : fmt::format("{} [{}]", text, unit)));
-      scales_.push_back(unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base());
-    }
-    header_ = format_ == RowFormat::csv ? fmt::format("{}\n", fmt::join(names_, ",")) : "{\"index\":";
-  }
 
   /// What is there stays, unless the caller says otherwise; of an unfinished run there may be a first line.
   [[nodiscard]] files::WriteHow how(bool mine) const {
     const bool any = forced_ || irregular(path_);
     return {.replace = any ? files::Replace::any : files::Replace::own,
-            .mark = mine ? std::string_view(header_) : std::string_view()};
+            .mark = mine ? std::string_view(text_.header()) : std::string_view()};
   }
   void check_new() const {
     if (irregular(path_) && state_.empty() && !fs::is_directory(path_)) return;
@@ -191,7 +217,7 @@ class RowWriter {
     } else {
       file_ = files::begin(path_, how(mine));
     }
-    if (format_ == RowFormat::csv) out_.append(header_);
+    if (text_.format_name() == "csv") out_.append(text_.header());
   }
 
   /// Cuts the file to the rows that the state covers: a run that was killed may have written more.
@@ -228,8 +254,8 @@ class RowWriter {
     if (next_ < range.first || next_ > range.last)
       refuse_state_file(state_, kRowsSchema,
                         fmt::format("point {} of {} to {}", next_, range.first, range.last));
-    if (format != format_name())
-      refuse("the rows to go on with have another format", format, std::string(format_name()),
+    if (format != text_.format_name())
+      refuse("the rows to go on with have another format", format, std::string(text_.format_name()),
              "name the same --rows file");
     if (marks_.empty()) return begin(true);  // it was ended before its first rows
     std::error_code none;
@@ -280,40 +306,6 @@ class RowWriter {
     marks_.resize(whole);
   }
 
-  [[nodiscard]] std::string_view format_name() const { return format_ == RowFormat::csv ? "csv" : "jsonl"; }
-
-  [[nodiscard]] std::string text_cell(const std::string& text) const {
-    if (format_ == RowFormat::lines) return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.find_first_of(",\"\n") == std::string::npos) return text;
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-  }
-
-  void write(const RowBlock& b) {
-    const bool lines = format_ == RowFormat::lines;
-    const auto to = std::back_inserter(out_);
-    for (std::size_t p = 0; p < b.points; ++p) {
-      const auto at = space_.rows_at(b.first + p);
-      std::size_t column = 0;
-      const auto cell = [&](std::string_view text) {
-        if (lines)
-          fmt::format_to(to, "{}{}:{}", column == 0 ? "{" : ",", names_[column], text);
-        else
-          fmt::format_to(to, "{}{}", column == 0 ? "" : ",", text);
-        ++column;
-      };
-      cell(fmt::format("{}", b.first + p));
-      for (std::size_t a = 0; a < at.size(); ++a) cell(text_cell(space_.axes()[a].label(at[a])));
-      cell(lines ? (b.feasible[p] != 0 ? "true" : "false") : (b.feasible[p] != 0 ? "1" : "0"));
-      for (std::size_t k = 0; k < question_.show.size(); ++k) {
-        const bool number = b.skipped.empty() && std::isfinite(b.shown[k][p]);
-        cell(number ? fmt::format("{}", b.shown[k][p] / scales_[k]) : lines ? "null" : "");
-      }
-      fmt::format_to(to, "{}\n", lines ? "}" : "");
-    }
-  }
-
   void flush() {
     const std::string_view text(out_.data(), out_.size());
     if (const int why = files::put(file_, text); why != 0) {
@@ -341,7 +333,7 @@ class RowWriter {
     replace_state_file(state_, {{"schema", kRowsSchema},
                                 {"request", request_},
                                 {"digest", digest_of(space_, question_)},
-                                {"format", format_name()},
+                                {"format", text_.format_name()},
                                 {"first", range_.first},
                                 {"last", range_.last},
                                 {"next", next_},
@@ -352,17 +344,15 @@ class RowWriter {
   const Question& question_;
   const Json& request_;
   std::string path_, state_;
-  RowFormat format_;
+  RowText text_;
   Shard shard_;
   PointRange range_;
   std::uint64_t next_ = 0, bytes_ = 0;
+  Clock::time_point saved_{};
   std::uint32_t crc32_ = 0;  ///< of all bytes
   std::vector<Mark> marks_;
-  std::string header_;  ///< first line of CSV; how every line of JSON begins
   bool forced_;
   std::optional<files::Lock> lock_;
-  std::vector<std::string> names_;  ///< of the columns, as cells
-  std::vector<double> scales_;
   fmt::memory_buffer out_;
   int file_ = -1;
 };
@@ -370,11 +360,17 @@ class RowWriter {
 }  // namespace
 
 Answer write_rows(const Space& space, const Question& question, const Json& request,
-                  const SearchRequest& asked, const std::atomic<bool>& interrupted,
+                  const SearchRequest& asked, const mlsysim_ranks* with, const std::atomic<bool>& interrupted,
                   const RenderOptions& options) {
   check_asked(question, asked);
+  if (with != nullptr && with->rank != 0) {
+    hand_rows(space, question, format_of(asked.rows), *with);
+    return {};
+  }
   RowWriter writer(space, question, request, asked);
-  const bool whole = writer.run(interrupted);
+  const bool whole = writer.run(interrupted, with);
+  if (!whole && with != nullptr)
+    refuse_interrupted_rank(fmt::format("{} of {} rows", writer.next(), space.size()));
   const auto rows = writer.next() - writer.range().first, all = writer.range().last - writer.range().first;
   Answer out;
   if (options.format == OutputFormat::text) {

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import zlib
 
 import pytest
 
@@ -30,6 +31,12 @@ def call(*words, env=None, cwd=None, stdin="", before=()):
     environment.update(env or {})
     return Done(subprocess.run([*before, PROGRAM, *map(str, words)], input=stdin, capture_output=True, text=True,
                                env=environment, cwd=cwd, timeout=TIME_LIMIT_S))
+
+
+def sealed(state):
+    """The text of a state with its length and checksum, as the program ends it."""
+    body = json.dumps(state, separators=(",", ":"))[:-1]
+    return f'{body},"length":{len(body)},"crc32":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ import os
 import signal
 import subprocess
 import time
-import zlib
 
 import pytest
 
-from conftest import PROGRAM, ROOT, TIME_LIMIT_S
+from conftest import PROGRAM, ROOT, TIME_LIMIT_S, sealed
 
 
 def test_sensitivity(run):
@@ -302,12 +301,6 @@ def test_text_in_rows_is_quoted(run, tmp_path):
         assert run(*question, "--rows", tmp_path / name).code == 0
     assert '0,"wide, ""8""",1,' in (tmp_path / "rows.csv").read_text()
     assert json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])["setup"] == 'wide, "8"'
-
-
-def sealed(state):
-    """The text of a state with its length and checksum, as the program ends it."""
-    body = json.dumps(state, separators=(",", ":"))[:-1]
-    return f'{body},"length":{len(body)},"crc32":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
 def test_files_that_are_no_state_are_refused_and_kept(run, refused, tmp_path):

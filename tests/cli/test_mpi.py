@@ -1,13 +1,15 @@
 """Ranks of mpirun that share a search: --mpi. Skipped where MPI is not here, or does not start a program of its own."""
 
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import zlib
 
 import pytest
-from conftest import PROGRAM, call
+from conftest import PROGRAM, call, sealed
 
 pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None or not pathlib.Path(PROGRAM).with_name("mlsysim-mpi.so").exists(),
                                 reason="no mpirun, or no component for MPI: apt-get install openmpi-bin libopenmpi-dev, and build")
@@ -77,10 +79,50 @@ def test_shared_bounds_give_the_same_answer_for_any_number_of_ranks():
         assert re.search(r"ranks bounded \d+ boxes", answer.stderr), answer.stderr
 
 
+@pytest.mark.parametrize("words", [
+    ("itl,cost_per_token", "--samples", "1003", "-o", "json"),
+    ("itl", "--given-only", "--uncertain", "hardware.efficiency.memory = +-5 %", "--with", "hardware=H200", "--samples", "333", "-o", "csv")])
+def test_samples_of_ranks_give_the_bytes_of_one_process(words):
+    question = ("uncertainty", *SCENARIO[:4], *words)
+    alone = call(*question)
+    assert alone.code == 0, alone.err
+    for ranks in (1, 2, 4) if "--with" in words else (4,):
+        both = on_ranks(ranks, *question)
+        assert both.stdout == alone.out and both.returncode == 0, both.stderr
+
+
+@pytest.mark.parametrize("ending, numbers", [("csv", (1, 2, 4)), ("jsonl", (3,))])
+def test_rank_0_writes_the_rows_of_all_in_order(tmp_path, ending, numbers):
+    question = ("sweep", *SCENARIO, *AXES, "--show", "itl,ttft", "--rows")
+    alone = tmp_path / f"alone.{ending}"
+    assert call(*question, alone).code == 0
+    for ranks in numbers:
+        both = on_ranks(ranks, *question, tmp_path / f"{ranks}.{ending}")
+        assert both.returncode == 0 and both.stdout.startswith("1200 rows in "), both.stderr
+        assert (tmp_path / f"{ranks}.{ending}").read_bytes() == alone.read_bytes()
+
+
+def test_rows_are_gone_on_with_on_any_number_of_ranks(tmp_path):
+    """What one process left behind, cut after its first mark, is finished by three ranks."""
+    question = ("sweep", *SCENARIO, *AXES, "--show", "itl", "--rows", tmp_path / "rows.csv", "--state", tmp_path / "state.json", "--resume")
+    assert on_ranks(2, *question).returncode == 0
+    whole, state = (tmp_path / "rows.csv").read_bytes(), json.loads((tmp_path / "state.json").read_text())
+    cut = b"".join(whole.splitlines(keepends=True)[:778])
+    state.update(next=777, marks=[[777, len(cut), zlib.crc32(cut)]])
+    del state["length"], state["crc32"]
+    (tmp_path / "state.json").write_text(sealed(state))
+    (tmp_path / "rows.csv").write_bytes(cut + b"half a li")
+    again = on_ranks(3, *question)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "rows.csv").read_bytes() == whole
+
+
 def test_what_ranks_cannot_share_is_refused():
-    for words in (("--rows", "x.csv"), ("--state", "x.json"), ("--strategy", "evolutionary")):
+    for words in (("--state", "x.json"), ("--strategy", "evolutionary")):
         done = on_ranks(2, "optimize", *SCENARIO, *AXES, *COST, *words)
         assert done.returncode != 0 and "mlsysim.cli.164" in done.stderr and done.stdout == ""
+    done = on_ranks(2, "sweep", *SCENARIO, *AXES)
+    assert done.returncode != 0 and "mlsysim.cli.164" in done.stderr and "--rows" in done.stderr
     done = on_ranks(2, "optimize", "Llama3_70", "H100", *AXES, *COST)
     assert done.returncode != 0 and "rank" in done.stderr and "did you mean" in done.stderr
 

@@ -4,6 +4,7 @@
 #include "cli/observed.hpp"
 #include "cli/program.hpp"
 #include "cli/ranks.hpp"
+#include "cli/search_bounds.hpp"
 #include "cli/search_files.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -108,6 +109,13 @@ std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
   refuse("--mpi", kInstall);
 }
+std::vector<double> numbers_of_ranks(const mlsysim_ranks&, const std::vector<double>&) {
+  refuse("--mpi", kInstall);
+}
+void refuse_interrupted_rank(const std::string&) { refuse("--mpi", kInstall); }
+std::optional<BoundedPart> bounded_on_ranks(const AskedSpace&, const ExploreOptions&) {
+  refuse("--mpi", kInstall);
+}
 
 // A search in a page is gone on with by nobody.
 Answer submit_script(const SubmitRequest&) { refuse("a job array", kInstall); }
@@ -128,8 +136,14 @@ Shard shard_of(const std::string& text) {
   if (!text.empty()) refuse("--shard", kInstall);
   return {};
 }
+Answer bounded_with_states(const AskedSpace&, const ExploreOptions&, const SearchRequest&, const std::string&,
+                           const nlohmann::ordered_json&, const RenderOptions&) {
+  refuse("--state", kInstall);
+}
+bool is_bounded_state(const std::string& path) { refuse("the state '" + path + "'", kInstall); }
+BoundedPart merged_bounds(const AskedSpace&, const std::vector<std::string>&) { refuse("--state", kInstall); }
 Answer write_rows(const Space&, const Question&, const nlohmann::ordered_json&, const SearchRequest&,
-                  const std::atomic<bool>&, const RenderOptions&) {
+                  const mlsysim_ranks*, const std::atomic<bool>&, const RenderOptions&) {
   refuse("--rows", kInstall);
 }
 

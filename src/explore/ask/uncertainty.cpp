@@ -1,5 +1,6 @@
 #include <mlsysim/explore/ask/uncertainty.hpp>
 
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
@@ -170,18 +171,48 @@ void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size
   moving.resize(kMostFigures);
 }
 
+/// The samples of each set that this process evaluates.
+PointRange own_samples(const UncertaintyQuestion& q) {
+  return shard_range(q.samples, q.shared.part, q.shared.parts);
+}
+
+bool answers_here(const UncertaintyQuestion& q) { return q.shared.part == 1; }
+
+/// Makes columns of this process's samples those of all processes, or empty where another one answers.
+void bring_together(const std::vector<std::vector<double>*>& columns, const UncertaintyQuestion& q) {
+  if (!q.shared.gather) return;
+  std::vector<double> own;
+  for (auto* c : columns) {
+    own.insert(own.end(), c->begin(), c->end());
+    c->clear();
+  }
+  const auto all = q.shared.gather(std::move(own));
+  if (!answers_here(q)) return;
+  auto at = all.begin();
+  for (std::uint64_t part = 1; part <= q.shared.parts; ++part) {
+    const auto range = shard_range(q.samples, part, q.shared.parts);
+    const auto n = static_cast<std::ptrdiff_t>(range.last - range.first);
+    for (auto* c : columns) {
+      c->insert(c->end(), at, at + n);
+      at += n;
+    }
+  }
+}
+
 /// `dimensions[i]` of the sequence belongs to figure i, of `all` that there are.
 Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figures,
                std::span<const std::size_t> dimensions, std::size_t all, const UncertaintyQuestion& q) {
   Draws d;
+  const auto range = own_samples(q);
+  const auto n = static_cast<std::size_t>(range.last - range.first);
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const double value = subject.point[figures[i].input];
     const Halton first(dimensions[i], q.seed), second(all + dimensions[i], q.seed);
-    std::vector<double> a(q.samples), b(q.samples);
-    for (std::size_t j = 0; j < q.samples; ++j) {
+    std::vector<double> a(n), b(n);
+    for (std::size_t j = 0; j < n; ++j) {
       if (q.pause && j % 4096 == 0) q.pause();
-      a[j] = input_quantile(subject.entry, figures[i], value, first(j + 1));
-      b[j] = input_quantile(subject.entry, figures[i], value, second(j + 1));
+      a[j] = input_quantile(subject.entry, figures[i], value, first(range.first + j + 1));
+      b[j] = input_quantile(subject.entry, figures[i], value, second(range.first + j + 1));
     }
     d.a.push_back(std::move(a));
     d.b.push_back(std::move(b));
@@ -195,16 +226,19 @@ std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
   return out;
 }
 
-/// All results over a set of columns.
+/// Results over a set of columns; those that are not kept are empty.
 std::vector<std::vector<double>> evaluate(const Subject& subject, const std::vector<UncertainInput>& figures,
                                           const std::vector<const std::vector<double>*>& values,
-                                          std::size_t n) {
+                                          std::span<const std::size_t> kept) {
+  const std::size_t n = values.at(0)->size();
   std::vector<Column> columns(subject.point.begin(), subject.point.end());
   for (std::size_t i = 0; i < figures.size(); ++i) columns[figures[i].input] = Column(*values[i]);
   std::vector<std::vector<double>> out(subject.entry.results.size(), std::vector<double>(n));
   const std::vector<std::span<double>> spans(out.begin(), out.end());
   BatchKernel(subject.entry).run(columns, spans, n);
-  return out;
+  std::vector<std::vector<double>> few(out.size());
+  for (const std::size_t r : kept) few[r] = std::move(out[r]);
+  return few;
 }
 
 std::vector<const std::vector<double>*> pointers(const std::vector<std::vector<double>>& columns) {
@@ -270,18 +304,22 @@ std::vector<std::size_t> wanted_results(const Subject& subject, const Uncertaint
   return wanted;
 }
 
-/// All results over the two sets of draws, and over the first set with one figure each from the second.
+/// Results over the two sets of draws, and over the first set with one figure each from the second.
 struct Evaluated {
   std::vector<std::vector<double>> a, b;                ///< [result][sample]
   std::vector<std::vector<std::vector<double>>> mixed;  ///< [figure][result][sample]
 };
 
+/// @param kept results that are asked for, once each
 Evaluated evaluate_sets(const Subject& subject, const std::vector<UncertainInput>& figures,
-                        const UncertaintyQuestion& q) {
+                        std::span<const std::size_t> kept, const UncertaintyQuestion& q) {
   const std::size_t k = figures.size(), n = q.samples;
-  // Two draws of each figure, every result of each set, and the finite ones of one result.
+  const auto range = own_samples(q);
+  // Here two draws of each figure and every result of one set; of all samples the kept results of each set,
+  // and the finite ones of one result.
   const std::uint64_t bytes =
-      std::uint64_t{n} * sizeof(double) * (2 * k + (k + 2) * (subject.entry.results.size() + 1));
+      sizeof(double) * ((range.last - range.first) * (2 * k + subject.entry.results.size()) +
+                        std::uint64_t{n} * (k + 2) * (kept.size() + 1));
   if (bytes > q.memory)
     throw InputError(
         {.id = "mlsysim.explore.153",
@@ -294,12 +332,19 @@ Evaluated evaluate_sets(const Subject& subject, const std::vector<UncertainInput
   std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
   const Draws d = draws_of(subject, figures, dimensions, k, q);
   Evaluated out{
-      evaluate(subject, figures, pointers(d.a), n), evaluate(subject, figures, pointers(d.b), n), {}};
+      evaluate(subject, figures, pointers(d.a), kept), evaluate(subject, figures, pointers(d.b), kept), {}};
   for (std::size_t i = 0; i < k; ++i) {
     auto columns = pointers(d.a);
     columns[i] = &d.b[i];
-    out.mixed.push_back(evaluate(subject, figures, columns, n));
+    out.mixed.push_back(evaluate(subject, figures, columns, kept));
   }
+  std::vector<std::vector<double>*> columns;
+  for (const std::size_t r : kept) {
+    columns.push_back(&out.a[r]);
+    columns.push_back(&out.b[r]);
+    for (auto& set : out.mixed) columns.push_back(&set[r]);
+  }
+  bring_together(columns, q);
   return out;
 }
 
@@ -390,7 +435,7 @@ void describe_bottleneck(const Subject& subject, const Gradient& g, const Evalua
       if (value(parts[p]) > value(parts[best])) best = p;
     return best;
   };
-  const std::size_t now = longest([&](std::size_t r) { return g.values[r]; }), n = all.a[0].size();
+  const std::size_t now = longest([&](std::size_t r) { return g.values[r]; }), n = all.a[parts[0]].size();
   out.bottleneck = subject.entry.results[parts[now]].name;
   std::size_t flips = 0;
   for (std::size_t j = 0; j < n; ++j)
@@ -410,7 +455,11 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   std::vector<std::size_t> inputs;
   for (const auto& u : figures) inputs.push_back(u.input);
   const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
-  const Evaluated all = evaluate_sets(subject, figures, q);
+  auto kept = parts_of(subject);
+  kept.insert(kept.end(), wanted.begin(), wanted.end());
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  const Evaluated all = evaluate_sets(subject, figures, kept, q);
   UncertaintyReport out{.subject = subject.title,
                         .figures = {},
                         .ranking = {},
@@ -422,6 +471,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
                         .gradient_method = g.method,
                         .assumptions = std::move(assumptions)};
   for (const auto& m : moving) out.figures.push_back(m.name);
+  if (!answers_here(q)) return out;
   const auto ranges = guaranteed_ranges(subject, figures);
   for (const std::size_t r : wanted) {
     const FieldInfo& field = subject.entry.results[r];
@@ -468,12 +518,14 @@ RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view res
     }
   const auto in_a = inputs_of(own), in_b = inputs_of(other);
   const auto da = draws_of(a, in_a, at_own, 0, q), db = draws_of(b, in_b, at_other, 0, q);
-  const auto fa = evaluate(a, in_a, pointers(da.a), q.samples),
-             fb = evaluate(b, in_b, pointers(db.a), q.samples);
+  auto fa = evaluate(a, in_a, pointers(da.a), std::span(&ra, 1)),
+       fb = evaluate(b, in_b, pointers(db.a), std::span(&rb, 1));
+  bring_together({&fa[ra], &fb[rb]}, q);
   RankingUncertainty out{.other = b.title,
                          .result = a.entry.results[ra].name,
                          .value = a.entry(a.point)[ra],
                          .other_value = b.entry(b.point)[rb]};
+  if (!answers_here(q)) return out;
   double counted = 0;
   for (std::size_t j = 0; j < q.samples; ++j) {
     const double x = fa[ra][j], y = fb[rb][j];

@@ -33,6 +33,7 @@ class Searcher {
   }
 
   void run(const ExploreOptions& options, double most_boxes) {
+    if (share_) hear();  // others may have begun before
     while (deeper_ || !queue_.empty()) {
       if (boxes() > most_boxes ||
           (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)))

@@ -80,6 +80,38 @@ TEST_CASE("same seed, same bytes; another seed, other draws", "[explore][uncerta
   CHECK(a.results[0].sd == Approx(c.results[0].sd).epsilon(0.03));
 }
 
+TEST_CASE("processes that share the samples answer as one", "[explore][uncertainty]") {
+  const auto subject = ring_subject(), other = ring_subject(440e9);
+  auto q = question({"bandwidth = normal 10 %", "alpha = triangular 1 us..200 us"});
+  q.samples = 1003;
+  const auto one = uncertainty(subject, q);
+  const auto order = rank(subject, other, "time", q);
+  for (const std::uint64_t parts : {2u, 3u, 7u}) {
+    // The last part first, so that the numbers of all are there when the first one asks for them.
+    std::vector<double> behind;
+    for (std::uint64_t part = parts; part >= 1; --part) {
+      q.shared = {part, parts, [&](std::vector<double> own) {
+                    own.insert(own.end(), behind.begin(), behind.end());
+                    return behind = own;
+                  }};
+      const auto r = uncertainty(subject, q);
+      CHECK(r.results.empty() == (part != 1));
+      if (part != 1) continue;
+      CHECK(r.results[0].mean == one.results[0].mean);
+      CHECK(r.results[0].low == one.results[0].low);
+      CHECK(r.results[0].first == one.results[0].first);
+      CHECK(r.results[0].total == one.results[0].total);
+      CHECK(r.evaluations == one.evaluations);
+    }
+    behind.clear();
+    for (std::uint64_t part = parts; part >= 1; --part) {
+      q.shared.part = part;
+      const auto r = rank(subject, other, "time", q);
+      if (part == 1) CHECK((r.below == order.below && r.flips == order.flips));
+    }
+  }
+}
+
 TEST_CASE("rankings and bottlenecks flip as often as they should", "[explore][uncertainty]") {
   // The same distribution on both sides of 400 and 440 GB/s, moving together: one is always faster.
   const auto q = question({"bandwidth = +-20 %"});

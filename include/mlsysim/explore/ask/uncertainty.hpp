@@ -34,6 +34,15 @@ struct UncertainFigure {
   [[nodiscard]] UncertainInput at(const Subject& subject) const;
 };
 
+/// Samples that several processes evaluate together. Every draw has a number of its own, so that the answer
+/// is that of one process.
+struct SharedSamples {
+  std::uint64_t part = 1, parts = 1;  ///< of the samples of each set, from 1; the process of part 1 answers
+  /// Brings together what the processes hand in: to part 1 the numbers of all, part after part; what the
+  /// others get is not looked at. Called as often in every process. Empty: one process has all samples.
+  std::function<std::vector<double>(std::vector<double>)> gather{};
+};
+
 struct UncertaintyQuestion {
   std::vector<UncertainFigure> figures;
   /// Whether figures of the zoo that state a range bring it, where `figures` says nothing else of them; see
@@ -46,6 +55,7 @@ struct UncertaintyQuestion {
   std::uint64_t memory =
       4ULL << 30;                 ///< bytes that the samples may take; more is refused before the first one
   std::function<void()> pause{};  ///< called every few thousand draws; what it throws ends the question
+  SharedSamples shared{};
 };
 
 /// One result under uncertainty, base units.
@@ -85,11 +95,12 @@ struct UncertaintyReport {
 /// @throws InputError, LookupError, DimensionError for a question that does not read; SolverError where draws
 /// do not fall
 ///         into the range of an input
+/// Where other processes share the samples, those of a part behind the first get a report without results.
 /// @cite saltelli2010variance; halton1960efficiency
 [[nodiscard]] UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& question);
 
 /// The order of two subjects in one result under uncertainty. Figures of one name move together, and ranges
-/// of the zoo that are of one figure; a figure of one subject alone moves alone.
+/// of the zoo that are of one figure; a figure of one subject alone moves alone. Shared samples: as above.
 [[nodiscard]] RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result,
                                       const UncertaintyQuestion& question);
 /// Probability that `result` of `a` stays below that of `b`; the same as `rank`.

@@ -1,0 +1,36 @@
+#pragma once
+// Points of a space as lines of text.
+
+#include "search_files.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace mlsysim::cli {
+
+enum class RowFormat : std::uint8_t { csv, lines };
+
+/// What the lines of a file of rows look like.
+class RowText {
+ public:
+  RowText(const Space& space, const Question& question, RowFormat format);
+
+  /// First line of CSV; how every line of JSON begins.
+  [[nodiscard]] const std::string& header() const { return header_; }
+  [[nodiscard]] std::string_view format_name() const { return format_ == RowFormat::csv ? "csv" : "jsonl"; }
+  void append(const RowBlock& block, fmt::memory_buffer& to) const;
+
+ private:
+  [[nodiscard]] std::string cell(const std::string& text) const;
+
+  const Space& space_;
+  const Question& question_;
+  RowFormat format_;
+  std::vector<std::string> names_;  ///< of the columns, as cells
+  std::vector<double> scales_;
+  std::string header_;
+};
+
+}  // namespace mlsysim::cli
