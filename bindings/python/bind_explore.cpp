@@ -11,6 +11,7 @@
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
@@ -370,6 +371,38 @@ py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::li
       a, space, merge(space, question_of(objectives, constraints, show, top, histogram, anything), states));
 }
 
+/// One part of a branch and bound whose workers share the best value, `known` when it begins: (value, index,
+/// boxes, points evaluated).
+py::tuple bounded_search(const AskedSubject& a, const py::list& axes, const py::list& objectives,
+                         const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+                         std::size_t top, const std::optional<std::string>& histogram, bool anything,
+                         std::uint64_t part, std::uint64_t parts, double known) {
+  const Space space = space_of(a, axes);
+  const Question question = question_of(objectives, constraints, show, top, histogram, anything);
+  ExploreOptions how;
+  how.threads = 1;
+  BoundedPart found;
+  {
+    const py::gil_scoped_release unlocked;
+    found = bounded_part(space, question, how, part, parts, [&](double mine) {
+      heed_signals();
+      return std::min(known, mine);
+    });
+  }
+  return py::make_tuple(found.value, found.index, found.boxes, found.evaluated);
+}
+
+/// The answer to the best point of all parts.
+py::tuple bounded_merge(const AskedSubject& a, const py::list& axes, const py::list& objectives,
+                        const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+                        std::size_t top, const std::optional<std::string>& histogram, bool anything,
+                        double value, std::uint64_t index) {
+  const Space space = space_of(a, axes);
+  const Question question = question_of(objectives, constraints, show, top, histogram, anything);
+  return answer_tuple(a, space,
+                      bounded_answer(space, question, {.value = value, .index = index, .proven = true}));
+}
+
 /// The rows of part `shard` of `shards` as columns: {name: (kind, values, unit)}; `show` as buffers of
 /// numbers.
 py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints,
@@ -515,6 +548,8 @@ void bind_explore(py::module_& m) {
            })
       .def("search", &run_search)
       .def("merge", &merge_search)
+      .def("bounded", &bounded_search)
+      .def("bounded_answer", &bounded_merge)
       .def("rows", &sweep_rows)
       .def("points", [](const AskedSubject& a, const py::list& axes) { return space_of(a, axes).size(); })
       .def("export", &export_of);

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_validation(m);
   bind_explore(m);
   bind_launch(m);
+  bind_traffic(m);
   bind_plugin(m);
   bind_picture(m);
   bind_program(m);

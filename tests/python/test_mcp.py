@@ -147,6 +147,31 @@ def test_no_file_outside_of_the_folders_that_were_allowed(tmp_path):
         Allowed([tmp_path / "nowhere"])
 
 
+def test_recorded_traffic(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    path.write_text("".join(f'{{"timestamp": {400 * k}, "input_length": {800 + k}, "output_length": 90, "hash_ids": [0, {k + 1}]}}\n' for k in range(60)))
+    call = Call(Allowed([tmp_path]))
+    found, recorded = asked("traffic", call, file=str(path)), mlsysim.read_traffic(path)
+    assert found["requests"] == 60 and found["prompt"]["mean"] == pytest.approx(recorded.prompt.mean, rel=1e-5)
+    assert found["rate"]["value"] == pytest.approx(2.5) and found["answer"]["laws"][0]["law"].startswith("constant")
+    assert len(found["prompt"]["laws"]) == 1 < len(asked("traffic", call, file=str(path), detail=True)["prompt"]["laws"])
+    # What it says is taken as it is.
+    scenario = {key: int(value) for key, value in found["inputs"].items() if key in ("seq_len", "output_tokens", "cached_prefix_len")}
+    assert asked("evaluate", **CHAT, **scenario)["metrics"]["ttft"]
+    assert refused("traffic", file=str(path))["id"] == "mlsysim.python.210"
+    (tmp_path / "none.jsonl").write_text("{}")
+    assert "none.jsonl" in refused("traffic", call, file=str(tmp_path / "none.jsonl"))["error"]
+
+
+def test_what_a_compiler_left_behind():
+    data = Path(os.environ.get("MLSYSIM_SOURCE_DIR", Path(__file__).parents[2])) / "tests/data/compile"
+    file = str(data / "explain_24graphs_bert_tiny_wrapper.txt.gz")
+    found = asked("compile_report", Call(Allowed([data])), files=[file])
+    assert found["files"] == 1 and found["by_type"]["groups"][0]["type"] == "Dynamic shape operator"
+    assert len(json.dumps(found)) < 10_000
+    assert refused("compile_report", files=[file])["id"] == "mlsysim.python.210"
+
+
 def test_long_work_reports_and_stops_when_nobody_waits():
     seen = []
     space = {"scenario": CHAT, "axes": {"batch_size": "1..4096", "hardware.memory.bandwidth": "1 TB/s..8 TB/s:2000"}, "minimize": "itl",

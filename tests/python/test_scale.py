@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import shutil
 import signal
 
 import mlsysim
@@ -65,9 +66,41 @@ def test_errors_of_a_question_come_back_as_they_are(chat):
         with pytest.raises(mlsysim.errors.LookupError):
             chat.sweep(AXES, ["no_such_result"], executor=pool)
         with pytest.raises(mlsysim.errors.InputError, match="python.250"):
-            chat.optimize(AXES, minimize="itl", executor=pool, strategy="branch-and-bound")
+            chat.optimize(AXES, minimize="itl", executor=pool, strategy="evolutionary")
+        with pytest.raises(mlsysim.errors.SolverError, match="cannot share bounds"):
+            chat.optimize(AXES, minimize="itl", top=2, executor=pool, strategy="branch-and-bound")
     with pytest.raises(mlsysim.errors.InputError, match="python.251"):
         chat.sweep(AXES, ["itl"], executor=object())
+
+
+BIG = {"batch_size": "1..256", "seq_len": "1..2048", "kwh_price": "0.05 USD/kWh..0.3 USD/kWh:32"}
+
+
+@pytest.mark.parametrize("workers, shards", [(1, 1), (1, 8), (3, 5)])
+def test_workers_of_branch_and_bound_find_the_one_best_point(chat, workers, shards):
+    question = dict(minimize="cost_per_token", subject_to=["ttft <= 2 s"], strategy="branch-and-bound")
+    alone = chat.optimize(BIG, **question)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        both = chat.optimize(BIG, executor=pool, shards=shards, **question)
+    assert both.exactness == alone.exactness == "proven"
+    assert both.best[0].index == alone.best[0].index and both.best[0].objectives == alone.best[0].objectives
+
+
+def test_a_shard_that_knows_the_best_value_looks_at_less(chat):
+    from mlsysim import explore, scale
+
+    question = (explore._axes(BIG), [("minimize", "cost_per_token")], ["ttft <= 2 s"], [], 1, None, False)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        best, (_, points) = scale.bounded(pool, chat, question, shards=8)
+    apart = [chat._core.bounded(*question, part, 8, float("inf")) for part in range(1, 9)]
+    assert best == min(tuple(found[:2]) for found in apart)
+    assert points < 0.6 * sum(found[3] for found in apart)
+
+
+def test_nothing_feasible_is_said_by_bounds_too(chat):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answer = chat.optimize(AXES, minimize="itl", subject_to=["itl <= 1 us"], executor=pool, strategy="branch-and-bound")
+    assert not answer.best and answer.exactness == "proven"
 
 
 def test_dask_with_a_worker_that_is_killed(chat):
@@ -84,6 +117,28 @@ def test_dask_with_a_worker_that_is_killed(chat):
 
         same(alone, chat.sweep(AXES, ["itl"], executor=client, shards=12, progress=kill_one))
         assert killed
+
+
+def test_ray_computes_the_same(chat, monkeypatch):
+    """One local node of one worker, without its dashboard: what Ray needs to start at all."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000, _temp_dir=f"/tmp/mlsysim-ray-{os.getpid()}",
+             logging_level="error", log_to_driver=False)
+    try:
+        seen = []
+        same(chat.sweep(AXES, ["itl", "ttft"]), chat.sweep(AXES, ["itl", "ttft"], executor=ray, shards=5, progress=lambda *p: seen.append(p)))
+        assert len(seen) == 5 and seen[-1][0] == seen[-1][1]
+        question = dict(minimize="cost_per_token", subject_to=["itl <= 30 ms"])
+        alone = chat.optimize(AXES, strategy="exhaustive", **question)
+        assert chat.optimize(AXES, executor=ray, **question).state == alone.state
+        bounded = chat.optimize(AXES, executor=ray, strategy="branch-and-bound", **question)
+        assert bounded.best[0].index == alone.best[0].index and bounded.exactness == "proven"
+        with pytest.raises(mlsysim.errors.LookupError):
+            chat.sweep(AXES, ["no_such_result"], executor=ray)
+    finally:
+        ray.shutdown()
+        shutil.rmtree(f"/tmp/mlsysim-ray-{os.getpid()}", ignore_errors=True)
 
 
 def test_arrow_has_units_and_the_digest(chat, tmp_path):

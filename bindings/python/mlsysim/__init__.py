@@ -45,6 +45,8 @@ _HOME = {
     "Workload": "specs",
     "import_model": "zoo",
     "read_program": "programs",
+    "read_traffic": "traffic",
+    "RecordedTraffic": "traffic",
     "GridProfile": "specs",
     "Datacenter": "specs",
     "CoolingProfile": "specs",
@@ -82,7 +84,7 @@ _ERRORS = (
     "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
-               "systems", "infrastructure", "validation", "plugins", "recording", "compat", "plans", "launches", "compiling")
+               "systems", "infrastructure", "validation", "plugins", "recording", "compat", "plans", "launches", "compiling", "traffic")
 # Modules whose names are found here as well, so that nobody has to know them.
 _PARTS = ("choices", "engine", "explore", "factory", "pipelines", "registries", "specs")
 

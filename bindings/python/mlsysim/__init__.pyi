@@ -21,12 +21,13 @@ from .specs import Datacenter as Datacenter, Fleet as Fleet, GridProfile as Grid
 from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHierarchy, NetworkFabric as NetworkFabric
 from .zoo import import_model as import_model
 from .programs import Program as Program, read_program as read_program
+from .traffic import RecordedTraffic as RecordedTraffic, read_traffic as read_traffic
 from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
 from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, compiling as compiling, core as core, errors as errors, hardware as hardware
 from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
 from . import recording as recording, results as results, systems as systems, units as units, validation as validation
-from . import compat as compat, launches as launches, plans as plans, programs as programs, zoo as zoo
+from . import compat as compat, launches as launches, plans as plans, programs as programs, traffic as traffic, zoo as zoo
 
 __version__: str
 

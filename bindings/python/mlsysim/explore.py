@@ -30,6 +30,7 @@ def ask(what, hardware=None, **options):
     ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
     ask(ServingModel(), workload=Models.Llama3_70B, hardware=Hardware.H100, tp_size=8)
     ask(MyModel, hardware=Hardware.H100, efficiency=0.5)
+    ask(Models.Llama3_8B, Hardware.H100, traffic_file="trace.jsonl")     what is not given is taken of recorded requests; see read_traffic
 
     A class of one's own is solved point by point, one after another (Python runs one thread at a time), and its slopes are
     differences: `subject.exact` is False. What is given as a number or a quantity, or has such a default, may be varied.
@@ -38,6 +39,10 @@ def ask(what, hardware=None, **options):
         if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
             raise _input_error(f"'{name}' is no text", key=name, found=ascii(text), expected="whole characters, no lone surrogates",
                                id="mlsysim.python.234")
+    if "traffic_file" in options:
+        from .traffic import with_traffic
+
+        options = with_traffic(options, _resolver_of(what))
     subject = _subject_of(what, hardware, options)
     subject._asked = (what, hardware, options)
     return subject
@@ -179,8 +184,9 @@ class Subject:
         subject ("hardware.memory.bandwidth"). Constraints are texts: "ttft <= 500 ms".
         Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
-        progress (True for a bar, or called with done, total, rate, seconds_left), executor and shards (see `sweep`). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
-        found until then as its `partial`.
+        progress (True for a bar, or called with done, total, rate, seconds_left), executor and shards (see `sweep`; with
+        "branch-and-bound" a shard is told the best value known when it is sent). Ctrl-C raises KeyboardInterrupt, with the
+        Exploration of what was found until then as its `partial`.
         """
         return self._search("optimize", axes, minimize, maximize, subject_to, show, top, **how)
 
@@ -237,6 +243,9 @@ class Subject:
             from . import scale
 
             scale.refuse_strategy(strategy, part, parts)
+            if strategy == "branch-and-bound":
+                best, _ = scale.bounded(executor, self, question, shards, progress)
+                return Exploration(self._core.bounded_answer(*question, *best), question)
             states = scale.run(executor, self, "state", (question_of, question), shards, progress)
             return Exploration(self._core.merge(*question, states), question)
         try:

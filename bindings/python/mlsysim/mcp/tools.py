@@ -243,6 +243,35 @@ def _check_plan(arguments, call):
     return {**short, "levels": {name: {"status": level["status"], "summary": level["summary"]} for name, level in card["levels"].items()}}
 
 
+def _traffic(arguments, call):
+    from ..traffic import read_traffic
+
+    path = call.allowed.path(arguments["file"])
+    found = read_traffic(path, **{key: arguments[key] for key in ("block_tokens", "characters_per_token") if key in arguments})
+    out = {"format": found.format, "requests": _value(found.requests)}
+    for name, spread, unit in (("prompt", found.prompt, "token"), ("answer", found.answer, "token"), ("gaps", found.gaps, "s")):
+        if spread is not None:
+            laws = spread.laws if arguments.get("detail") else spread.laws[:1]
+            out[name] = {"unit": unit, **{key: _value(getattr(spread, key)) for key in ("count", "mean", "cv", "p50", "p99", "max")},
+                         "laws": [{"law": str(law), "distance": _value(law.distance)} for law in laws],
+                         "sampling_distance": _value(spread.sampling_distance)}
+    if found.rate is not None:
+        out["rate"] = _value(found.rate)
+    if found.prefixes:
+        out["found_in_earlier_prompts"] = _value(found.prefixes["found_share"])
+    return {**out, "inputs": found.to_dict()["inputs"], "notes": found.notes}
+
+
+def _compile_report(arguments, call):
+    from ..compiling import ingest
+
+    found = ingest(*(call.allowed.path(name) for name in arguments["files"]),
+                   **{key: arguments[key] for key in ("family", "model") if key in arguments})
+    limit = _ROWS if arguments.get("detail") else 10
+    groups = {name: {"groups": _value(found[name][:limit]), "left_out": max(0, len(found[name]) - limit)} for name in ("by_type", "by_place")}
+    return {"files": len(found["records"]), **groups, "notes": _value(found["notes"])}
+
+
 # Resolvers ------------------------------------------------------------------------------------------------------------
 
 def _available(arguments, call):
@@ -374,6 +403,12 @@ def all_tools():
         Tool("check_plan", "Scorecard of a plan, and whether its assertions hold.",
              _object({"plan": {"type": "object", "description": "as docs/reference/plan-file.md describes it"},
                       "file": {**_TEXT, "description": "a plan file in a folder that was allowed"}, "detail": _DETAIL}), _check_plan),
+        Tool("traffic", "Recorded requests as fitted laws of lengths, gaps and shared prefixes, and what scenarios and resolvers take of them.",
+             _object({"file": {**_TEXT, "description": "Mooncake, Azure, ShareGPT, vllm bench or genai-perf, in a folder that was allowed"},
+                      "block_tokens": {"type": "number"}, "characters_per_token": {"type": "number"}, "detail": _DETAIL}, ("file",)), _traffic),
+        Tool("compile_report", "Graph breaks in what torch.compile left behind (explain documents, logs of TORCH_TRACE), by type and by place.",
+             _object({"files": {**_TEXTS, "description": "files or folders, in folders that were allowed"}, "family": _TEXT, "model": _TEXT,
+                      "detail": _DETAIL}, ("files",)), _compile_report),
         Tool("list_available", "Every resolver: shipped, of plugins, of installed packages.", _object({}), _available),
         Tool("resolver_schema", "What a resolver or law takes and gives, with units, ranges and defaults.",
              _object({"resolver": _TEXT}, ("resolver",)), _resolver_schema),
