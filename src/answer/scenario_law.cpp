@@ -62,8 +62,9 @@ std::string scenario_key(const ScenarioShape& s) {
          {static_cast<int>(p.architecture), static_cast<int>(p.kernel), static_cast<int>(p.phase),
           static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
       put(x);
-    for (const bool x : {p.causal, p.moe, p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased,
-                         p.fused, p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch})
+    for (const bool x :
+         {p.causal, p.moe, p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased, p.fused,
+          p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch, p.capped})
       put(x);
   };
   put(s.kind);

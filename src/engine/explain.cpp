@@ -211,6 +211,15 @@ std::string operators_text(const ExplainedPass& s) {
   return out;
 }
 
+/// What limits of power and clock add, which is of no operator alone.
+template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
+  if (!s.model.structure.capped) return;
+  const Time<> limited = price(s.model);
+  auto free = s.model;
+  free.structure.capped = false;
+  s.besides.emplace_back("a lower clock, under the limits of power and clock", limited - price(free));
+}
+
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
 ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
   const bool check = !prefill && v.drafts;
@@ -230,6 +239,12 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
   s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
   s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
   s.besides = {{"dispatch", s.device.dispatch_overhead}};
+  if (!check)
+    add_slowing(s, [&](const ModelView<>& m) {
+      const auto& pricer = v.pricing->pricer<double>();
+      const PassAsk<> ask{m, s.plan, s.device, v.links};
+      return (prefill ? pricer.prefill(ask, v.prompt) : pricer.decode(ask)).total;
+    });
   if (!check) return s;
   s.plan.new_tokens = v.drafted + 1;
   s.plan.context += v.drafted;
@@ -259,6 +274,11 @@ ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n
   s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
   if (n.host_transfer > Time<>())
     s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
+  add_slowing(s, [&](const ModelView<>& m) {
+    auto other = v;
+    other.model = m;
+    return training_numbers(other).step_latency;
+  });
   if (v.plan.straggler > 1)
     s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
                            n.step_latency * (1 - 1 / v.plan.straggler));
@@ -279,6 +299,9 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
   s.plan.context = v.sequences ? v.seq_len : 1;
   s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
   s.besides = {{"dispatch", s.device.dispatch_overhead}};
+  add_slowing(s, [&](const ModelView<>& m) {
+    return v.pricing->pricer<double>().inference({m, s.plan, v.device, v.links}).total;
+  });
   return s;
 }
 

@@ -30,6 +30,8 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"fabric_bandwidth", "hardware", kTogether},
     {"congestion_factor", "hardware", kTrain},
     {"straggler_factor", "hardware", kTrain},
+    {"power_cap", "hardware"},
+    {"clock_limit", "hardware"},
     {"precision", "hardware"},
     {"kv_precision", "hardware", kServe},
     {"efficiency", "hardware"},

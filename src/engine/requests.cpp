@@ -178,6 +178,8 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
   if (asked_.intra_node_bw && accelerators() == 1) notes.warn("no effect on a single device: intra_node_bw");
   if (asked_.fabric_bandwidth && fleet_->count == 1)
     notes.warn("no effect inside one node: fabric_bandwidth");
+  if ((asked_.power_cap || asked_.clock_limit != 1) && detail::is_whole_pass(*this))
+    notes.warn("no effect on a pass of which no operators are known: power_cap, clock_limit");
   // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
@@ -193,6 +195,8 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   in.seq_len = r.seq_len();
   in.precision = s.precision;
   in.efficiency = s.efficiency;
+  in.power_cap = s.power_cap;
+  in.clock_limit = s.clock_limit;
   in.fidelity = s.fidelity;
   in.conventions = s.conventions;
   return in;

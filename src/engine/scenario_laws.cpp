@@ -35,6 +35,8 @@ std::string_view input_name(std::string_view path, ScenarioKind kind) {
        {"steal", "overlap_slowdown"},
        {"trainable", "trainable_fraction"}}};
   constexpr std::string_view plan = "plan.";
+  for (const std::string_view limit : {"plan.power_cap", "plan.clock_limit"})
+    if (path == limit) return limit.substr(plan.size());
   if (kind == ScenarioKind::training && path.starts_with(plan)) {
     const auto member = path.substr(plan.size());
     for (const auto& [name, field] : named)

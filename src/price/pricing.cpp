@@ -83,15 +83,16 @@ class RooflinePricing final : public OperatorPricing {
 template <std::size_t N> using Names = std::array<std::string_view, N>;
 
 std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
-  static constexpr Names<14> training{
+  static constexpr Names<16> training{
       "cp_size",    "schedule",        "shard_size",          "recomputed_share",  "attention_kernel",
       "dropout",    "kernel_fusion",   "gradient_precision",  "backward_prefetch", "overlap_slowdown",
-      "tp_overlap", "offload_weights", "offload_activations", "offload_states"};
-  static constexpr Names<1> serving{"fleet"}, batching{"service_time_cv"}, reasoning{"samples"},
-      reliability{"spare_nodes"}, scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"},
-      topology{"switch_ports"};
-  static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
-      orchestration{"accelerators_per_job", "duration_cv"};
+      "tp_overlap", "offload_weights", "offload_activations", "offload_states",    "power_cap",
+      "clock_limit"};
+  static constexpr Names<3> serving{"fleet", "power_cap", "clock_limit"};
+  static constexpr Names<1> batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
+      scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
+  static constexpr Names<2> inference{"power_cap", "clock_limit"}, checkpoint{"precision", "asynchronous"},
+      sizes{"batch_size", "seq_len"}, orchestration{"accelerators_per_job", "duration_cv"};
   static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
   static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
   static constexpr Names<10> privacy{"delta",    "method",   "microbatch", "device_batch",  "seq_len",
@@ -99,6 +100,8 @@ std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
   switch (question) {
     case PricedInputs::serving:
       return serving;
+    case PricedInputs::inference:
+      return inference;
     case PricedInputs::training:
       return training;
     case PricedInputs::batching:

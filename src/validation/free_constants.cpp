@@ -72,7 +72,7 @@ std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
   std::vector<Candidate> out;
   for (const auto& row : figure_rows()) {
     const auto group = row.path.substr(0, row.path.find('.'));
-    if (group != "efficiency" && group != "kernels" && group != "collectives") continue;
+    if (group != "efficiency" && group != "draw" && group != "kernels" && group != "collectives") continue;
     const double one = base_of(row.row.unit);
     Candidate c{.field = row.path,
                 .unit = std::string(row.row.unit),

@@ -8,7 +8,11 @@
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/price/pass_cost.hpp>
+
+#include <algorithm>
 
 namespace mlsysim::detail {
 namespace {
@@ -31,6 +35,33 @@ Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContex
   PassCost<> sum;
   for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), d.kernels.issue);
   return {sum.total.base(), terms_of(sum, context)};
+}
+
+/// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
+/// textbook knows full power; the roofline a power that rises with the busy time.
+Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration, const PredictionContext& context) {
+  if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
+  const auto all = [](const Op<>&) { return true; };
+  PassCost<> sum;
+  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), Time<>());
+  const Time<> loaded = context.comparison == Yardstick::textbook ? duration
+                        : context.comparison == Yardstick::roofline
+                            ? roofline_of(ops, d, all)
+                            : OperatorLoad::solve<double>({.work = sum.work,
+                                                           .traffic = sum.traffic,
+                                                           .peak = d.compute.dense,
+                                                           .bandwidth = d.memory.bandwidth,
+                                                           .work_draw = d.draw.work,
+                                                           .traffic_draw = d.draw.traffic})
+                                  .loaded;
+  const double load = std::min(1.0, loaded / duration);
+  Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
+                                                  .utilization = load,
+                                                  .time = duration,
+                                                  .idle_fraction = d.conventions.idle_fraction})
+                   .power.base()};
+  if (context.wants_terms) p.terms = {{"load", load, TermRole::fact}};
+  return p;
 }
 
 /// The frame that the rules of the lowering work in, without a model around it.
@@ -57,6 +88,7 @@ struct ProductCase {
   double quantisation_reads = 2;
   double repeats = 1;
   double search_gain = 1;
+  Time<> duration{};
   static constexpr auto fields() {
     using C = ProductCase;
     return rows(
@@ -85,13 +117,16 @@ struct ProductCase {
             &C::search_gain, "search_gain", "",
             "rate of the best of many shapes over that of an ordinary one, where the shape was searched for")
             .at_least(1)
-            .defaulted("1"));
+            .defaulted("1"),
+        field(&C::duration, "duration", "us", "measured time of one execution, where power is asked")
+            .non_negative()
+            .defaulted("not needed"));
   }
 };
 
-Prediction product_time(const ProductCase& c, const PredictionContext& context) {
+/// Adds the operators of a product, executed `repeats` times.
+void add_product(const ProductCase& c, Bare& bare) {
   const Storage stored = inference_storage(c.precision, std::nullopt);
-  Bare bare(stored);
   if (c.quantised_inside)  // activations are counted at 2 B
     elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups,
                 c.quantisation_reads, bytes_per_element(c.precision) / 2, 2);
@@ -101,12 +136,24 @@ Prediction product_time(const ProductCase& c, const PredictionContext& context) 
                              .c = stored.activation_bytes * unit::B};
   auto& op = bare.ops.push(product_op(c.m, c.n, c.k, bytes, c.repeats, c.groups));
   if (c.groups > 1) op.parts = part::routed;
+}
+
+Prediction product_time(const ProductCase& c, const PredictionContext& context) {
+  Bare bare(inference_storage(c.precision, std::nullopt));
+  add_product(c, bare);
   auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
   const bool searched = context.comparison == Yardstick::operators;
   const double by = c.repeats * (searched ? c.search_gain : 1.0);
   p.base /= by;
   for (auto& term : p.terms) term.base /= by;
   return p;
+}
+
+Prediction product_power(const ProductCase& c, const PredictionContext& context) {
+  if (c.duration <= Time<>()) return {0, {}, "no duration"};
+  Bare bare(inference_storage(c.precision, std::nullopt));
+  add_product(c, bare);
+  return drawn(bare.ops, device_at(*c.hardware, c.precision, context), c.duration * c.repeats, context);
 }
 
 Prediction product_rate(const ProductCase& c, const PredictionContext& context) {
@@ -122,6 +169,7 @@ struct AttentionCase {
   double heads = 1, kv_heads = 1, head_dim = 128;
   double kv_lora = 0, rope = 0;
   bool writes_cache = false;
+  Time<> duration{};
   static constexpr auto fields() {
     using C = AttentionCase;
     return rows(
@@ -140,13 +188,15 @@ struct AttentionCase {
         field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
         field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"),
         field(&C::writes_cache, "writes_cache", "", "the time includes writing the new keys and values")
-            .defaulted("no"));
+            .defaulted("no"),
+        field(&C::duration, "duration", "us", "measured time of one call, where power is asked")
+            .non_negative()
+            .defaulted("not needed"));
   }
 };
 
-/// The attention operator of one layer, as the lowering makes it.
-Prediction attention_time(const AttentionCase& c, const PredictionContext& context) {
-  Bare bare(inference_storage(c.precision, c.kv_precision));
+/// Adds the attention operator of one layer, as the lowering makes it.
+void add_attention(const AttentionCase& c, Bare& bare) {
   auto& s = bare.structure;
   auto& h = bare.stack;
   s.phase = c.new_tokens > 1 || c.context == 1 ? Phase::prefill : Phase::decode;
@@ -173,9 +223,25 @@ Prediction attention_time(const AttentionCase& c, const PredictionContext& conte
     elementwise(bare.frame(), "cache", OpGroup::attention, 1.0, values, 1,
                 bytes_per_element(c.kv_precision) / 2, 0);
   }
+}
+
+Device<> attention_device(const AttentionCase& c, const PredictionContext& context) {
   auto device = device_at(*c.hardware, c.precision, context);
   set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
-  return priced(bare.ops, device, context);
+  return device;
+}
+
+Prediction attention_time(const AttentionCase& c, const PredictionContext& context) {
+  Bare bare(inference_storage(c.precision, c.kv_precision));
+  add_attention(c, bare);
+  return priced(bare.ops, attention_device(c, context), context);
+}
+
+Prediction attention_power(const AttentionCase& c, const PredictionContext& context) {
+  if (c.duration <= Time<>()) return {0, {}, "no duration"};
+  Bare bare(inference_storage(c.precision, c.kv_precision));
+  add_attention(c, bare);
+  return drawn(bare.ops, attention_device(c, context), c.duration, context);
 }
 
 struct StreamCase {
@@ -216,7 +282,11 @@ std::vector<const Measurand*> kernel_measurands() {
                                                         "bandwidth of a stream kernel");
   static const CaseMeasurand<ProductCase, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s",
                                                           "arithmetic rate of one matrix product");
-  return {&a, &b, &c, &d};
+  static const CaseMeasurand<ProductCase, product_power> e(
+      "product_power", MeasurandKind::other, "W", "board power while one matrix product is repeated");
+  static const CaseMeasurand<AttentionCase, attention_power> f(
+      "attention_power", MeasurandKind::other, "W", "board power while one attention kernel is repeated");
+  return {&a, &b, &c, &d, &e, &f};
 }
 
 }  // namespace mlsysim::detail

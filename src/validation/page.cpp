@@ -43,7 +43,8 @@ std::string fitted_constants(const Zoo& zoo) {
     std::vector<std::string> names;
     for (const auto& f : device->entry->figures) {
       const auto group = f.path.substr(0, f.path.find('.'));
-      if (group == "efficiency" || group == "kernels" || group == "collectives") names.push_back(f.path);
+      if (group == "efficiency" || group == "draw" || group == "kernels" || group == "collectives")
+        names.push_back(f.path);
     }
     if (!names.empty())
       out += fmt::format("| {} | {} | {} | {} |\n", device->name, device->entry->figures.size(), names.size(),

@@ -159,6 +159,15 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"EnergyPerOperation", "compute_energy", "+work +energy_per_work"},
     {"EnergyPerOperation", "memory_energy", "+traffic +energy_per_data"},
     {"EnergyPerOperation", "static_energy", "+static_power +time"},
+    {"CappedClock", "clock",
+     "~clocked ~fixed -work_load -traffic_load -tdp +power_cap +clock_limit -idle_fraction -memory_share "
+     "+knee"},
+    {"CappedClock", "slowed",
+     "+clocked +fixed +work_load +traffic_load +tdp -power_cap -clock_limit +idle_fraction +memory_share "
+     "+knee"},
+    {"CappedClock", "load",
+     "+clocked +fixed +work_load +traffic_load -tdp +power_cap +clock_limit -idle_fraction +memory_share "
+     "+knee"},
     {"OperatorLoad", "loaded", "+work +traffic -peak -bandwidth +work_draw +traffic_draw"},
 
     {"FacilityEnergy", "facility_energy", "+energy +pue"},

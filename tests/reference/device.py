@@ -116,6 +116,9 @@ def device_view(hardware, precision, phase, kv_precision=None):
     d.attention_backward = of(hardware, "efficiency.attention_backward") if training else 1.0
     d.dispatch = of(hardware, "dispatch_overhead")
     d.host_bandwidth = of(hardware, "host_link.bandwidth")
+    # Power: what the full rates draw, and what is limited.
+    d.work_draw, d.traffic_draw = of(hardware, "draw.work"), of(hardware, "draw.traffic")
+    d.limits = None
     return d
 
 

@@ -6,6 +6,7 @@ import memory
 import model
 import operators
 import passes
+import power_cap
 import textbook
 from device import device_view, fleet_of, links_view, memory_level, rate_at, set_efficiency
 from macro import device_energy
@@ -22,6 +23,7 @@ def operator(s):
     plan.context = 1 if h.architecture == "cnn" else s.seq_len
     plan.new_tokens = 1 if plan.phase == "decode" else plan.context
     device = device_view(s.hardware, s.precision, plan.phase)
+    device.limits = power_cap.limits_of(s.hardware, s.power_cap, s.clock_limit)
     set_efficiency(device, s.efficiency)
     links = links_view(fleet_of(s.hardware), plan.phase)
     ops = operators.forward(h, plan)
@@ -32,6 +34,10 @@ def operator(s):
     out = SimpleNamespace(compute=whole.compute_bound, memory_bound=whole.memory_bound)
     out.overhead = whole.overhead + device.dispatch
     out.latency = whole.exposed(plan, blocks) + device.dispatch
+    if device.limits:
+        time, whole.limited = power_cap.slowed(out.latency, whole.compute_bound, whole, device)
+        out.compute += time - out.latency
+        out.latency = time
     out.memory = memory.serving_memory(
         plan.weight_bytes * (totals.dense_params + totals.expert_params), totals.state, totals.live, device
     )

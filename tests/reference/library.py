@@ -79,6 +79,7 @@ def zoo_names(asked):
         ("intra_node_bw", "B/s"),
         ("fabric_bandwidth", "B/s"),
         ("kwh_price", "USD/J"),
+        ("power_cap", "W"),
         ("unit_cost", "USD"),
     ):
         if options.get(name) is not None:

@@ -27,9 +27,14 @@ class Sum:
         return self.compute_bound + self.memory_bound
 
     def loaded(self, device):
-        """Time at full power that draws as much: what lies between idle and full power is drawn by a third of
-        the arithmetic rate, and three quarters of it by the whole bandwidth (ml-energy-leaderboard)."""
-        return 3 * self.work / device.matrix_rate + 0.75 * self.traffic / device.memory_bandwidth
+        """Time at full power that draws as much: the full arithmetic rate would draw `work_draw` times what lies
+        between idle and full power, the whole bandwidth `traffic_draw` of it (ml-energy-leaderboard)."""
+        if self.limited is not None:
+            return self.limited
+        by_work = device.work_draw * self.work / device.matrix_rate
+        return by_work + device.traffic_draw * self.traffic / device.memory_bandwidth
+
+    limited = None  # the same under limits of power and clock, see power_cap.py
 
     def plus(self, other):
         return Sum(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Sum)))

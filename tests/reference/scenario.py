@@ -8,6 +8,7 @@ import inference
 import layout
 import memory
 import model
+import power_cap
 import serving
 import speculative
 import textbook
@@ -42,6 +43,8 @@ TRAINING = dict(
     tp_overlap=0,
     congestion_factor=1,
     straggler_factor=1,
+    power_cap=None,
+    clock_limit=1,
 )
 DEFAULTS = dict(
     mode=None,
@@ -172,6 +175,7 @@ def serve(s):
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
+        view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
         a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, chunk, mean, final)
@@ -308,6 +312,8 @@ def infer(s):
             efficiency=s.efficiency,
             batch=s.share.sequences,
             seq_len=s.seq_len,
+            power_cap=s.power_cap,
+            clock_limit=s.clock_limit,
         )
     )
     out = {

@@ -12,6 +12,7 @@ import bottleneck
 import memory
 import operators
 import passes
+import power_cap
 import schedule
 
 
@@ -35,7 +36,19 @@ def run_pass(h, plan, device, links):
     p.stage_times = [stage.exposed(plan, passes.layers_of(h)) for stage in p.stages]
     p.total = sum(p.stage_times) + device.dispatch  # P
     p.slowest = max(p.stage_times) + device.dispatch  # q': the slowest stage paces the pipeline
+    if device.limits:
+        limit(p, device)
     return p
+
+
+def limit(p, device):
+    """The pass at the clock that power and clock leave: all stages are slower alike; what it takes longer is
+    arithmetic."""
+    time, p.whole.limited = power_cap.slowed(p.total, p.whole.compute_bound, p.whole, device)
+    p.whole.compute_bound += time - p.total
+    slower = time / p.total
+    p.total, p.slowest = time, p.slowest * slower
+    p.stage_times = [stage * slower for stage in p.stage_times]
 
 
 def chunks_of(prompt, cached, chunk):

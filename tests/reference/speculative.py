@@ -8,6 +8,7 @@ import memory
 import model
 import operators
 import passes
+import power_cap
 import serving
 import textbook
 from plan import serving_plan
@@ -48,6 +49,7 @@ def speed_up(s, a, batch, mean, final):
         draft_busy = min(textbook.decode_work(t, a.s) / (peak * tp), drafting)
     else:
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
+        view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
         check = checking(s, view, links, a.s, drafted, mean)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import memory
 import operators
 import passes
+import power_cap
 import schedule
 import sharding
 from backward import with_backward
@@ -65,6 +66,7 @@ def view(s):
         d.attention_share *= of(s.hardware, "efficiency.flash1")
     set_efficiency(d, s.efficiency)
     v.links = links_view(s.fleet, "training")
+    d.limits = power_cap.limits_of(s.hardware, s.power_cap, s.clock_limit)
     return v
 
 
@@ -225,6 +227,23 @@ def whole_model_work(v):
     return 3 * totals.work - (1 - plan.trainable) * totals.weight_work
 
 
+def limit(out, passed, update, device):
+    """The step at the clock that power and clock leave. A bubble is too long to be averaged with the passes beside
+    it, and lasts longer where they do. @return what the passes take longer, and what they draw"""
+    whole = passes.Sum(
+        work=passed.work * out.m + update.work, traffic=passed.traffic * out.m + update.traffic
+    )
+    running = out.total - out.bubble
+    time, loaded = power_cap.slowed(running, out.compute, whole, device)
+    more = time - running
+    idle = out.bubble * more / out.slots
+    out.total += more + idle
+    out.slots += more
+    out.bubble += idle
+    out.compute += more
+    return more, loaded
+
+
 def answer(v, batch):
     """What is reported of a step for a global batch."""
     s, out = v.s, step(v)
@@ -242,9 +261,13 @@ def answer(v, batch):
         + out.host_transfer
     )
     kernels = passed.kernels() * m + update.kernels()
-    out.exposed = max(out.total - kernels - out.overhead - out.bubble, 0.0)
-    out.scaling_efficiency = (passed.total - passed.network - passed.host) * m / out.total
     loaded = passed.loaded(v.device) * m + update.loaded(v.device)
+    out.exposed = max(out.total - kernels - out.overhead - out.bubble, 0.0)
+    in_kernels = (passed.total - passed.network - passed.host) * m
+    if v.device.limits:
+        more, loaded = limit(out, passed, update, v.device)
+        in_kernels += more
+    out.scaling_efficiency = in_kernels / out.total
     devices = s.fleet.devices
     out.mfu = min(1.0, whole_model_work(v) * batch / (v.device.matrix_rate * devices * out.total))
     again = passed.work / (passed.work - stage.recompute.work)

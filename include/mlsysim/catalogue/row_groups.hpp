@@ -23,6 +23,17 @@ template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
       field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 
+/// What the devices may draw, and how fast they may run.
+template <class I> [[nodiscard]] constexpr auto power_rows() {
+  return rows(
+      field(&I::power_cap, "power_cap", "W", "power that a device may draw, as its regulator holds it")
+          .positive()
+          .defaulted("the device's TDP"),
+      field(&I::clock_limit, "clock_limit", "", "highest clock, over the one that the TDP sustains")
+          .within(0.05, 1)
+          .defaulted("as fast as the power allows"));
+}
+
 /// Devices of one serving replica.
 template <class I> [[nodiscard]] constexpr auto replica_rows() {
   return rows(field(&I::tp_size, key::tp_size).defaulted("one device"),

@@ -68,6 +68,8 @@ struct Scenario {
   double tp_overlap = 0;
   double offload_weights = 0, offload_activations = 0, offload_states = 0;
   double congestion_factor = 1, straggler_factor = 1;
+  std::optional<Power<>> power_cap{};
+  double clock_limit = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
   std::optional<double> draft_tokens{};
@@ -110,7 +112,7 @@ struct Scenario {
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
-        serving_format_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
+        serving_format_rows<S>(), power_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()
                  .counted()

@@ -73,6 +73,7 @@ struct Structure {
   bool attends = true;        ///< a transformer, of which closed forms of the activations hold
   bool drafting = false;      ///< proposes tokens inside the step of another model
   bool per_token = false;     ///< the published work is that of a token, not of a sample
+  bool capped = false;        ///< the power or the clock of the devices is limited
   bool prefetch =
       true;  ///< the weights of the next block are gathered while the backward pass works on this one
 };

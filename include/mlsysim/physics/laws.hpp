@@ -18,6 +18,7 @@
 #include <mlsysim/physics/memory.hpp>
 #include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/physics/power_cap.hpp>
 #include <mlsysim/physics/protocols.hpp>
 #include <mlsysim/physics/queueing.hpp>
 #include <mlsysim/physics/reliability.hpp>
@@ -49,13 +50,14 @@ using AllLaws = LawList<
     BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
     ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens,
     EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
-    OperatorLoad, FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost,
-    EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability, YoungInterval,
-    CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile,
-    ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate,
-    InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection,
-    DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf, DalyInterval,
-    FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
+    OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse,
+    CapitalCost, EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
+    YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait,
+    WaitQuantile, ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens,
+    BatchedDecodeRate, InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection,
+    TorusBisection, DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf,
+    DalyInterval, FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline,
+    GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

@@ -27,6 +27,7 @@ struct DeviceUse {
 /// Questions whose inputs a pricing may not price.
 enum class PricedInputs : std::uint8_t {
   serving,
+  inference,
   training,
   batching,
   checkpoint,

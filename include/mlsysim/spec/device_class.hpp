@@ -28,6 +28,7 @@ struct DeviceClass {
   IOInterconnect host_link, device_link;
   std::optional<Time<>> dispatch_overhead;
   SustainedShare<> efficiency;
+  PowerDraw<> draw;
   KernelTimes<> kernels;
   Tiles<> tiles;
   CollectiveTimes collectives;
@@ -45,6 +46,7 @@ struct DeviceClass {
         field(&C::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
             .non_negative(),
         field(&C::efficiency, "efficiency", "", "sustained shares").defaulted("absent"),
+        field(&C::draw, "draw", "", "dynamic power of the full rates").defaulted("absent"),
         field(&C::kernels, "kernels", "", "fixed times of kernels").defaulted("absent"),
         field(&C::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
         field(&C::collectives, "collectives", "", "collectives inside a node").defaulted("absent"),

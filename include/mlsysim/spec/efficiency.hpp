@@ -66,6 +66,19 @@ template <class H = Stated> struct SustainedShare {
   }
 };
 
+/// What a device draws of its power beyond what it draws idle, at full rates. See OperatorLoad.
+template <class H = Stated> struct PowerDraw {
+  typename H::number work = H::from(0), traffic = H::from(0);
+
+  static constexpr auto fields() {
+    using P = PowerDraw;
+    return rows(field(&P::work, "work", "",
+                      "dynamic power of the full matrix rate over what lies between idle and full power")
+                    .within(0, 20),
+                field(&P::traffic, "traffic", "", "the same of the full memory bandwidth").within(0, 5));
+  }
+};
+
 /// Fixed times of kernels. See MatmulTime and AttentionTime.
 template <class H = Stated> struct KernelTimes {
   typename H::template quantity<dim::time> launch{}, wave{}, split{};

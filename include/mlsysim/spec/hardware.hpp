@@ -215,6 +215,7 @@ struct HardwareNode {
   std::optional<double> die_area_mm2;
   std::optional<Time<>> dispatch_overhead;
   SustainedShare<> efficiency;
+  PowerDraw<> draw;
   KernelTimes<> kernels;
   Tiles<> tiles;
   CollectiveTimes collectives;
@@ -247,6 +248,7 @@ struct HardwareNode {
         field(&H::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
             .non_negative(),
         field(&H::efficiency, "efficiency", "", "sustained shares, measured").defaulted("absent"),
+        field(&H::draw, "draw", "", "dynamic power of the full rates").defaulted("absent"),
         field(&H::kernels, "kernels", "", "fixed times of kernels, measured").defaulted("absent"),
         field(&H::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
         field(&H::collectives, "collectives", "", "collectives inside a node, measured").defaulted("absent"),

@@ -100,6 +100,7 @@ template <class T = double> struct Device {
   DevicePower<T> power;
   Time<T> dispatch_overhead;  ///< fixed time of one invocation of the model
   SustainedShare<Numeric<T>> efficiency;
+  PowerDraw<Numeric<T>> draw;
   KernelTimes<Numeric<T>> kernels;
   Tiles<Numeric<T>> tiles;
   DeviceConventions<T> conventions;
@@ -110,8 +111,9 @@ template <class T = double> struct Device {
                 field(&D::host_link, "host_link", "", ""), field(&D::power, "power", "", ""),
                 field(&D::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
                     .non_negative(),
-                field(&D::efficiency, "efficiency", "", ""), field(&D::kernels, "kernels", "", ""),
-                field(&D::tiles, "tiles", "", ""), field(&D::conventions, "conventions", "", ""));
+                field(&D::efficiency, "efficiency", "", ""), field(&D::draw, "draw", "", ""),
+                field(&D::kernels, "kernels", "", ""), field(&D::tiles, "tiles", "", ""),
+                field(&D::conventions, "conventions", "", ""));
   }
 };
 
@@ -170,6 +172,8 @@ template <class T = double> struct Plan {
                             ///< by itself
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
   T straggler{1.0};         ///< slowdown of everything by the slowest device
+  Power<T> power_cap;       ///< that a device may draw, where the structure is capped
+  T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
 
   /// Devices that share one routed expert: those that share the other layers, unless experts are folded.
   [[nodiscard]] T expert_width() const { return folded ? expert_tp : tp; }
@@ -213,7 +217,9 @@ template <class T = double> struct Plan {
         field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")
             .non_negative(),
         field(&P::congestion, "congestion", "", "slowdown of the exchange over the replicas").at_least(1),
-        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1));
+        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1),
+        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative(),
+        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power").within(0.05, 1));
   }
 };
 

@@ -1,3 +1,4 @@
+#include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/training_plan.hpp"
 
 #include <mlsysim/answer/detail/limits.hpp>
@@ -25,6 +26,9 @@ TrainingViews<> prepare_training(const In& asked, Notes& notes) {
   v.pricing->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);
   v.plan.congestion = in.congestion_factor;
   v.plan.straggler = in.straggler_factor;
+  if (v.pricing->lists_operators())
+    v.model.structure.capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit,
+                                                        *in.fleet->node->accelerator, c, notes);
   v.batch = in.batch_size;
   v.accelerators = in.fleet->total_accelerators();
   v.division = in.microbatch_size    ? Microbatches::sized

@@ -1,4 +1,5 @@
 #include "catalogue/shared/plan_check.hpp"
+#include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/answer/detail/limits.hpp>
@@ -46,12 +47,26 @@ void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& not
   v.drafts = true;
   v.draft = v.pricing->model(*in.draft_model, Phase::decode, notes);
   v.draft.structure.drafting = true;
+  v.draft.structure.capped = v.decode.structure.capped;
   v.draft_plan = v.plan;
   v.draft_plan.tp = detail::draft_degree(*in.draft_model, in.tp_size, notes);
   v.draft_plan.pp = v.draft_plan.ep = 1;
   v.acceptance = in.draft_acceptance_rate;
   v.drafted = in.draft_tokens.value_or(c.draft_tokens);
   if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
+}
+
+/// Limits of power and clock hold for the devices of both pools.
+void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingViews<>& v,
+                Notes& notes) {
+  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  bool capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.hardware, c, notes);
+  if (v.apart) {
+    const Power<> first = v.plan.power_cap;
+    capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, decoder, c, notes);
+    v.plan.power_cap = max(v.plan.power_cap, first);
+  }
+  v.prefill.structure.capped = v.decode.structure.capped = capped;
 }
 
 }  // namespace
@@ -103,6 +118,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.generates = in.output_tokens.has_value();
   v.transfer = in.network_bandwidth;
   warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
+  set_limits(in, decoder, c, v, notes);
   if (in.draft_model != nullptr) add_draft(in, c, v, notes);
   return v;
 }

@@ -1,3 +1,4 @@
+#include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/detail/prepare.hpp>
@@ -21,6 +22,14 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
   return {.precision = precision, .phase = phase, .params = model.totals.params, .efficiency = in.efficiency};
 }
 
+/// Limits of power and clock, which the plan and the structure of a pass hold.
+template <class Views> void set_limits(const In& in, const Conventions& c, Views& v, Notes& notes) {
+  detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::inference), notes);
+  if (v.pricing->lists_operators())
+    v.model.structure.capped =
+        detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.hardware, c, notes);
+}
+
 }  // namespace
 
 TrainingViews<> prepare_step(const In& in, Notes& notes) {
@@ -37,6 +46,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
+  set_limits(in, c, v, notes);
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
@@ -85,6 +95,7 @@ InferenceViews<> prepare_inference(const In& in, Notes& notes) {
   v.links = links_view(*in.hardware, 1, c, notes, phase);
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;
+  set_limits(in, c, v, notes);
   v.batch = in.batch_size;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);

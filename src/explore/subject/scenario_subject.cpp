@@ -332,6 +332,10 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
   if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
+  // A limit of power or clock that varies starts from the device's own.
+  const HardwareNode* device = asked.fleet != nullptr ? asked.fleet->node->accelerator : asked.hardware;
+  if (!asked.power_cap && device != nullptr && (among(varied, "power_cap") || among(varied, "clock_limit")))
+    asked.power_cap = device->power.tdp;
   // A degree that varies may be at one with which there is no plan: it is prepared at 1, and then put back.
   constexpr std::array<std::pair<std::string_view, double Scenario::*>, 4> degrees{
       {{"pp_size", &Scenario::pp_size},

@@ -2,18 +2,63 @@
 // The operator pricer over any scalar; instantiated once for each in a file of its own.
 
 #include <mlsysim/physics/operator_load.hpp>
+#include <mlsysim/physics/power_cap.hpp>
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/spill.hpp>
 
 namespace mlsysim::detail {
 
-/// Time at full power that draws what these kernels do; waiting draws idle power.
-template <class T> [[nodiscard]] Time<T> loaded(const PassCost<T>& cost, const Device<T>& d) {
-  return apply<OperatorLoad, T>({.work = cost.work,
-                                 .traffic = cost.traffic,
+/// Time at full power that draws what kernels do; waiting draws idle power.
+template <class T>
+[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Device<T>& d) {
+  return apply<OperatorLoad, T>({.work = work,
+                                 .traffic = traffic,
                                  .peak = d.compute.dense,
-                                 .bandwidth = d.memory.bandwidth})
+                                 .bandwidth = d.memory.bandwidth,
+                                 .work_draw = d.draw.work,
+                                 .traffic_draw = d.draw.traffic})
       .loaded;
+}
+
+/// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
+template <class T>
+[[nodiscard]] CappedClock::Result<T> capped(const PassAsk<T>& ask, const Time<T>& time,
+                                            const Time<T>& clocked, const Work<T>& work,
+                                            const Data<T>& traffic) {
+  return apply<CappedClock, T>({.clocked = clocked,
+                                .fixed = time - clocked,
+                                .work_load = loaded(work, Data<T>(), ask.device),
+                                .traffic_load = loaded(Work<T>(), traffic, ask.device),
+                                .tdp = ask.device.power.tdp,
+                                .power_cap = ask.plan.power_cap,
+                                .clock_limit = ask.plan.clock_limit,
+                                .idle_fraction = ask.device.conventions.idle_fraction});
+}
+
+/// A pass at the clock that its limits leave. What it takes longer counts as arithmetic; its stages are
+/// slower alike.
+template <class T> void slow(PassPrice<T>& pass, const PassAsk<T>& ask) {
+  const auto r = capped(ask, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
+  const Time<T> more = r.slowed - pass.total;
+  pass.slot = pass.slot * (r.slowed / pass.total);
+  pass.total = r.slowed;
+  pass.cost.compute_bound += more;
+  pass.cost.total += more;
+  pass.busy = r.load;
+}
+
+/// The same of a step: the regulator does not wait for the end of a bubble, which lasts longer where its
+/// passes do.
+template <class T> void slow(StepPrice<T>& step, const PassAsk<T>& ask) {
+  const Time<T> running = step.total - step.bubble;
+  const auto r = capped(ask, running, step.compute, step.work, step.traffic);
+  const Time<T> more = r.slowed - running, idle = step.bubble * (more / step.slots);
+  step.total += more + idle;
+  step.slots += more;
+  step.bubble += idle;
+  step.compute += more;
+  step.kernels += more;
+  step.busy = r.load;
 }
 
 /// What of a step's kernels and collectives is reported.
@@ -29,7 +74,8 @@ template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step
   out.memory = passes.memory_bound * m + update.memory_bound;
   out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy = loaded(passes, ask.device) * m + loaded(update, ask.device);
+  out.busy =
+      loaded(passes.work, passes.traffic, ask.device) * m + loaded(update.work, update.traffic, ask.device);
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
@@ -41,6 +87,7 @@ template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step
   out.work = passes.work * m + update.work;
   out.traffic = passes.traffic * m + update.traffic;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
+  if (ask.model.structure.capped) slow(out, ask);
   return out;
 }
 
@@ -120,8 +167,10 @@ template <class T> class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
-    return {time.total, time.slot, loaded(time.cost, ask.device), time.cost,
-            mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
+    PassPrice<T> out{time.total, time.slot, loaded(time.cost.work, time.cost.traffic, ask.device), time.cost,
+                     mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
+    if (ask.model.structure.capped) slow(out, ask);
+    return out;
   }
 };
 

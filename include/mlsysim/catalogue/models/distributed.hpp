@@ -65,6 +65,8 @@ struct DistributedModel : Model<DistributedModel> {
     double tp_overlap = 0;
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
     double congestion_factor = 1, straggler_factor = 1;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -80,7 +82,7 @@ struct DistributedModel : Model<DistributedModel> {
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
-          training_plan_rows<I>(), training_step_rows<I>(), fidelity_rows<I>());
+          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

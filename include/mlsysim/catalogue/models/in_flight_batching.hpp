@@ -64,6 +64,8 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
     std::optional<Time<>> target_ttft{}, target_itl{};
     const Fleet* fleet = nullptr;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -122,7 +124,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .positive()
                    .defaulted("no target"),
                field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
-          fidelity_rows<I>());
+          power_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

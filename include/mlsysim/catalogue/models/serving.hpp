@@ -54,6 +54,8 @@ struct ServingModel : Model<ServingModel> {
     double draft_acceptance_rate = 0.7;
     std::optional<double> draft_tokens{};
     const Fleet* fleet = nullptr;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -81,7 +83,7 @@ struct ServingModel : Model<ServingModel> {
                    .positive()
                    .defaulted("100 GB/s, convention of MLSys-im")),
           speculation_rows<I>(),
-          rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+          rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")), power_rows<I>(),
           fidelity_rows<I>());
     }
   };

@@ -1,6 +1,7 @@
 #pragma once
 /// One device, one batch: inference or a training step (walls 1 and 2).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -44,24 +45,26 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     double dp_size = 1;
     Recomputation recomputation = Recomputation::none;
     OptimizerKind optimizer = OptimizerKind::adam;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::batch_size, key::batch_size).defaulted("one sample"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::is_training, key::is_training).defaulted("inference"),
-          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
-          field(&I::dp_size, key::dp_size).defaulted("one replica"),
-          field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
-          field(&I::optimizer, key::optimizer).defaulted("Adam"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::batch_size, key::batch_size).defaulted("one sample"),
+               field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::efficiency, key::efficiency)
+                   .defaulted("0.5 (textbook) or the device's share (operator)"),
+               field(&I::is_training, key::is_training).defaulted("inference"),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
+               field(&I::dp_size, key::dp_size).defaulted("one replica"),
+               field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
+               field(&I::optimizer, key::optimizer).defaulted("Adam")),
+          power_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -1,0 +1,101 @@
+#pragma once
+/// What a cap on power, or on the clock, makes of a pass.
+
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Clock, time and load of a device whose mean power over a pass may not exceed a cap.
+///
+///     budget = (power_cap / tdp - idle_fraction) / (1 - idle_fraction)
+///     time(f) = clocked / f + fixed;  moved = memory_share min(traffic_load, time(1))
+///     worked = min(work_load + traffic_load, time(1)) - moved;  load(f) = worked max(f, knee)^2 + moved
+///     clock = the largest f <= clock_limit with load(f) <= budget time(f), but at least knee
+///     slowed = max(time(clock), load(clock) / budget)
+/// Dynamic power goes with the clock and the square of the voltage, and the voltage with the clock, so that
+/// an operation costs f^2; below the knee the voltage stays, and a lower clock only takes longer. What a byte
+/// costs in memory does not know the clock, what it costs on its way through the chip does. All clocks are
+/// over the one that the full power sustains, at which the other times and loads hold: a cap at the TDP
+/// changes nothing. clock is the one positive root of a cubic, found by Newton's method from above, where it
+/// falls without overshooting: seven steps leave less than 1e-12 down to a knee of 0.4.
+/// Ranges: times, loads >= 0; tdp > 0; power_cap > idle_fraction tdp; memory_share in [0, 1]; clock_limit in
+/// (0, 1]; knee in [0.4, 1].
+/// @cite horowitz2014energy, on voltage and frequency; oconnor2017fgdram, 3.92 pJ/bit of HBM2, of the 110
+/// pJ/B that an H100 draws; mlsysim-conventions on the knee
+struct CappedClock {
+  static constexpr LawInfo info{
+      "CappedClock",
+      "worked clock^3 + (moved - budget fixed) clock = budget clocked; "
+      "slowed = max(clocked / clock + fixed, load / budget)",
+      "horowitz2014energy", "on voltage and frequency",
+      "voltage in proportion to the clock above a knee; the regulator holds the mean of a pass"};
+  template <class T> struct Inputs {
+    Time<T> clocked, fixed, work_load, traffic_load;
+    Power<T> tdp, power_cap;
+    T clock_limit{1.0}, idle_fraction{0.3}, memory_share{0.3}, knee{0.6};
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::clocked, "clocked", "ms", "time that goes with the clock").non_negative(),
+          field(&Inputs::fixed, "fixed", "ms", "time that does not").non_negative(),
+          field(&Inputs::work_load, "work_load", "ms", "time at full power that the arithmetic draws")
+              .non_negative(),
+          field(&Inputs::traffic_load, "traffic_load", "ms", "time at full power that the traffic draws")
+              .non_negative(),
+          field(&Inputs::tdp, "tdp", "W", "power at full load").positive(),
+          field(&Inputs::power_cap, "power_cap", "W", "most that may be drawn").positive(),
+          field(&Inputs::clock_limit, "clock_limit", "", "highest clock over that at full power")
+              .within(0.05, 1)
+              .defaulted("as fast as the power allows"),
+          field(&Inputs::idle_fraction, "idle_fraction", "", "share of the full power drawn when idle")
+              .within(0, 0.99)
+              .defaulted("convention of MLSys-im"),
+          field(&Inputs::memory_share, "memory_share", "",
+                "share of a byte's energy that memory itself takes")
+              .within(0, 1)
+              .defaulted("3.92 pJ/bit (oconnor2017fgdram) of the 110 pJ/B of an H100; 0.2 to 0.5"),
+          field(&Inputs::knee, "knee", "", "clock below which the voltage stays, over that at full power")
+              .within(0.4, 1)
+              .defaulted("convention of MLSys-im; 0.4 to 0.75"));
+    }
+  };
+  template <class T> struct Result {
+    T clock{1.0};
+    Time<T> slowed, load;
+    static constexpr auto fields() {
+      return rows(field(&Result::clock, "clock", "", "mean clock over that at full power"),
+                  field(&Result::slowed, "slowed", "ms", "time under the cap"),
+                  field(&Result::load, "load", "ms", "time at full power that draws as much"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T one{1.0};
+    const T budget =
+        clamp(T((in.power_cap / in.tdp - in.idle_fraction) / (1.0 - in.idle_fraction)), T{1e-3}, one);
+    const Time<T> usual = in.clocked + in.fixed;
+    const Time<T> moved = in.memory_share * min(in.traffic_load, usual);
+    const Time<T> worked = min(Time<T>(in.work_load + in.traffic_load), usual) - moved;
+    const auto load = [&](const T& clock) -> Time<T> {
+      const T voltage = max(clock, in.knee);
+      return worked * (voltage * voltage) + moved;
+    };
+    const auto longer = [&](const T& clock) -> Time<T> { return in.clocked / clock + in.fixed; };
+    const T& most = in.clock_limit;
+    const T floor = min(in.knee, most);
+    const Time<T> whole = max(longer(most), Time<T>::from_base(T{1e-30}));  // a pass of nothing
+    // What the pass draws at its highest clock, where that is within the budget: the root is that clock.
+    const T drawn = min(budget, T(load(most) / whole));
+    T clock = most;
+    for (int i = 0; i < 7; ++i) {
+      const Time<T> over =
+          worked * (clock * clock * clock) + (moved - drawn * in.fixed) * clock - drawn * in.clocked;
+      const Time<T> slope = 3.0 * worked * (clock * clock) + moved - drawn * in.fixed;
+      clock = clamp(T(clock - over / max(slope, Time<T>(whole * 1e-12))), floor, most);
+    }
+    clock = named("clock", clock);
+    const Time<T> drawing = named("load", load(clock));
+    return {.clock = clock, .slowed = max(longer(clock), Time<T>(drawing / budget)), .load = drawing};
+  }
+};
+
+}  // namespace mlsysim
