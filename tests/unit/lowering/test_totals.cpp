@@ -1,6 +1,7 @@
 // Sums over operators by hand: what grows with the blocks of a stage, and what is held once.
 
 #include <mlsysim/lowering/totals.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include "support/catch.hpp"
 
