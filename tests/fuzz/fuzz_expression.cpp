@@ -5,6 +5,7 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds: fuzz_expression [rounds] [seed]
 
 #include "fuzz/mutate.hpp"
+#include "fuzz/promise.hpp"
 
 #include <mlsysim/resolve/expression.hpp>
 
@@ -17,11 +18,8 @@
 namespace {
 
 using namespace mlsysim;
-
-[[noreturn]] void fail(const char* what, const std::string& text) {
-  std::fprintf(stderr, "%s\n%s\n", what, text.c_str());
-  std::abort();
-}
+using fuzz::fail;
+using fuzz::takes;
 
 const std::vector<std::string>& columns() {
   static const std::vector<std::string> all{"time", "batch", "tp", "size"};
@@ -29,17 +27,6 @@ const std::vector<std::string>& columns() {
 }
 
 bool same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
-
-/// Whether f() reads the text; an error must be one of ours and complete.
-template <class F> bool reads(const std::string& text, F&& f) {
-  try {
-    f();
-    return true;
-  } catch (const Error& error) {
-    if (error.id().empty() || error.facts().message.empty()) fail("an error without id or message", text);
-    return false;
-  }
-}
 
 void check_value(const Expression& e, const ExpressionScope& scope, const std::string& text) {
   const std::array<double, 8> ordinary{0.25, 8, 2, 1e9, 1, 1, 1, 0}, odd{0, -1, 1e308, 5e-324, 0, 0, 0, 0};
@@ -53,8 +40,8 @@ void check_value(const Expression& e, const ExpressionScope& scope, const std::s
 
 bool check(const std::string& text) {
   const ExpressionScope scope{{}, {}, columns()};
-  const bool value = reads(text, [&] { check_value(Expression::parse(text, scope), scope, text); });
-  const bool condition = reads(text, [&] {
+  const bool value = takes(text, [&] { check_value(Expression::parse(text, scope), scope, text); });
+  const bool condition = takes(text, [&] {
     const auto c = ConstraintExpression::parse(text, scope);
     check_value(c.left(), scope, text);
     check_value(c.right(), scope, text);

@@ -5,6 +5,7 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds: fuzz_files [rounds] [seed]
 
 #include "fuzz/mutate.hpp"
+#include "fuzz/promise.hpp"
 #include "unit/model_files/samples.hpp"
 
 #include <mlsysim/files/detail/seal.hpp>
@@ -19,24 +20,8 @@
 namespace {
 
 using namespace mlsysim;
-
-[[noreturn]] void fail(const char* what, const std::string& text) {
-  std::fprintf(stderr, "%s\n%s\n", what, text.c_str());
-  std::abort();
-}
-
-/// Whether f() reads the bytes; an error must be one of ours and complete.
-template <class F> bool reads(const std::string& bytes, F&& f) {
-  try {
-    f();
-    return true;
-  } catch (const ErrorList& list) {
-    if (list.problems().empty()) fail("a list of no problems", bytes);
-  } catch (const Error& error) {
-    if (error.id().empty() || error.facts().message.empty()) fail("an error without id or message", bytes);
-  }
-  return false;
-}
+using fuzz::fail;
+using fuzz::takes;
 
 void check_table(const std::string& bytes) {
   const auto table = CsvTable::parse(bytes, "fuzz.csv");
@@ -60,13 +45,17 @@ void check_table(const std::string& bytes) {
 }
 
 bool check(const std::string& bytes) {
-  bool read = reads(bytes, [&] {
+  bool read = takes(bytes, [&] {
     const auto model = read_config({bytes, {}, {}}, "config.json");
     if (model_file_yaml(model).empty()) fail("a model without a text", bytes);
   });
-  read |= reads(bytes, [&] { (void)read_gguf(bytes, bytes.size() + (1 << 20), "fuzz.gguf"); });
-  read |= reads(bytes, [&] { (void)safetensors_header(bytes, bytes.size() + 8, "fuzz.safetensors"); });
-  read |= reads(bytes, [&] { check_table(bytes); });
+  read |= takes(
+      bytes, [&] { (void)read_gguf(bytes, bytes.size() + (1 << 20), "fuzz.gguf"); }, "fuzz.gguf");
+  read |= takes(
+      bytes, [&] { (void)safetensors_header(bytes, bytes.size() + 8, "fuzz.safetensors"); },
+      "fuzz.safetensors");
+  read |= takes(
+      bytes, [&] { check_table(bytes); }, ".csv");
   const auto state = files::sealed("{" + bytes + "}");
   if (files::damage_of(state)) fail("a state that is whole counts as damaged", bytes);
   auto changed = state;

@@ -6,6 +6,7 @@
 /// fuzz_programs [rounds] [seed] [format]
 
 #include "fuzz/mutate.hpp"
+#include "fuzz/promise.hpp"
 
 #include <mlsysim/programs/program.hpp>
 #include <mlsysim/programs/representation.hpp>
@@ -25,11 +26,8 @@
 namespace {
 
 using namespace mlsysim;
-
-[[noreturn]] void fail(const char* what, const std::string& text) {
-  std::fprintf(stderr, "%s\n%s\n", what, text.c_str());
-  std::abort();
-}
+using fuzz::fail;
+using fuzz::takes;
 
 void put(std::string& out, std::uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
@@ -58,19 +56,6 @@ std::string archive(const std::string& text) {
   return out;
 }
 
-/// Whether f() reads the bytes; an error must be one of ours and complete.
-template <class F> bool reads(const std::string& bytes, F&& f) {
-  try {
-    f();
-    return true;
-  } catch (const Error& error) {
-    if (error.id().empty() || error.facts().message.empty()) fail("an error without id or message", bytes);
-    if (std::string(error.what()).find("fuzz") == std::string::npos)
-      fail("an error without a place", error.what());
-  }
-  return false;
-}
-
 void use(const Program& p, const std::string& bytes) {
   const auto t = totals_of(p);
   for (const double x : {t.macs, t.flops, t.weights, t.traffic, t.fused_traffic, t.peak_activations})
@@ -85,24 +70,32 @@ constexpr const char* kNames[] = {"stablehlo", "hlo", "onnx", "pt2", "torch_trac
 bool check(Format format, const std::string& bytes) {
   switch (format) {
     case Format::stablehlo:
-      return reads(bytes, [&] { use(read_mlir(bytes, "fuzz.mlir"), bytes); });
+      return takes(
+          bytes, [&] { use(read_mlir(bytes, "fuzz.mlir"), bytes); }, "fuzz");
     case Format::hlo:
-      return reads(bytes, [&] { use(read_hlo(bytes, "fuzz.hlo"), bytes); });
+      return takes(
+          bytes, [&] { use(read_hlo(bytes, "fuzz.hlo"), bytes); }, "fuzz");
     case Format::onnx:
-      return reads(bytes, [&] { use(read_onnx(bytes, "fuzz.onnx"), bytes); });
+      return takes(
+          bytes, [&] { use(read_onnx(bytes, "fuzz.onnx"), bytes); }, "fuzz");
     case Format::pt2:
       // The archive itself, or what lies in one.
-      return reads(
-          bytes, [&] { use(read_pt2(bytes.starts_with("{") ? archive(bytes) : bytes, "fuzz.pt2"), bytes); });
+      return takes(
+          bytes, [&] { use(read_pt2(bytes.starts_with("{") ? archive(bytes) : bytes, "fuzz.pt2"), bytes); },
+          "fuzz");
     case Format::torch_trace:
-      return reads(bytes, [&] {
-        const auto graphs = read_torch_trace(bytes, "fuzz.log");
-        for (const auto& p : graphs) use(p, bytes);
-        if (graphs.empty()) throw InputError({.id = "fuzz", .message = "no graph"});
-      });
+      return takes(
+          bytes,
+          [&] {
+            const auto graphs = read_torch_trace(bytes, "fuzz.log");
+            for (const auto& p : graphs) use(p, bytes);
+            if (graphs.empty()) throw InputError({.id = "fuzz", .message = "no graph in fuzz.log"});
+          },
+          "fuzz");
     case Format::portable:
       // Operators of an artifact are not read: a version that is known is all that there is.
-      (void)reads(bytes, [&] { (void)read_program_text(bytes, "fuzz.bc"); });
+      (void)takes(
+          bytes, [&] { (void)read_program_text(bytes, "fuzz.bc"); }, "fuzz");
       return representation_of(std::string_view(bytes)).has_value();
   }
   return false;

@@ -5,6 +5,7 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds: fuzz_tables [rounds] [seed]
 
 #include "fuzz/mutate.hpp"
+#include "fuzz/promise.hpp"
 
 #include <mlsysim/validation/measured_table.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -19,11 +20,7 @@
 namespace {
 
 using namespace mlsysim;
-
-[[noreturn]] void fail(const char* what, const std::string& text) {
-  std::fprintf(stderr, "%s\n%s\n", what, text.c_str());
-  std::abort();
-}
+using fuzz::fail;
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -39,7 +36,7 @@ CsvTable data() {
 }
 
 bool check(const std::string& text) {
-  try {
+  return fuzz::takes(text, [&] {
     const auto table = parse_table(text, "fuzz", data());
     const auto rows = rows_of(table, standard_zoo());
     if (table.measurand != nullptr && !table.median_of_repeats &&
@@ -47,13 +44,7 @@ bool check(const std::string& text) {
       fail("more rows than the file has", text);
     for (const auto& out : rows.left_out)
       if (out.reason.empty()) fail("a row is left out without a reason", text);
-    return true;
-  } catch (const ErrorList& list) {
-    if (list.problems().empty()) fail("a list of no problems", text);
-  } catch (const Error& error) {
-    if (error.id().empty() || error.facts().message.empty()) fail("an error without id or message", text);
-  }
-  return false;
+  });
 }
 
 }  // namespace

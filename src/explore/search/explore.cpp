@@ -119,6 +119,22 @@ SearchResult from_state(const Json& j, const Space& space, const Question& q, st
   if (r.range.first > r.next || r.next > r.range.last || r.range.last > space.size())
     throw damaged(fmt::format("point {} of {} to {} in a space of {}", r.next, r.range.first, r.range.last,
                               space.size()));
+  // A checksum tells damage and no forger: what is kept must be of these points, and they must add up.
+  const auto& kept = r.reduction;
+  const auto outside = [&](std::uint64_t index) { return index < r.range.first || index >= r.next; };
+  for (const auto& [value, index] : kept.top.entries())
+    if (outside(index)) throw damaged(fmt::format("point {}, which is not of this part", index));
+  for (const auto& e : kept.front.entries())
+    if (outside(e.index)) throw damaged(fmt::format("point {}, which is not of this part", e.index));
+  for (const auto& m : kept.misses)
+    if (m.alone > 0 && outside(m.index))
+      throw damaged(fmt::format("point {}, which is not of this part", m.index));
+  const auto& n = kept.counts;
+  for (const double count : {kept.evaluated, n.feasible, n.infeasible, n.not_finite, n.skipped})
+    if (!(count >= 0)) throw damaged(fmt::format("a count of {} points", count));
+  if (kept.evaluated + n.skipped != static_cast<double>(r.next - r.range.first))
+    throw damaged(fmt::format("{} points, of which {} were evaluated and {} skipped", r.next - r.range.first,
+                              kept.evaluated, n.skipped));
   r.complete = r.next >= r.range.last;
   return r;
 }
