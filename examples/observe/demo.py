@@ -1,10 +1,11 @@
 """The pipeline of graph breaks from records to a dashboard: reads records of two families at three commits, pushes
-metrics to a real Pushgateway, asks a real Prometheus every query of the dashboards, and writes a page that shows the
+metrics to a real Pushgateway and lines to Loki where it was built, asks them every query of the dashboards, and writes a page that shows the
 same panels without Grafana.
 
     python3 examples/observe/demo.py OUT        (scripts/observe-demo installs what it needs)
 """
 
+import contextlib
 import gzip
 import html
 import json
@@ -49,7 +50,7 @@ def export(records, commit, *words):
     return done
 
 
-def archive(out, commit, gateway):
+def archive(out, commit, gateway, loki):
     """Everything of one commit on the disk, and its metrics at the gateway."""
     folder = out / commit
     lay_out(folder / "records", COMMITS[commit])
@@ -57,17 +58,22 @@ def archive(out, commit, gateway):
     (folder / "compile.prom").write_text(done.stdout)
     (folder / "notes.txt").write_text(done.stderr)
     (folder / "breaks.log").write_text(export(folder / "records", commit, "--form", "logfmt").stdout)
+    if loki is not None:
+        export(folder / "records", commit, "--loki", loki)
     (folder / "breaks.jsonl").write_text(export(folder / "records", commit, "--form", "jsonl").stdout)
 
 
-def ask(prometheus):
+def ask(prometheus, loki):
     """Every query of the dashboards of compile records, with all of each variable: rows of labels and values."""
     rows = []
     for board in ("overview", "breaks", "compile-time"):
         for title, kind, expression in boards.queries(board):
-            if boards.is_logql(kind, expression):
-                continue  # of Loki
-            found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, expression).items()]
+            if not boards.is_logql(kind, expression):
+                found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, expression).items()]
+            elif loki is not None:
+                found = servers.until(expression, lambda expression=expression: servers.query_loki(loki, expression) or None)
+            else:
+                continue
             rows.append({"board": board, "title": title, "expr": expression,
                          "rows": sorted(found, key=lambda row: (-row["value"], str(row)))})
     return rows
@@ -95,9 +101,10 @@ def page(answers):
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus):
+    lines = servers.running_loki() if servers.has_loki() else contextlib.nullcontext()
+    with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus), lines as loki:
         for commit in COMMITS:
-            archive(out, commit, gateway)
+            archive(out, commit, gateway, loki)
         seed = boards.SEED
 
         def all_commits():
@@ -105,7 +112,9 @@ def main():
             return rows if {dict(key)["commit"] for key in rows} == set(COMMITS) else None
 
         rows = servers.until(seed, all_commits)
-        answers = ask(prometheus)
+        answers = ask(prometheus, loki)
+    print(f"queries that were answered: {len(answers)}" + ("" if loki else "; there is no Loki, which scripts/observe-servers loki builds: "
+                                                           "queries of lines were not asked"))
     print(seed)
     for labels, value in sorted(rows.items()):
         print("  " + ", ".join(f"{name}={text}" for name, text in labels), int(value))

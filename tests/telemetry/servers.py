@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import os
 import pathlib
 import shutil
 import socket
@@ -71,6 +72,44 @@ def running(rules=None):
                 process.terminate()
             for process in processes:
                 process.wait()
+
+
+ROOT = pathlib.Path(__file__).parents[2]
+BUILT = pathlib.Path(os.environ.get("MLSYSIM_OBSERVE_CACHE", pathlib.Path.home() / ".cache" / "mlsysim" / "observe")) / "bin"
+
+
+def has_loki():
+    """Whether scripts/observe-servers loki has built it."""
+    return (BUILT / "loki").exists()
+
+
+@contextlib.contextmanager
+def running_loki():
+    """A Loki with the configuration of the compose file: its URL."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, port = pathlib.Path(name), free_port()
+        config = (ROOT / "examples" / "observe" / "compose" / "loki.yml").read_text().replace("/loki", name).replace(
+            "{http_listen_port: 3100}", f"{{http_listen_address: 127.0.0.1, http_listen_port: {port}, grpc_listen_port: {free_port()}}}")
+        (folder / "loki.yml").write_text(config)
+        process = subprocess.Popen([BUILT / "loki", f"-config.file={folder / 'loki.yml'}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            until(url, lambda: get(f"{url}/ready"))
+            yield url
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def query_loki(url, expression):
+    """Rows of labels and a value; of a query of lines, those of the last ten minutes, each with its text and 1."""
+    lines = not expression.startswith(("sum", "topk", "count"))
+    words = {"query": expression, **({"start": int((time.time() - 600) * 1e9), "limit": 1000} if lines else {})}
+    found = json.loads(get(f"{url}/loki/api/v1/query{'_range' if lines else ''}?" + urllib.parse.urlencode(words)))
+    assert found["status"] == "success", found
+    if lines:
+        return [{"labels": {"line": text}, "value": 1.0} for stream in found["data"]["result"] for _, text in stream["values"]]
+    return [{"labels": row["metric"], "value": float(row["value"][1])} for row in found["data"]["result"]]
 
 
 @contextlib.contextmanager

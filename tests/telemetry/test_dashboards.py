@@ -9,8 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-import urllib.parse
 import urllib.request
 
 import pytest
@@ -22,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 OBSERVE = ROOT / "examples" / "observe"
 DATA = ROOT / "tests" / "data" / "compile"
 PROGRAM = os.environ["MLSYSIM_PROGRAM"]
-CACHE = pathlib.Path(os.environ.get("MLSYSIM_OBSERVE_CACHE", pathlib.Path.home() / ".cache" / "mlsysim" / "observe")) / "bin"
+CACHE = servers.BUILT
 sys.path.insert(0, str(OBSERVE))
 import boards  # noqa: E402
 
@@ -113,25 +111,15 @@ def test_loki_reads_every_query():
 
 
 def test_loki_answers_every_query(tmp_path):
-    if not (CACHE / "loki").exists():
+    if not servers.has_loki():
         pytest.skip("scripts/observe-servers loki builds Loki: queries of lines were not asked")
-    port, grpc = servers.free_port(), servers.free_port()
-    config = (OBSERVE / "compose" / "loki.yml").read_text().replace("/loki", str(tmp_path)).replace(
-        "{http_listen_port: 3100}", f"{{http_listen_address: 127.0.0.1, http_listen_port: {port}, grpc_listen_port: {grpc}}}")
-    (tmp_path / "loki.yml").write_text(config)
-    process = subprocess.Popen([CACHE / "loki", f"-config.file={tmp_path / 'loki.yml'}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        servers.until(url, lambda: servers.get(f"{url}/ready"))
+    with servers.running_loki() as url:
         subprocess.run([PROGRAM, "compile", "export", DATA, "--commit", "c", "--loki", url], capture_output=True, check=True)
-        ask = f"{url}/loki/api/v1/query_range?" + urllib.parse.urlencode({"query": LOGQL[-1], "start": int((time.time() - 600) * 1e9), "limit": 100})
-        servers.until("lines", lambda: json.loads(servers.get(ask))["data"]["result"] or None)
+        lines = servers.until("lines", lambda: servers.query_loki(url, LOGQL[-1]) or None)
+        assert len(lines) == 39 and all("reason" in row["labels"]["line"] for row in lines)
         for query in LOGQL[:-1]:
-            rows = json.loads(servers.get(f"{url}/loki/api/v1/query?" + urllib.parse.urlencode({"query": query})))["data"]["result"]
-            assert sum(float(row["value"][1]) for row in rows) == 39 or query.startswith("topk") and rows, query
-    finally:
-        process.terminate()
-        process.wait()
+            rows = servers.query_loki(url, query)
+            assert sum(row["value"] for row in rows) == 39 or query.startswith("topk") and rows, query
 
 
 # Files for tools that are not here: they read as what they are, and the commands in them exist.
