@@ -7,6 +7,7 @@
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
@@ -15,6 +16,7 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -84,6 +86,7 @@ LawEntry heeding_signals(const LawEntry& law) {
 /// What is asked, with everything that it points to.
 struct AskedSubject {
   Subject subject;
+  IntervalSubject about;  ///< by what its errors are known
   std::shared_ptr<const Problem> problem;
   std::vector<FieldInfo> fields;               ///< of the scenario or resolver, for the values of axes
   std::shared_ptr<const Resolver> resolver{};  ///< null for a scenario
@@ -100,6 +103,7 @@ std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
   keywords->write_all(values, &scenario, supplied, asked->keeps);
   keywords->require(supplied);
   asked->subject = subject_of(scenario);
+  asked->about = interval_subject(scenario);
   asked->subject.entry = heeding_signals(asked->subject.entry);
   asked->problem = problem_of(scenario);
   asked->explain = [scenario](const std::string& result, const std::vector<std::string>& open) {
@@ -129,6 +133,7 @@ std::shared_ptr<AskedSubject> ask_this(std::shared_ptr<const Resolver> resolver,
   };
   asked->resolver = resolver;
   asked->inputs = record;
+  asked->about = interval_subject(*resolver, in.data());
   asked->subject = subject_of(std::move(resolver), in.data());
   asked->subject.entry = heeding_signals(asked->subject.entry);
   return asked;
@@ -525,6 +530,14 @@ void bind_explore(py::module_& m) {
              auto r = uncertainty(a.subject, q);
              if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
              return std::pair{render(r, kJson), render(r, kText)};
+           })
+      .def("intervals",
+           [](const AskedSubject& a, const std::vector<std::string>& results, int level) {
+             const py::gil_scoped_release unlocked;
+             const auto found = intervals(a.subject, a.about,
+                                          results.empty() ? measured_results(a.subject, a.about) : results,
+                                          level, {.samples = 512, .pause = heed_signals});
+             return std::pair{render(found, kJson), render(found, kText)};
            })
       .def("probability_below",
            [](const AskedSubject& a, const AskedSubject& b, const std::string& result,

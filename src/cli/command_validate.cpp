@@ -7,6 +7,7 @@
 #include <mlsysim/validation/page.hpp>
 #include <mlsysim/validation/record.hpp>
 #include <mlsysim/validation/report.hpp>
+#include <mlsysim/validation/residual_rows.hpp>
 
 #include <fmt/format.h>
 
@@ -115,7 +116,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     return files::WriteHow{.replace = request.force ? files::Replace::any : files::Replace::own,
                            .mark = mark};
   };
-  const auto html = replacing(kHtmlMark), page = replacing(kPageMark), yaml = replacing(kRecordMark);
+  const auto residuals = replacing(kResidualsSchema), html = replacing(kHtmlMark),
+             page = replacing(kPageMark), yaml = replacing(kRecordMark);
   if (!request.html.empty()) files::check_target(request.html, html);
   if (!request.page.empty()) files::check_target(request.page, page);
   std::vector<MeasuredTable> tables;
@@ -133,6 +135,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
          .found = fmt::format("{} tables without it", tables.size()),
          .expected = "--with of a device or engine that a row names",
          .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
+  if (!request.residuals.empty())
+    files::write(request.residuals, to_yaml(residual_groups(tables, zoo())), residuals);
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;

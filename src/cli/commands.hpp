@@ -32,6 +32,7 @@ struct ScenarioRequest {
   std::vector<std::string> targets;           ///< MODEL HARDWARE, or one plan file
   std::map<std::string, std::string> fields;  ///< of the table of Scenario, as texts
   std::string region;
+  int interval = 0;  ///< percent of measurements that intervals are to hold; 0: none are asked for
 };
 
 /// The zoo of this call: the shipped one and what the user added.
@@ -130,6 +131,7 @@ struct SweepRequest {
   std::string model;
   std::vector<std::string> hardware, batch_sizes, precisions;
   std::map<std::string, std::string> fields;  ///< of the table of SingleNodeModel::Inputs
+  int interval = 0;                           ///< as in ScenarioRequest
 };
 [[nodiscard]] Answer sweep(const SweepRequest& request, const RenderOptions& options);
 /// The same lists as axes of a space of scenarios, beside the other axes.
@@ -205,6 +207,7 @@ struct ValidateRequest {
   std::string page;                 ///< file for the page of the documentation
   std::string record;               ///< committed record; beside the tables where empty
   std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
+  std::string residuals;            ///< file for what predictions missed, by groups
   bool list = false, check = false, write_record = false;
   bool force = false;     ///< replace files that others wrote
   std::size_t worst = 5;  ///< rows shown with their terms

@@ -4,9 +4,11 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 #include <mlsysim/report/sweep_report.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/resolve/registry.hpp>
 
 #include <fmt/format.h>
 
@@ -80,6 +82,13 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
   Answer out{render(evaluation, options, assertions)};
+  if (request.interval > 0) {
+    const auto subject = subject_of(asked.built.scenario);
+    const auto of = interval_subject(asked.built.scenario);
+    out.payload =
+        with_intervals(std::move(out.payload),
+                       intervals(subject, of, measured_results(subject, of), request.interval), options);
+  }
   std::size_t failed = 0;
   for (const auto& a : assertions) {
     if (!a.note.empty()) out.diagnostics += fmt::format("mlsysim: note: {}\n", a.note);
@@ -96,6 +105,34 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   }
   return out;
 }
+
+namespace {
+
+/// Columns with the ends of the interval of the time of each point.
+void add_intervals(Table& table, const Engine::Options& base, std::span<const SweepPoint> points, int level) {
+  const auto resolver = ResolverRegistry::standard().share("SingleNodeModel");
+  table.columns.push_back({"latency_lower", "ms", fmt::format("of the {} % interval", level)});
+  table.columns.push_back({"latency_upper", "ms", fmt::format("of the {} % interval", level)});
+  table.columns.push_back({"interval_rests_on"});
+  const std::vector<std::string> latency{"latency"};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    auto& row = table.rows[i];
+    row.resize(table.columns.size());
+    if (points[i].skipped) continue;
+    Engine::Options o = base;
+    o.hardware = points[i].hardware;
+    o.batch_size = points[i].batch_size;
+    o.precision = points[i].precision;
+    for (const auto& n :
+         intervals(subject_of(resolver, &o), interval_subject(*resolver, &o), latency, level)) {
+      row[row.size() - 3] = {Value(n.lower), n.exps};
+      row[row.size() - 2] = {Value(n.upper), n.exps};
+      row[row.size() - 1] = n.model ? n.model->basis : std::string("ranges of the zoo alone");
+    }
+  }
+}
+
+}  // namespace
 
 Answer sweep(const SweepRequest& request, const RenderOptions& options) {
   FieldReader reader(zoo());
@@ -130,6 +167,7 @@ Answer sweep(const SweepRequest& request, const RenderOptions& options) {
   if (precisions.empty()) precisions.push_back(Precision::fp16);
   const auto points = Engine::sweep(base, hardware, batch_sizes, precisions);
   auto table = sweep_table(points);
+  if (request.interval > 0) add_intervals(table, base, points, request.interval);
   table.title = request.model;
   if (base.workload->is_language_decoder() && !base.is_training)
     table.footer =

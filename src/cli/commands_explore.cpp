@@ -4,6 +4,7 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/detail/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
@@ -15,6 +16,8 @@
 #include <algorithm>
 
 namespace mlsysim::cli {
+
+constexpr int kUsualLevel = 80;  // percent
 
 bool names_a_resolver(const std::string& word) { return ResolverRegistry::standard().find(word) != nullptr; }
 
@@ -65,10 +68,12 @@ AskedSubject subject_asked(ScenarioRequest request) {
   if (!request.targets.empty() && names_a_resolver(request.targets[0])) {
     const auto named = resolver_of(request.targets);
     q.subject = subject_of(named.resolver, named.inputs->data());
+    q.about = interval_subject(*named.resolver, named.inputs->data());
     return q;
   }
   q.built = scenario_of(request);
   q.subject = subject_of(q.built.scenario);
+  q.about = interval_subject(q.built.scenario);
   q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(),
                                q.built.assumptions.end());
   return q;
@@ -175,7 +180,14 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
     for (auto& name : names) t.rows.push_back({std::move(name)});
     return {render(t, options)};
   }
-  return {asked.latex ? to_latex(found, options.verbosity) : render(found, options)};
+  if (asked.latex) return {to_latex(found, options.verbosity)};
+  auto text = render(found, options);
+  if (request.interval > 0) {
+    const auto q = subject_asked(request);
+    const std::vector<std::string> one{metric == "memory" ? std::string("memory_used") : metric};
+    text = with_intervals(std::move(text), intervals(q.subject, q.about, one, request.interval), options);
+  }
+  return {std::move(text)};
 }
 
 Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options) {
@@ -277,7 +289,10 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
     report.ranking = rank(q.subject, other.subject, question.results.front(), question);
   }
   if (question.shared.part != 1) return {};
-  return {render(report, options)};
+  // What the figures leave open is not all: the model itself is off by what it missed where it was measured.
+  if (options.format == OutputFormat::csv) return {render(report, options)};
+  return {with_intervals(render(report, options),
+                         intervals(q.subject, q.about, question.results, kUsualLevel, question), options)};
 }
 
 }  // namespace

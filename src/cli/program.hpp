@@ -73,6 +73,7 @@ class Program {
   [[nodiscard]] Answer schema_asked(const std::vector<std::string>& words) const;
   void traffic_commands();
   void traffic_option(CLI::App& app);
+  void interval_option(CLI::App& app, int& level);
   Answer compare();
   Answer execute();
   Answer run_command(const CLI::App* command);

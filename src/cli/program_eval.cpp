@@ -24,6 +24,7 @@ constexpr const char* kEvalExamples =
     "  mlsysim eval Llama3_70B H100 --accelerators 8 --precision fp8 --batch-size 16 --output-tokens 512\n"
     "  mlsysim eval Llama3_8B Research_256 --mode train --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
     "  mlsysim eval plan.yaml --region Quebec -o json\n"
+    "  mlsysim eval Llama3_70B H100 --accelerators 8 --interval 80\n"
     "HARDWARE is a device (H100), a node (DGX_H100), a pod or a cluster (Research_256) of the zoo, or a YAML "
     "file.\n"
     "Quantities carry their unit: --intra-node-bw '450 GB/s'. Options replace what a plan says.\n"
@@ -59,6 +60,17 @@ void Program::traffic_option(CLI::App& app) {
          "(mlsysim traffic show)")
       ->type_name("FILE")
       ->group("Scenario");
+}
+
+void Program::interval_option(CLI::App& app, int& level) {
+  auto* option = app.add_option("--interval", level,
+                                "also the intervals that hold this share of measurements: ranges of the zoo "
+                                "and errors of the model on what was measured nearest, told apart")
+                     ->type_name("PERCENT")
+                     ->expected(0, 1)
+                     ->default_str("80")
+                     ->check(CLI::IsMember({"50", "80", "95"}));
+  values_[option].choices = {"50", "80", "95"};
 }
 
 /// One option per field of the table of Scenario.
@@ -105,6 +117,7 @@ void Program::eval_commands() {
                     kEvalExamples, run, {Place::model, Place::machine});
   targets(*e, "HARDWARE");
   scenario_options(*e, std::nullopt);
+  interval_option(*e, scenario_.interval);
   auto* s =
       command(app_, "serve", "the same as eval --mode serve",
               "Examples:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256\n"
@@ -112,6 +125,7 @@ void Program::eval_commands() {
               run, {Place::model, Place::machine});
   targets(*s, "HARDWARE");
   scenario_options(*s, Mode::serve);
+  interval_option(*s, scenario_.interval);
   auto* t = command(
       app_, "train", "the same as eval --mode train",
       "Examples:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
@@ -119,6 +133,7 @@ void Program::eval_commands() {
       run, {Place::model, Place::machine});
   targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
+  interval_option(*t, scenario_.interval);
   explain_command();
   sweep_command();
 }
@@ -149,6 +164,7 @@ void Program::explain_command() {
       ->type_name("LAW,...")
       ->allow_extra_args(false);
   scenario_options(*x, std::nullopt);
+  interval_option(*x, scenario_.interval);
 }
 
 void Program::sweep_command() {
@@ -191,6 +207,7 @@ void Program::sweep_command() {
                 ->allow_extra_args(false);
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
   sweep_options(*w);
+  interval_option(*w, sweep_.interval);
   search_options(*w);
 }
 

@@ -132,6 +132,9 @@ void Program::validation_commands() {
   v->add_option("--page", validate_.page,
                 "also writes the page of docs/reference: Markdown with cross-validation")
       ->type_name("FILE");
+  v->add_option("--write-residuals", validate_.residuals,
+                "also writes what the predictions missed, by groups: the data of --interval")
+      ->type_name("FILE");
   v->add_flag("--force", validate_.force, "replace files that this program did not write");
   v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")
       ->type_name("FILE");

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
@@ -17,7 +18,8 @@ namespace mlsysim::cli {
 /// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
 struct AskedSubject {
   Subject subject;
-  BuiltScenario built;  ///< owns what a scenario points to
+  BuiltScenario built;    ///< owns what a scenario points to
+  IntervalSubject about;  ///< by what its errors are known
 };
 [[nodiscard]] AskedSubject subject_asked(ScenarioRequest request);
 /// The same with changes put in, NAME=VALUE each.

@@ -156,6 +156,18 @@ def test_ranges_of_the_zoo_are_uncertain_by_themselves(chat):
     assert u["cost_per_token"]["low"] < u["cost_per_token"]["high"]
 
 
+def test_intervals_hold_ranges_of_the_zoo_and_errors_of_the_model(chat):
+    found = chat.intervals("itl")
+    itl = found["itl"]
+    assert itl["level"] == 80 and itl["lower"] < itl["model_error"][0] < itl["value"] < itl["model_error"][1] < itl["upper"]
+    assert "ttft" in chat.intervals().intervals and chat.intervals("itl", level=95)["itl"]["upper"] > itl["upper"]
+    assert chat.intervals("tco")["tco"]["model_error"] is None
+    with pytest.raises(mlsysim.InputError, match="50, 80 or 95"):
+        chat.intervals("itl", level=90)
+    one = mlsysim.ask("SingleNodeModel", workload=Models.Llama3_8B, hardware=Hardware.MI300X)
+    assert one.intervals("latency")["latency"]["model_error"] is not None
+
+
 def test_strategies_and_what_they_say(chat):
     axes = {"hardware.memory.bandwidth": "1 TB/s..8 TB/s:9", "tp_size": [4, 8]}
     question = {"minimize": "hardware.memory.bandwidth", "subject_to": "itl <= 14 ms"}

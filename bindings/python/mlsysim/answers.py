@@ -5,7 +5,7 @@ from functools import cached_property
 
 from ._mlsysim import Quantity
 
-__all__ = ["Difference", "Explanation", "Lever", "Sensitivity", "Solution", "Uncertainty"]
+__all__ = ["Difference", "Explanation", "Intervals", "Lever", "Sensitivity", "Solution", "Uncertainty"]
 
 
 def _valued(number, unit):
@@ -174,6 +174,30 @@ class Uncertainty(_Answer):
         names = ("value", "mean", "sd", "low", "median", "high")
         return ("uncertainty", ("result", *names), ((r, *(row[n] for n in names)) for r, row in self.results.items()),
                 f"limited by {self.bottleneck}; another part is the longest in {self.flips:.1%} of the samples" if self.bottleneck else "")
+
+
+class Intervals(_Answer):
+    """Results with their intervals: intervals {name: {level, value, lower, upper, zoo_ranges (low, high), model_error (low, high) or
+    None, basis}}; basis says on how many measured rows the model's error rests and how far they are."""
+
+    def __init__(self, data, text):
+        super().__init__(text, data)
+        self.intervals = {}
+        for name, row in data["intervals"].items():
+            out = {k: _valued(row[k], row["unit"]) for k in ("value", "lower", "upper")}
+            for k in ("zoo_ranges", "model_error"):
+                out[k] = row[k] and tuple(_valued(x, row["unit"]) for x in row[k])
+            self.intervals[name] = {"level": row["level"], **out, "basis": row["basis"]}
+
+    def __getitem__(self, name):
+        return self.intervals[name]
+
+    def _ipython_key_completions_(self):
+        return list(self.intervals)
+
+    def _rows(self):
+        names = ("value", "lower", "upper", "basis")
+        return ("intervals", ("result", *names), ((r, *(row[n] for n in names)) for r, row in self.intervals.items()), "")
 
 
 class Solution(_Answer):

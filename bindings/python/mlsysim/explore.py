@@ -12,14 +12,14 @@ import os
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .answers import Difference, Explanation, Lever, Sensitivity, Solution, Uncertainty, _Answer, _valued
+from .answers import Difference, Explanation, Intervals, Lever, Sensitivity, Solution, Uncertainty, _Answer, _valued
 from .base import BaseResolver
 from .errors import LookupError, _input_error
 from .notebook import bar
 from .stages import Stage, publish
 from .results import Infeasible
 
-__all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
+__all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Intervals", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
 
 
 def ask(what, hardware=None, **options):
@@ -169,6 +169,16 @@ class Subject:
         data, text = self._core.uncertainty(_figures(figures), _texts(results), _count("samples", samples), _count("seed", seed), coverage,
                                             estimates, None if against is None else _core_of("against", against))
         return Uncertainty(json.loads(data), text)
+
+    def intervals(self, results=(), level=80):
+        """Results with the interval in which `level` (50, 80 or 95) percent of measurements are to be expected; Intervals.
+
+        Without `results`, those that tables measure. Ranges of the zoo's figures (`zoo_ranges`) and what the model itself
+        missed on the nearest measured groups (`model_error`, None where no table measures such a number) are told apart;
+        `lower` and `upper` hold both. Of a resolver that is given objects of the zoo as of a scenario.
+        """
+        data, text = self._core.intervals(_texts(results), _count("level", level))
+        return Intervals(json.loads(data), text)
 
     def probability_below(self, other, result, figures=(), samples=4096, seed=1, estimates=True):
         """Probability that a result stays below that of another Subject, figures of one name moving together."""

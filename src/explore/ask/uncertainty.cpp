@@ -1,5 +1,7 @@
 #include <mlsysim/explore/ask/uncertainty.hpp>
 
+#include "explore/ask/nothing_uncertain.hpp"
+
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
@@ -134,11 +136,11 @@ std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion&
                              "they move none of the results asked for"});
   }
   if (out.empty())
-    throw InputError({.id = "mlsysim.explore.071",
-                      .message = "nothing is uncertain",
-                      .found = "no figure, and no range of the zoo behind the results",
-                      .expected = "at least one",
-                      .hint = "e.g. 'hardware.memory.bandwidth = normal 5 %'"});
+    throw detail::NothingUncertain({.id = "mlsysim.explore.071",
+                                    .message = "nothing is uncertain",
+                                    .found = "no figure, and no range of the zoo behind the results",
+                                    .expected = "at least one",
+                                    .hint = "e.g. 'hardware.memory.bandwidth = normal 5 %'"});
   if (q.figures.size() > kMostFigures)
     throw InputError({.id = "mlsysim.explore.077",
                       .message = "too many figures are uncertain",

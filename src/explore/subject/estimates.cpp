@@ -1,7 +1,8 @@
 // Which inputs of a scenario rest on figures that the zoo gives with a range.
 
+#include "explore/subject/spec_ranges.hpp"
+
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/explore/subject/subject.hpp>
 
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
@@ -114,6 +115,80 @@ class Prober {
   Subject base_;
 };
 
+/// Inputs of a resolver that are figures of specs: "hardware.memory.bandwidth" is one of the spec's own.
+class SpecRanges {
+ public:
+  SpecRanges(std::span<const FieldInfo> inputs, std::span<const double> point)
+      : inputs_(inputs), point_(point) {}
+
+  void spec(const std::string& prefix, const ObjectRef& o) {
+    if (o.type == ObjectType<HardwareNode>::name) device(prefix, as<HardwareNode>(o));
+    if (o.type == ObjectType<Node>::name) node(prefix, as<Node>(o));
+    if (o.type == ObjectType<NetworkFabric>::name) entry(prefix, as<NetworkFabric>(o));
+    if (o.type == ObjectType<GridProfile>::name) entry(prefix, as<GridProfile>(o));
+    if (o.type == ObjectType<Datacenter>::name) entry(prefix, as<Datacenter>(o));
+    if (o.type == ObjectType<ServingEngine>::name) entry(prefix, as<ServingEngine>(o));
+    if (o.type == ObjectType<Fleet>::name) {
+      const auto& fleet = as<Fleet>(o);
+      if (fleet.node != nullptr) node(prefix + ".node", *fleet.node);
+      if (fleet.fabric != nullptr) entry(prefix + ".fabric", *fleet.fabric);
+    }
+  }
+  void conventions() {
+    for (const auto& field : describe<Conventions>()) {
+      if (field.kind == ValueKind::object) continue;
+      const ScalarFigure& figure = standard_zoo().scalar("default." + field.name);
+      if (figure.entry == nullptr) continue;
+      const Figure* value = figure.entry->figure("value");
+      if (value != nullptr)
+        add("conventions." + field.name, figure.name, value, figure.entry->source_of("value"), 1);
+    }
+  }
+
+  std::vector<EstimatedFigure> found;
+
+ private:
+  template <class Spec> static const Spec& as(const ObjectRef& o) {
+    return *static_cast<const Spec*>(o.object);
+  }
+  void node(const std::string& prefix, const Node& n) {
+    entry(prefix, n);
+    if (n.accelerator != nullptr) device(prefix + ".accelerator", *n.accelerator);
+  }
+  void device(const std::string& prefix, const HardwareNode& d) {
+    entry(prefix, d);
+    const Conventions& conventions = conventions_or_standard(nullptr);
+    for (const auto& row : figure_rows()) {
+      const auto f = filled(row, d, conventions);
+      if (!f || f->device_class == nullptr) continue;
+      const auto written = authored(*f, row);
+      if (written.figure != nullptr)
+        add(fmt::format("{}.{}", prefix, row.path), fmt::format("{} {}", f->device_class->name, row.path),
+            written.figure, *written.source, written.factor);
+    }
+  }
+  template <class Spec> void entry(const std::string& prefix, const Spec& spec) {
+    if (spec.entry == nullptr) return;
+    for (const auto& figure : spec.entry->figures)
+      add(fmt::format("{}.{}", prefix, figure.path), fmt::format("{} {}", spec.name, figure.path), &figure,
+          spec.entry->source_of(figure.path), 1);
+  }
+  /// A figure that the caller changed is the caller's.
+  void add(const std::string& input, std::string figure, const Figure* written, const Source& source,
+           double factor) {
+    const auto at = std::ranges::find(inputs_, input, &FieldInfo::name);
+    const auto range = range_of(*written, source);
+    if (at == inputs_.end() || !range) return;
+    const double here = point_[static_cast<std::size_t>(at - inputs_.begin())];
+    if (std::abs(here - written->base * factor) > 1e-9 * std::abs(here)) return;
+    found.push_back(
+        {input, std::move(figure), source_text(source), range->first * factor, range->second * factor});
+  }
+
+  std::span<const FieldInfo> inputs_;
+  std::span<const double> point_;
+};
+
 }  // namespace
 
 std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
@@ -185,6 +260,19 @@ std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
       s.datacenter = &datacenter;
     });
   return std::move(prober.found);
+}
+
+std::vector<EstimatedFigure> detail::spec_ranges(std::span<const FieldInfo> inputs,
+                                                 std::span<const double> point,
+                                                 std::span<const FieldInfo> fields,
+                                                 std::span<const DynamicValue> values) {
+  SpecRanges ranges(inputs, point);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto* o = std::get_if<ObjectRef>(&values[i].value);
+    if (o != nullptr && o->object != nullptr) ranges.spec(fields[i].name, *o);
+  }
+  ranges.conventions();
+  return std::move(ranges.found);
 }
 
 }  // namespace mlsysim

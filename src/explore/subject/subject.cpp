@@ -2,6 +2,7 @@
 
 #include "explore/subject/old_names.hpp"
 #include "explore/subject/spec_figures.hpp"
+#include "explore/subject/spec_ranges.hpp"
 
 #include <mlsysim/resolve/detail/exchangeable.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
@@ -194,6 +195,9 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   s.entry.self = caller;
   s.entry.evaluate = [](const void* self, const double* in, double* out) {
     static_cast<const Caller*>(self)->run_quietly(in, out);
+  };
+  s.estimates = [caller, inputs_here = s.entry.inputs, point = s.point] {
+    return detail::spec_ranges(inputs_here, point, caller->resolver->inputs(), caller->fixed);
   };
   s.entry.attempt = [](const void* self, const double* in, double* out) {
     return static_cast<const Caller*>(self)->attempt(in, out);

@@ -1,0 +1,59 @@
+#pragma once
+/// Numbers with the interval in which a measurement is to be expected: ranges of the zoo and what the model
+/// itself missed elsewhere, told apart.
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/intervals/model_error.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What is asked: the device, the engine and the model of a scenario or of the inputs of a resolver, and
+/// whether it serves, trains or runs one pass. The question is empty: it belongs to a number.
+struct IntervalSubject {
+  ErrorSubject about;
+  std::optional<Mode> mode{};  ///< of a scenario
+  bool decodes = false;        ///< a pass is a decode step of a language model
+};
+[[nodiscard]] IntervalSubject interval_subject(const Scenario& scenario);
+[[nodiscard]] IntervalSubject interval_subject(const Resolver& resolver, const void* inputs);
+
+/// A number of a scorecard or resolver as a kind of question that tables measure.
+struct NumberKind {
+  std::string_view question;
+  bool rate = false;  ///< falls where the time grows
+};
+/// @return none for numbers that no table measures: prices, ratios of a plan, parts of a time
+[[nodiscard]] std::optional<NumberKind> kind_of_number(std::string_view result, const IntervalSubject& of);
+
+/// A number with its interval, base units.
+struct NumberInterval {
+  std::string result;
+  std::string_view unit;
+  Exponents exps{};
+  int level = 80;  ///< percent of measurements that it is to hold
+  double value = 0;
+  double lower = 0, upper = 0;              ///< both parts: the root of the sum of their squared logarithms
+  double input_lower = 0, input_upper = 0;  ///< the ranges of the zoo's figures alone
+  std::optional<ModelErrorBand> model{};    ///< none: no table measures such a number
+};
+
+/// Intervals of these results. Ranges of the zoo are sampled as `uncertainty` does; model errors are those of
+/// the nearest groups of measurements.
+/// @param results names of results; those that are not positive finite numbers here are passed over
+/// @param figures distributions that differ from the ranges of the zoo, and how they are sampled
+/// @throws InputError for a level that is not 50, 80 or 95, LookupError for results that there are not
+[[nodiscard]] std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubject& of,
+                                                    std::span<const std::string> results, int level,
+                                                    UncertaintyQuestion figures = {.samples = 512},
+                                                    const ErrorBook& book = ErrorBook::standard());
+/// The results of the subject that tables measure.
+[[nodiscard]] std::vector<std::string> measured_results(const Subject& subject, const IntervalSubject& of);
+
+}  // namespace mlsysim

@@ -1,0 +1,47 @@
+#pragma once
+/// What predictions missed, by groups of measured rows: data of their own, from which intervals are read.
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What a number is about, as far as errors depend on it. An empty text is not known.
+struct ErrorSubject {
+  std::string question;    ///< kind of number: "time between tokens", "training step", "matrix product"
+  std::string device;      ///< key of the zoo
+  std::string generation;  ///< key of the device's class: "hopper"
+  std::string origin;      ///< serving engine, or the table of measurements where no engine serves
+  std::string family;      ///< model, or the shape of what was measured
+};
+
+/// Rows that are alike, and what their predictions missed.
+struct ResidualGroup {
+  ErrorSubject subject;
+  std::string table;              ///< where its rows come from: "training/nemo_2407_h100_fp8"
+  std::size_t rows = 0;           ///< how many were measured
+  std::vector<double> residuals;  ///< log(measured / predicted) of times, bytes and joules, sorted; of rates
+                                  ///< with the other sign. At most kMostResiduals, evenly over the rows.
+};
+
+/// Residuals that are kept of a group.
+inline constexpr std::size_t kMostResiduals = 15;
+
+/// At most `kMostResiduals` of them: the quantiles in the middle of as many equal parts. @return sorted
+[[nodiscard]] std::vector<double> thinned(std::vector<double> residuals);
+
+/// @param file empty for zoo/validation/residuals.yaml of the shipped zoo
+/// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
+[[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {});
+/// @param name stands for the text in messages
+[[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
+/// The groups as YAML, in their order; reading it gives them again, to a thousandth of a residual.
+[[nodiscard]] std::string to_yaml(const std::vector<ResidualGroup>& groups);
+
+/// First words of a file of residuals.
+inline constexpr std::string_view kResidualsSchema = "mlsysim/residuals@1";
+
+}  // namespace mlsysim

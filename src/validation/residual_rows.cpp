@@ -1,0 +1,102 @@
+#include <mlsysim/validation/residual_rows.hpp>
+
+#include <mlsysim/spec/device_class.hpp>
+#include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
+    {"token_time", "time between tokens"},
+    {"closed_loop_token_time", "time between tokens"},
+    {"open_loop_token_time", "time between tokens"},
+    {"decode_rate", "time between tokens"},
+    {"first_token", "first token"},
+    {"closed_loop_first_token", "first token"},
+    {"open_loop_first_token", "first token"},
+    {"prompt_rate", "first token"},
+    {"queued_rate", "serving throughput"},
+    {"queued_rate_each", "serving throughput"},
+    {"static_batch_rate", "serving throughput"},
+    {"training_step", "training step"},
+    {"training_memory", "memory"},
+    {"energy_per_token", "energy of a token"},
+    {"sample_rate", "one pass"},
+    {"matrix_product", "matrix product"},
+    {"product_rate", "matrix product"},
+    {"attention", "attention"},
+    {"collective", "collective"},
+    {"memory_stream", "memory stream"},
+    {"interruptions", "interruptions"}};
+
+/// The class of a generation, or of what stands nearest to the device.
+std::string class_of(const HardwareNode& device) {
+  return device.device_class != nullptr ? device.device_class->name : std::string();
+}
+
+/// What the inputs of a row say about it.
+ErrorSubject subject_of_row(const MeasuredTable& table, const MeasuredRow& row) {
+  ErrorSubject s{.question = std::string(question_of(table.measurand->name())),
+                 .device = {},
+                 .generation = {},
+                 .origin = table.name,
+                 .family = row.group};
+  for (const FieldInfo& f : table.measurand->inputs()) {
+    const Value v = f.read(row.inputs.get());
+    const auto* o = std::get_if<ObjectRef>(&v);
+    if (o == nullptr || o->object == nullptr) continue;
+    const HardwareNode* device = nullptr;
+    if (o->type == ObjectType<HardwareNode>::name) device = static_cast<const HardwareNode*>(o->object);
+    if (o->type == ObjectType<Node>::name) device = static_cast<const Node*>(o->object)->accelerator;
+    if (device != nullptr) {
+      s.device = device->name;
+      s.generation = class_of(*device);
+    }
+    if (o->type == ObjectType<ServingEngine>::name)
+      s.origin = static_cast<const ServingEngine*>(o->object)->name;
+    if (o->type == ObjectType<Workload>::name) s.family = static_cast<const Workload*>(o->object)->name;
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string_view question_of(std::string_view measurand) {
+  const auto* at = std::find_if(std::begin(kQuestions), std::end(kQuestions),
+                                [&](const auto& q) { return q.first == measurand; });
+  return at != std::end(kQuestions) ? at->second : std::string_view();
+}
+
+std::vector<ResidualGroup> residual_groups(std::span<const MeasuredTable> tables, const Zoo& zoo) {
+  const Constants constants(conventions_of(zoo));
+  const PredictionContext context{&zoo, &constants};
+  std::vector<ResidualGroup> out;
+  for (const auto& table : tables) {
+    if (table.measurand == nullptr) continue;
+    std::map<std::tuple<std::string, std::string, std::string>, ResidualGroup> of_table;
+    for (const auto& row : rows_of(table, zoo).rows) {
+      const auto p = predict(*table.measurand, row.inputs.get(), context);
+      if (!p.answered() || !(p.base > 0) || !(row.measured > 0)) continue;
+      auto s = subject_of_row(table, row);
+      auto& group = of_table[{s.device, s.origin, s.family}];
+      group.subject = std::move(s);
+      group.table = table.name;
+      ++group.rows;
+      const double residual = std::log(row.measured / p.base);
+      group.residuals.push_back(table.measurand->kind() == MeasurandKind::rate ? -residual : residual);
+    }
+    for (auto& [key, group] : of_table) {
+      group.residuals = thinned(std::move(group.residuals));
+      out.push_back(std::move(group));
+    }
+  }
+  return out;
+}
+
+}  // namespace mlsysim
