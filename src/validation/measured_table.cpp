@@ -22,7 +22,9 @@ fs::path folder_or_shipped(const fs::path& folder) {
 }
 
 /// These hold results and checks, not tables.
-bool is_table(const std::string& name) { return name != "record" && name != "calibrations"; }
+bool is_table(const std::string& name) {
+  return name != "record" && name != "calibrations" && name != "residuals";
+}
 
 }  // namespace
 
