@@ -12,7 +12,7 @@ namespace mlsysim {
 ///     time(f) = clocked / f + fixed;  moved = memory_share min(traffic_load, time(1))
 ///     worked = min(work_load + traffic_load, time(1)) - moved;  load(f) = worked max(f, knee)^2 + moved
 ///     clock = the largest f <= clock_limit with load(f) <= budget time(f), but at least knee
-///     slowed = max(time(clock), load(clock) / budget)
+///     slowed = time(clock), and where the knee is too much load(clock) / budget
 /// Dynamic power goes with the clock and the square of the voltage, and the voltage with the clock, so that
 /// an operation costs f^2; below the knee the voltage stays, and a lower clock only takes longer. What a byte
 /// costs in memory does not know the clock, what it costs on its way through the chip does. All clocks are
@@ -83,8 +83,7 @@ struct CappedClock {
     const T& most = in.clock_limit;
     const T floor = min(in.knee, most);
     const Time<T> whole = max(longer(most), Time<T>::from_base(T{1e-30}));  // a pass of nothing
-    // What the pass draws at its highest clock, where that is within the budget: the root is that clock.
-    const T drawn = min(budget, T(load(most) / whole));
+    const T wanted = load(most) / whole, drawn = min(budget, wanted);
     T clock = most;
     for (int i = 0; i < 7; ++i) {
       const Time<T> over =
@@ -92,9 +91,10 @@ struct CappedClock {
       const Time<T> slope = 3.0 * worked * (clock * clock) + moved - drawn * in.fixed;
       clock = clamp(T(clock - over / max(slope, Time<T>(whole * 1e-12))), floor, most);
     }
-    clock = named("clock", clock);
+    clock = named("clock", select(budget < wanted, clock, most));
     const Time<T> drawing = named("load", load(clock));
-    return {.clock = clock, .slowed = max(longer(clock), Time<T>(drawing / budget)), .load = drawing};
+    const Time<T> running = longer(clock), waiting = max(running, Time<T>(drawing / budget));
+    return {.clock = clock, .slowed = select(floor < clock, running, waiting), .load = drawing};
   }
 };
 
