@@ -274,14 +274,14 @@ ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n
   s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
   if (n.host_transfer > Time<>())
     s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
+  if (v.plan.straggler > 1)
+    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
+                           n.step_latency * (1 - 1 / v.plan.straggler));
   add_slowing(s, [&](const ModelView<>& m) {
     auto other = v;
     other.model = m;
     return training_numbers(other).step_latency;
   });
-  if (v.plan.straggler > 1)
-    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
-                           n.step_latency * (1 - 1 / v.plan.straggler));
   return s;
 }
 

@@ -22,6 +22,8 @@ KEYS_SERVE = [
     ("hardware.accelerators_per_node", "accelerators_per_node: 8", "accelerators_per_node: 4"),
     ("hardware.intra_node_bw", "intra_node_bw: 400 GB/s", "intra_node_bw: 200 GB/s"),
     ("hardware.fabric_bandwidth", "fabric_bandwidth: 50 GB/s", "fabric_bandwidth: 5 GB/s"),
+    ("hardware.power_cap", "power_cap: 400 W", "power_cap: 300 W"),
+    ("hardware.clock_limit", "clock_limit: 0.9", "clock_limit: 0.5"),
     ("hardware.precision", "precision: bf16", "precision: fp8"),
     ("hardware.kv_precision", "kv_precision: bf16", "kv_precision: fp8"),
     ("hardware.efficiency", "efficiency: 0.5", "efficiency: 0.4"),
@@ -47,6 +49,8 @@ hardware:
   accelerators_per_node: 8
   intra_node_bw: 400 GB/s
   fabric_bandwidth: 50 GB/s
+  power_cap: 400 W
+  clock_limit: 0.9
   precision: bf16
   kv_precision: bf16
   efficiency: 0.5

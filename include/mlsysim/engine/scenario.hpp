@@ -46,6 +46,8 @@ struct Scenario {
   std::optional<double> output_tokens{};
   std::optional<Precision> precision{}, kv_precision{};
   std::optional<double> efficiency{};
+  std::optional<Power<>> power_cap{};
+  double clock_limit = 1;
   std::optional<double> accelerators{}, node_count{}, accelerators_per_node{};
   std::optional<Bandwidth<>> intra_node_bw{}, fabric_bandwidth{};
   std::optional<double> tp_size{};
@@ -68,8 +70,6 @@ struct Scenario {
   double tp_overlap = 0;
   double offload_weights = 0, offload_activations = 0, offload_states = 0;
   double congestion_factor = 1, straggler_factor = 1;
-  std::optional<Power<>> power_cap{};
-  double clock_limit = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
   std::optional<double> draft_tokens{};

@@ -214,12 +214,12 @@ template <class T = double> struct Plan {
             .within(0, 1),
         field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory")
             .within(0, 1),
+        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative(),
+        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power").within(0.05, 1),
         field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")
             .non_negative(),
         field(&P::congestion, "congestion", "", "slowdown of the exchange over the replicas").at_least(1),
-        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1),
-        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative(),
-        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power").within(0.05, 1));
+        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1));
   }
 };
 

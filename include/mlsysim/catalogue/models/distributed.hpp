@@ -42,6 +42,8 @@ struct DistributedModel : Model<DistributedModel> {
     double batch_size = 1;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
     Schedule schedule = Schedule::one_forward_one_backward;
     std::optional<double> expert_tp_size{};
@@ -65,8 +67,6 @@ struct DistributedModel : Model<DistributedModel> {
     double tp_overlap = 0;
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
     double congestion_factor = 1, straggler_factor = 1;
-    std::optional<Power<>> power_cap{};
-    double clock_limit = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
