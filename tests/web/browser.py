@@ -71,7 +71,9 @@ class Browser:
         self.wait(ready)
 
     def wait(self, condition):
-        self.run(f"new Promise((done) => {{ const look = () => ({condition}) ? done(true) : setTimeout(look, 5); look(); }})")
+        """Returns once an expression holds; what does not come in two minutes does not come."""
+        self.run(f"new Promise((done, failed) => {{ const last = Date.now() + 120000, look = () => ({condition}) ? done(true) : Date.now() > last "
+                 f"? failed(new Error({json.dumps('did not come: ' + condition)} + document.body?.innerText.slice(0, 2000))) : setTimeout(look, 5); look(); }})")
 
     def run(self, expression):
         """The value of an expression of the page, awaited."""

@@ -11,6 +11,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -259,6 +260,32 @@ def which_machine(page, folder):
     assert "x.unit_cost=" in page.run("location.hash")
 
 
+def what_is_in_the_way(page):
+    """What does not fit is put on more devices, or gets the changes that make it fit; what is no program has the core's scorecard."""
+    ask(page, model="Llama3_405B", machine="A100")
+    assert "16 x A100 (8 do not hold it) fits" in page.run("document.getElementById('answer').textContent")
+    ask(page, model="Llama3_70B", changes={"accelerators": 1, "tp_size": 1})
+    look(page, "answer")
+    page.wait("document.getElementById('remedies')")
+    assert "does not fit" in page.run("document.getElementById('answer').textContent") and "needs" in page.run("document.getElementById('remedies').textContent")
+    ask(page, model="DLRM")
+    page.wait("document.getElementById('drawn')?.dataset.drawn === 'scorecard'")
+    assert "DLRM on" in page.run("document.getElementById('view').textContent")
+
+
+def taken_along(page):
+    """The Python and the C++ of the question are such that they run and compile."""
+    ask(page, changes={"batch_size": 8, "kwh_price": 4e-8})
+    python, cpp = (page.run(f"document.getElementById('{name}').textContent") for name in ("python", "cpp"))
+    asked = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=False)
+    if "No module named 'mlsysim'" not in asked.stderr:
+        assert asked.returncode == 0 and float(asked.stdout.split()[0]) == float(f"{page.run('explorer.solved(explorer.state.machine).n.itl') * 1e3:.6g}"), (python, asked)
+    compiler = shutil.which("g++")
+    if compiler:
+        done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'include'}", "-xc++", "-"], input=cpp, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (cpp, done.stderr)
+
+
 def walls(page):
     """Each of the 22 walls has a number of the page's model and machine; a move of a slider moves it."""
     ask(page)
@@ -302,6 +329,8 @@ def main(program):
         moved_figures(page, program, folder)
         training(page, program, folder)
         walls(page)
+        what_is_in_the_way(page)
+        taken_along(page)
         which_machine(page, folder)
         (pathlib.Path(folder) / "shown.yaml").write_text(plan)
         assert itl_of(program, folder, ["shown.yaml"]) == shown, plan

@@ -1,6 +1,6 @@
 // After a choice: programs of both machines, then everything that is seen.
 
-import { have, live, planned, own } from "./core";
+import { have, live, own, planned, unrecorded } from "./core";
 import { ASKED } from "./numbers";
 import { Program } from "./program";
 import { MODES, program, state, update } from "./state";
@@ -33,7 +33,8 @@ async function answered() {
     if (state.mode === "serve" && !planned() && !(program(machine) instanceof Program)) {
       state.mode = "infer";
       await have(machine);
-      if (more || !(program(machine) instanceof Program)) state.mode = state.mode === "infer" ? "serve" : state.mode;
+      const made = program(machine);
+      if (state.mode === "infer" && (more || !(made instanceof Program || unrecorded(made)))) state.mode = "serve";
     }
     await have(state.other);
     if (more) return;

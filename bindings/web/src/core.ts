@@ -1,8 +1,8 @@
 // The core in the page: any model, machine, plan or launch becomes a program; moved figures become a machine.
 
-import { ofDevice, written } from "./numbers";
+import { fitting, ofDevice, written } from "./numbers";
 import { Program, type ProgramJson } from "./program";
-import { built, program, programKey, programs, state } from "./state";
+import { built, grown, program, programKey, programs, startDevices, state } from "./state";
 import type { Begin, Message, Reply } from "./worker";
 
 /** What a user brought: a file of a model or machine, or a text that makes a plan for each machine. */
@@ -92,14 +92,14 @@ async function targets(model: string, machine: string, as = machine): Promise<Su
   }
   return { words: [name] };
 }
-/** Devices at the start: a node; in training with states in shards, more where they do not hold the model. */
-const START = 8, MOST = 4096;
-const first = () => (state.mode === "infer" ? 1 : START);
+const MOST = { serve: 64, train: 4096, infer: 1 };  // devices that are tried for what does not fit on fewer
+/** The question at the start: nodes in a pipeline for serving, states in shards for training. */
 function startWords(devices: number): string[] {
   if (planned()) return [];
-  const chosen = Object.entries(state.options).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v]);
-  const batch = state.mode === "train" ? ["--batch-size", String(devices)] : [];
-  return ["--accelerators", String(devices), "--mode", state.mode, ...batch, ...(state.mode === "train" && !("zero_stage" in state.options) ? ["--zero-stage", "3"] : []), ...chosen];
+  const words = ["--accelerators", String(devices), "--mode", state.mode];
+  if (state.mode === "serve" && devices > startDevices()) words.push("--tp-size", String(startDevices()), "--pp-size", String(devices / startDevices()));
+  if (state.mode === "train") words.push("--batch-size", String(devices), ...("zero_stage" in state.options ? [] : ["--zero-stage", "3"]));
+  return [...words, ...Object.entries(state.options).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v])];
 }
 /** The program that the words make, the first that is not refused of all results and of those without prices. */
 async function exported(words: string[]): Promise<Program | string> {
@@ -119,12 +119,15 @@ export async function have(machine: string) {
   if (program(machine) !== undefined) return;
   const t = await targets(state.model, machine);
   if ("refused" in t) { programs.set(key, t.refused); return; }
-  let made: Program | string = "";
-  for (let devices = first(); devices <= MOST; devices *= 2) {
-    made = await exported([...t.words, ...startWords(devices)]);
-    if (made instanceof Program || planned() || state.mode !== "train" || !made.includes("does not fit")) break;
+  let first: Program | string | undefined;
+  for (let devices = startDevices(); devices <= MOST[state.mode]; devices *= 2) {
+    const made = await exported([...t.words, ...startWords(devices)]);
+    first ??= made;
+    const small = typeof made === "string" ? made.includes("does not fit") : !fitting(made, made.answer(made.point()));
+    if (!small) { first = made; if (devices > startDevices()) grown.add(key); }
+    if (!small || planned() || typeof first === "string" && !first.includes("does not fit")) break;
   }
-  programs.set(key, made);
+  programs.set(key, first ?? "");
 }
 
 // ---- a machine whose figures were moved -----------------------------------------------------------------------------
@@ -190,7 +193,7 @@ export async function notTaken(): Promise<string[]> {
 
 /** The options of what was moved and chosen, for a machine. */
 function optionWords(machine: string): string[] {
-  const p = program(machine), start = p instanceof Program ? p.input("accelerators")?.value ?? first() : first();
+  const p = program(machine), start = p instanceof Program ? p.input("accelerators")?.value ?? startDevices() : startDevices();
   const changes = Object.entries(state.changes).map(([name, v]): [string, number, string] => [LINKS[name] ?? name, v, name])
     .filter(([option, , name]) => !option.includes(".") && (machine === state.machine || !ofDevice(name)));
   const words = changes.flatMap(([option, v, name]) => [`--${option.replaceAll("_", "-")}`, written(v, p instanceof Program ? p.input(name) : undefined)]);
@@ -204,6 +207,8 @@ export async function subject(machine: string, before: string[] = []): Promise<S
   const t = await targets(state.model, machine, as?.file);
   return "refused" in t ? t : { words: [...t.words, ...before, ...optionWords(machine)] };
 }
+/** Whether the core answers, but with code that is no program, so that nothing can be replayed here. */
+export const unrecorded = (words: Program | string | undefined) => typeof words === "string" && (words.includes("nothing to export") || words.includes("has no result"));
 /** The options alone, for texts to take along. */
 export const optionsShown = () => optionWords(state.machine);
 

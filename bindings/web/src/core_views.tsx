@@ -92,7 +92,25 @@ function Console() {
   );
 }
 
+/** What would make it fit, as the core says. */
+export function Remedies({ question }: { question: string }) {
+  const [lines, setLines] = useState<string[]>([]);
+  useEffect(() => {
+    let here = true;
+    void (async () => {
+      const words = await subject(state.machine);
+      if ("refused" in words) return;
+      const answer = await command("eval", ...words.words, "-o", "json");
+      const remedies = answer.text ? (JSON.parse(answer.text) as { remedies?: { change: string; effect: string }[] }).remedies ?? [] : [];
+      if (here) setLines(remedies.map((r) => `${r.change}: ${r.effect}`));
+    })();
+    return () => { here = false; };
+  }, [question]);
+  return lines.length ? <><p>It would fit with any one of:</p><ul id="remedies">{lines.map((line) => <li>{line}</li>)}</ul></> : null;
+}
+
 type CoreView = (said: Said) => Promise<ComponentChild>;
+/** The last of them is no view to choose: it stands in for numbers that cannot be replayed. */
 export const coreViews: Record<string, CoreView> = {
   roofline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "roofline", [state.of])}</>,
   timeline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "timeline", [state.of])}</>,
@@ -118,26 +136,27 @@ export const coreViews: Record<string, CoreView> = {
   },
   walls: lessons,
   console: async () => <Console />,
+  scorecard: async (said) => of(said, ["eval"], await subject(state.machine), [], words),
 };
 
 /** The view that is chosen, once the core has drawn it; of many moves in a row the last one counts. */
 export function CoreView({ view, question }: { view: string; question: string }) {
   const [shown, setShown] = useState<{ view: string; question: string; parts: ComponentChild } | undefined>();
-  const asked = useRef({ now: "", busy: false });
+  const asked = useRef({ now: "", view, busy: false });
   useEffect(() => {
-    asked.current.now = question;
+    Object.assign(asked.current, { now: question, view });
     if (asked.current.busy) return;
     asked.current.busy = true;
     void (async () => {
       let last: string;
       do {
         last = asked.current.now;
-        const made = { view: state.view, question: last, parts: await whole(state.view) };
+        const name = asked.current.view, made = { view: name, question: last, parts: await whole(name) };
         if (last === asked.current.now) setShown(made);
       } while (last !== asked.current.now);
       asked.current.busy = false;
     })();
-  }, [question]);
+  }, [question, view]);
   const here = shown?.view === view;
   return <div id="drawn" data-drawn={here && shown.question === question ? view : ""}>{here ? shown.parts : <p>drawing ...</p>}</div>;
 }

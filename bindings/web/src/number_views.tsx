@@ -2,7 +2,9 @@
 
 import type { ComponentChild } from "preact";
 import { type Bar, BarChart, type Line, LineChart, type Point } from "./charts";
-import { asked, CHARGES, compared, fits, longest, PARTS, pretty, shown, type Solved, solved, value } from "./numbers";
+import { live } from "./core";
+import { Remedies } from "./core_views";
+import { asked, CHARGES, compared, fits, holds, longest, PARTS, pretty, shown, type Solved, solved, value } from "./numbers";
 import { InputChoice, ResultChoice, Table } from "./parts";
 import { built, state } from "./state";
 
@@ -23,6 +25,7 @@ function Answer({ s, o }: Shown) {
   return (
     <>
       <p>{compared(s, o).words}</p>
+      {live && !holds(s) && <Remedies question={JSON.stringify(state)} />}
       <Waterfall s={s} whole={last.whole} parts={last.parts} />
       <Table columns={["number", s.machine, o.machine, "meaning"]} rows={names.map((name) => [name, shown(s, name), shown(o, name), s.p.result(name).meaning])} />
     </>

@@ -1,7 +1,7 @@
 // Numbers of the two machines, replayed from their programs, and the sentences that they make.
 
 import { type Input, type Numbers, Program, type Result } from "./program";
-import { type Mode, program, state } from "./state";
+import { grown, type Mode, program, programKey, startDevices, state } from "./state";
 
 export interface Solved { p: Program; point: number[]; n: Numbers; machine: string }
 
@@ -40,8 +40,10 @@ export function solved(machine: string, further: Numbers = {}): Solved | undefin
 }
 /** A result of a solved pair in base units; NaN where its program does not have it. */
 export const value = (s: Solved, name: string) => s.n[name] ?? NaN;
-export const holds = (s: Solved) => value(s, "memory_used") <= value(s, "memory_capacity");
-export const fits = (s: Solved) => holds(s) && value(s, "plan_fits") === 1;
+/** Whether it fits into memory, and is a plan; what a program does not say is no obstacle. */
+export const fitting = (p: Program, n: Numbers) => !(n.memory_used! > n.memory_capacity!) && (!p.results.has("plan_fits") || n.plan_fits === 1);
+export const holds = (s: Solved) => !(value(s, "memory_used") > value(s, "memory_capacity"));
+export const fits = (s: Solved) => fitting(s.p, s.n);
 
 const PREFIX: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "u"], [1e-9, "n"]];
 export function pretty(base: number, row: Pick<Input | Result, "unit" | "scale">): string {
@@ -55,9 +57,12 @@ export function shown(s: Solved, name: string): string {
   const row = s.p.results.get(name);
   return row ? pretty(value(s, name), row) : "";
 }
-/** A value with its unit, as options and files take it. */
+/** A value with its unit, as options and files take it: the fewest digits that are read as the same number. */
 export function written(v: number, row: Input | undefined): string {
-  return row?.unit ? `${v / row.scale} ${row.unit}` : String(v);
+  if (!row?.unit) return String(v);
+  let text = String(v / row.scale);
+  for (let digits = 17; digits > 0 && Number((v / row.scale).toPrecision(digits)) * row.scale === v; digits -= 1) text = String(Number((v / row.scale).toPrecision(digits)));
+  return `${text} ${row.unit}`;
 }
 
 export const PARTS: Record<string, string> = { compute: "arithmetic", memory: "memory bandwidth", network: "collectives", overhead: "launches and dispatch" };
@@ -67,12 +72,15 @@ export function longest(s: Solved, prefix: string): string {
   return PARTS[names.reduce((a, b) => (value(s, `${prefix}_${b}`) > value(s, `${prefix}_${a}`) ? b : a), names[0] ?? "compute")] ?? "";
 }
 const at = (s: Solved, name: string) => s.point[s.p.place.get(name) ?? -1] ?? NaN;
-const devices = (s: Solved) => `${at(s, "accelerators")} x ${s.machine}`;
+function devices(s: Solved): string {
+  const more = grown.has(programKey(s.machine)) && at(s, "accelerators") === s.p.input("accelerators")?.value ? ` (${startDevices()} do not hold it)` : "";
+  return `${at(s, "accelerators")} x ${s.machine}${more}`;
+}
 
 /** Whether it fits, how fast it is, at what cost, and what limits it. */
 export function oneSentence(s: Solved): string {
   if (!holds(s)) return `${state.model} does not fit on ${devices(s)}: ${shown(s, "memory_missing")} are missing on each device.`;
-  if (value(s, "plan_fits") !== 1) return "This is no plan: the degrees do not divide the devices, or the nodes are not full.";
+  if (!fits(s)) return "This is no plan: the degrees do not divide the devices, or the nodes are not full.";
   const cost = Number.isFinite(value(s, "cost_per_token")) ? `${shown(s, "cost_per_token")}; ` : "";
   if (state.mode === "train") return `${state.model} on ${devices(s)} fits: one step of ${at(s, "batch_size")} sequences takes ${shown(s, "step_latency")}, ${shown(s, "token_throughput")}; ${cost}most of it is ${longest(s, "latency")}.`;
   if (state.mode === "infer") return `${state.model} on ${devices(s)} fits: a batch of ${at(s, "batch_size")} takes ${shown(s, "latency")}, ${shown(s, "throughput")}; most of it is ${longest(s, "latency")}.`;
@@ -86,17 +94,22 @@ export interface Compared { key: string; words: string; terms: Term[] }
 export function compared(a: Solved, b: Solved): Compared {
   const { cost, main } = asked();
   const key = Number.isFinite(value(a, cost)) && Number.isFinite(value(b, cost)) ? cost : main;
-  if (!fits(a) || !fits(b)) return { key, words: `${[a, b].filter((s) => !fits(s)).map((s) => s.machine).join(" and ")} cannot do this.`, terms: [] };
+  if (!fits(a) || !fits(b)) return { key, words: unable(a, b), terms: [] };
   if (a.machine === b.machine) return { key, words: `${a.machine} against itself: choose another machine to compare with.`, terms: [] };
   const unpriced = key === cost ? [] : [a, b].filter((s) => !Number.isFinite(value(s, cost))).map((s) => s.machine);
   const [best, worse] = value(a, key) <= value(b, key) ? [a, b] : [b, a];
   let words = `${best.machine} is the ${key === "cost_per_token" ? "cheaper" : "faster"} one: ${shown(best, key)} against ${shown(worse, key)}.`;
   if (unpriced.length) words = `What ${unpriced.join(" and ")} costs is not known, so speed decides. ${words}`;
   const terms = attribution(worse, best, key);
-  const whole = value(best, key) - value(worse, key), driver = terms.find((t) => t.part * whole > 0);
+  const whole = value(best, key) - value(worse, key), driver = terms.find((t) => t.part * whole > 0 && best.p.place.has(t.name));
   const meaning = driver && best.p.input(driver.name)?.meaning;
-  if (driver) words += ` Most of it comes from ${meaning ? `${meaning} (${driver.name})` : driver.name}.`;
+  if (driver) words += ` ${driver.part / whole > 0.5 ? "Most of it comes" : "The largest single part comes"} from ${meaning ? `${meaning} (${driver.name})` : driver.name}.`;
   return { key, words: `${words} ${flips(best, worse, key)}`, terms };
+}
+
+function unable(a: Solved, b: Solved): string {
+  const [can, cannot] = [[a, b].filter(fits), [a, b].filter((s) => !fits(s)).map((s) => s.machine)];
+  return can[0] ? `Only ${can[0].machine} can do this, ${cannot[0]} cannot.` : `${cannot.join(" and ")} cannot do this.`;
 }
 
 const LARGEST = 9;  // figures of their own in an attribution; the rest moves together

@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { chosen } from "./choose";
-import { beginCore, command, live, movedMachine, type Moved, namesOf, own, planned, refusal, take as taken } from "./core";
+import { beginCore, command, live, movedMachine, type Moved, namesOf, own, planned, refusal, take as taken, unrecorded } from "./core";
 import { coreViews, CoreView } from "./core_views";
 import { numberViews, type Shown } from "./number_views";
 import { oneSentence, pretty, solved, type Solved } from "./numbers";
@@ -11,7 +11,7 @@ import { Program } from "./program";
 import { built, type Mode, MODES, onUpdate, program, readAddress, settle, state, update, writeAddress } from "./state";
 import { pictureBits, pictureText, save, texts } from "./take_along";
 
-const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews) : [])];
+const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews).slice(0, -1) : [])];
 const KEYS = "1234567890";
 
 const SLIDERS: Record<Mode, string[]> = {
@@ -36,7 +36,7 @@ function Slider({ s, name }: { s: Solved; name: string }) {
   const input = s.p.input(name)!, now = s.point[s.p.place.get(name)!]!, label = `${name}: ${input.meaning}`;
   const move = (text: string) => {
     const v = input.value * 2 ** (Number(text) / 16);
-    const least = Math.max(input.low ?? 0, input.whole ? 1 : 0), whole = input.whole ? Math.round(v) : v;
+    const least = Math.max(input.low ?? 0, input.whole ? 1 : 0), whole = input.whole ? Math.round(v) : Number((v / input.scale).toPrecision(4)) * input.scale;
     const value = Math.max(least, input.high === undefined ? whole : Math.min(input.high, whole));
     if (Number(text) === 0) delete state.changes[name];
     else state.changes[name] = value;
@@ -135,6 +135,7 @@ function View({ shown, refused }: { shown: Shown | undefined; refused: string })
   const numbers = numberViews[state.view];
   if (!numbers) return <CoreView view={state.view} question={JSON.stringify(state)} />;
   forgetTable();
+  if (!shown && live && unrecorded(program(state.machine))) return <CoreView view="scorecard" question={JSON.stringify(state)} />;
   return shown ? <>{numbers(shown)}</> : <p>{refused}</p>;
 }
 function TakeAlong({ s }: { s: Solved | undefined }) {
@@ -159,7 +160,7 @@ function TakeAlong({ s }: { s: Solved | undefined }) {
 }
 function Page() {
   const s = solved(state.machine), second = s && (solved(state.other) ?? s);
-  const why = program(state.machine), refused = s || typeof why !== "string" ? "" : why;
+  const why = program(state.machine), refused = s || typeof why !== "string" ? "" : unrecorded(why) ? `What ${state.model} does on ${state.machine} is no program to replay: no sliders, but the scorecard of the core.` : why;
   return (
     <>
       <header>

@@ -19,8 +19,14 @@ export const state = {
 };
 const PLAIN = ["model", "machine", "other", "view", "along", "of"] as const;
 
+/** Devices at the start: a node, or one for a single batch; more where they do not hold the model. */
+export const startDevices = () => (state.mode === "infer" ? 1 : 8);
+
 /** Programs of pairs that were made, or the words in which the core refused them. */
 export const programs = new Map<string, Program | string>();
+
+/** Keys of pairs that begin with more devices, because those at the start do not hold the model. */
+export const grown = new Set<string>();
 
 /** Of a pair: the model, the machine, what is asked, and the choices that make another program of it. */
 export const programKey = (machine: string, model = state.model) =>

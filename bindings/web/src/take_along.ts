@@ -45,7 +45,7 @@ export function texts(machine: { file: string; yaml: string } | undefined): Text
 }
 /** The plan, read by the library: a program that says what the page says. */
 function cppText(fields: [string, string][], machine: string): string {
-  return `#include <mlsysim/mlsysim.hpp>\n#include <iostream>\n\nint main() {\n  using namespace mlsysim;\n`
+  return `#include <mlsysim/engine/evaluator.hpp>\n#include <mlsysim/engine/plan_file.hpp>\n#include <mlsysim/zoo/loader.hpp>\n#include <iostream>\n\nint main() {\n  using namespace mlsysim;\n`
     + `  const BuiltScenario asked = parse_plan(R"(${planText(fields, machine)})", "explorer.yaml", standard_zoo()).build();\n`
     + "  std::cout << SystemEvaluator::evaluate(asked.scenario).performance.summary << '\\n';\n}\n";
 }
