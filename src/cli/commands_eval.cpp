@@ -70,6 +70,20 @@ Asked ask(const ScenarioRequest& request) {
   return {builder.build(), std::nullopt};
 }
 
+/// A plan without a mode that the Python package of the same name reads in another way: it trains as soon as
+/// there are several accelerators. Empty where both do the same.
+std::string mode_note(const Asked& asked) {
+  if (!asked.plan || !asked.plan->builder.text_of("mode").empty()) return {};
+  Notes quiet;
+  const ResolvedScenario r(asked.built.scenario, quiet);
+  if (r.accelerators() == 1 || r.mode() == Mode::train) return {};
+  return fmt::format(
+      "mlsysim: note: the plan has no mode and {} accelerators: {} here, training in the Python package of "
+      "the same "
+      "name; write mode: {} or mode: train\n",
+      r.accelerators(), name_of(r.mode()), name_of(r.mode()));
+}
+
 }  // namespace
 
 BuiltScenario scenario_of(const ScenarioRequest& request) { return ask(request).built; }
@@ -81,7 +95,7 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
                                 asked.built.assumptions.end());
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
-  Answer out{render(evaluation, options, assertions)};
+  Answer out{render(evaluation, options, assertions), mode_note(asked)};
   if (request.interval > 0) {
     const auto subject = subject_of(asked.built.scenario);
     const auto of = interval_subject(asked.built.scenario);

@@ -268,3 +268,15 @@ def test_shipped_plans_run(run):
 
 def test_a_plan_stands_alone(refused, plan):
     refused("eval", plan(FULL_SERVE), "H200", parts=["the plan", "H200", "a plan stands alone", "section 'hardware'"])
+
+
+def test_a_plan_of_several_accelerators_without_a_mode_says_what_it_means(run, tmp_path):
+    """The Python package of the same name trains on it."""
+    text = 'version: "1"\nname: x\n{mode}workload: {{name: Llama3_8B}}\nhardware: {{name: H100, accelerators: {count}}}\n'
+    notes = {}
+    for mode, count in (("", 8), ("", 1), ("mode: serve\n", 8), ("mode: train\n", 8)):
+        (tmp_path / "plan.yaml").write_text(text.format(mode=mode, count=count))
+        done = run("eval", tmp_path / "plan.yaml")
+        assert done.code in (0, 2), done.err  # 2: it does not fit, which is an answer
+        notes[mode, count] = [line for line in done.err.splitlines() if "the plan has no mode" in line]
+    assert len(notes.pop(("", 8))) == 1 and not any(notes.values())
