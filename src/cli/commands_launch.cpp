@@ -5,6 +5,7 @@
 #include <mlsysim/launch/fit.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/programs/program.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -64,7 +65,7 @@ Table findings_table(const Launch& launch) {
 bool is_launch(const std::string& word) {
   std::error_code none;
   if (!std::filesystem::exists(word, none)) return is_command(word);
-  if (std::filesystem::is_directory(word, none)) return false;
+  if (std::filesystem::is_directory(word, none) || is_program_file(word)) return false;
   const auto bytes = files::try_read(word, kLongest);
   return bytes.fault == files::ReadFault::none && launch_format(bytes.bytes, word).has_value();
 }

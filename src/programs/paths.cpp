@@ -49,8 +49,25 @@ void bind_sizes(ProgramOptions& options, std::string_view text, const std::strin
   }
 }
 
+/// A program may be packed with gzip, as logs of TORCH_TRACE are kept.
+std::string_view without_packing(std::string_view path) {
+  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+}
+
+files::FileBytes unpacked(const std::string& path) {
+  files::FileBytes out;
+  bool all = true;
+  out.found = files::read_unpacked(path, [&](std::string_view piece) {
+    all = all && out.bytes.size() + piece.size() <= kMostBytes;
+    if (all) out.bytes += piece;
+  });
+  if (!all && out.found.empty()) out.found = "more than that when it is unpacked";
+  if (!out.found.empty()) out.fault = files::ReadFault::unreadable;
+  return out;
+}
+
 std::string bytes_of(const std::string& path) {
-  auto got = files::try_read(path, kMostBytes);
+  auto got = path.ends_with(".gz") ? unpacked(path) : files::try_read(path, kMostBytes);
   if (got.fault != files::ReadFault::none)
     detail::refuse_program(path,
                            {"mlsysim.programs.013", "the file cannot be read", path, std::move(got.found),
@@ -59,6 +76,7 @@ std::string bytes_of(const std::string& path) {
 }
 
 std::string entry_name(std::string name) {
+  name.resize(without_packing(name).size());
   if (const auto slash = name.find_last_of('/'); slash != std::string::npos) name.erase(0, slash + 1);
   for (const auto end : kEndings)
     if (name.ends_with(end)) name.resize(name.size() - end.size());
@@ -71,7 +89,8 @@ std::string entry_name(std::string name) {
 }  // namespace
 
 bool is_program_file(std::string_view path) {
-  const auto file = parted(path).first;
+  const auto parts = parted(path);
+  const auto file = without_packing(parts.first);
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view end) { return file.ends_with(end); });
 }
@@ -88,7 +107,7 @@ namespace {
 /// A text of no known ending is tried as MLIR where it has a function; else it is none of a program's.
 void expect_function(std::string_view text, const std::string& path) {
   for (const std::string_view ending : {".mlir", ".stablehlo", ".bc"})
-    if (path.ends_with(ending)) return;
+    if (without_packing(path).ends_with(ending)) return;
   if (text.find("func") != std::string_view::npos) return;
   detail::refuse_program(
       path, {"mlsysim.programs.031", "this is not a program", "", "text without a function",
@@ -97,12 +116,13 @@ void expect_function(std::string_view text, const std::string& path) {
 }
 
 Program read_by_ending(std::string bytes, const std::string& path, const ProgramOptions& options) {
+  const auto form = without_packing(path);
   if (bytes.starts_with("ML\xefR")) return detail::read_portable(bytes, path, options);
-  if (path.ends_with(".onnx")) return read_onnx(bytes, path, options);
-  if (path.ends_with(".hlo") || bytes.starts_with("HloModule"))
+  if (form.ends_with(".onnx")) return read_onnx(bytes, path, options);
+  if (form.ends_with(".hlo") || bytes.starts_with("HloModule"))
     return read_hlo(std::move(bytes), path, options);
-  if (path.ends_with(".pt2")) return read_pt2(bytes, path, options);
-  if (path.ends_with(".log")) return detail::largest(read_torch_trace(bytes, path, options), path);
+  if (form.ends_with(".pt2")) return read_pt2(bytes, path, options);
+  if (form.ends_with(".log")) return detail::largest(read_torch_trace(bytes, path, options), path);
   expect_function(bytes, path);
   return read_mlir(std::move(bytes), path, options);
 }

@@ -1,5 +1,6 @@
 """mlsysim compile: what compilers of models leave behind."""
 
+import gzip
 import json
 import pathlib
 
@@ -94,3 +95,23 @@ def test_diff_names_new_breaks_and_prices_them(run, refused, tmp_path):
     assert back.code == 0 and f":{line} " in back.out and (" gone " in back.out or " fewer " in back.out)
     refused(*words, "--workload", "Llama3_8B", parts=["a price needs a model and a device"])
     refused(*words, *price, "--with", "breaks=3", parts=["the price of breaks is not asked with this input"])
+
+
+def test_a_packed_log_is_a_workload_wherever_a_path_is(run, refused, tmp_path):
+    sample = DATA / "bert_tiny_print_breaks.log.gz"
+    (tmp_path / "plain").mkdir()
+    plain, packed = tmp_path / "plain" / "trace.log", tmp_path / "trace.log.gz"
+    plain.write_bytes(gzip.decompress(sample.read_bytes()))
+    packed.write_bytes(sample.read_bytes())
+    for words in (["eval", "{}", "H100"], ["sweep", "{}", "H100,A100"], ["explain", "{}", "H100", "latency"], ["program", "show", "{}"],
+                  ["resolver", "run", "CompilationModel", "--workload", "{}", "--hardware", "H100"], ["import", "{}"], ["support", "{}", "--hardware", "H100", "-o", "csv"]):
+        one, other = (run(*[str(word).replace("{}", str(path)) for word in words], "-v") for path in (plain, packed))
+        assert one.code == other.code and one.code in (0, 4) and one.out, (words, one.err, other.err)
+        assert other.out.replace(str(packed), str(plain)) == one.out, words
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(f'version: "1"\nname: packed\nworkload: {{name: {packed}}}\nhardware: {{name: H100}}\n')
+    assert run("eval", plan).code == 0
+    packed.write_bytes(sample.read_bytes()[:1000])
+    refused("eval", packed, "H100", parts=["the file cannot be read", "gzip that ends in the middle"])
+    packed.write_bytes(sample.read_bytes()[:500] + b"damage" + sample.read_bytes()[506:])
+    refused("eval", packed, "H100", parts=["damaged gzip"])

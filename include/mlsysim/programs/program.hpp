@@ -111,7 +111,8 @@ struct ProgramOptions {
   bool force = false;                ///< reads on where a version is not known
 };
 
-/// Whether a path names a program, by its ending: .mlir, .stablehlo, .hlo, .bc, .onnx, .pt2, .log.
+/// Whether a path names a program, by its ending: .mlir, .stablehlo, .hlo, .bc, .onnx, .pt2, .log,
+/// and these packed with gzip, .log.gz.
 [[nodiscard]] bool is_program_file(std::string_view path);
 /// Reads a program. "model.onnx?batch=8&seq=128" binds sizes in the path itself.
 /// @throws InputError with file, line or node, what was found and expected, and what to do

@@ -40,9 +40,11 @@ files::Lock::~Lock() = default;
 
 // Programs need a reader of protobuf and archives.
 bool is_program_file(std::string_view path) {
+  auto file = path.substr(0, path.find('?'));
+  if (file.ends_with(".gz")) file.remove_suffix(3);
   for (const std::string_view end :
        {".mlir", ".stablehlo", ".hlo", ".bc", ".mlirbc", ".onnx", ".pt2", ".log"})
-    if (path.substr(0, path.find('?')).ends_with(end)) return true;
+    if (file.ends_with(end)) return true;
   return false;
 }
 // Readers of other endings come with plugins.
