@@ -68,6 +68,7 @@ void bind_spec(py::module_& m) {
   SpecClass<PowerEnvelope>(m, "PowerEnvelope", "Power limits.");
   SpecClass<SustainedShare<>>(m, "SustainedShare",
                               "Shares of the data-sheet peak that well-tuned kernels sustain.");
+  SpecClass<PowerDraw<>>(m, "PowerDraw", "What a device draws beyond idle at full rates.");
   SpecClass<KernelTimes<>>(m, "KernelTimes", "Fixed times of kernels.");
   SpecClass<Tiles<>>(m, "Tiles", "How kernels cut their work for the units of a device.");
   SpecClass<CollectiveTimes>(m, "CollectiveTimes", "What collectives of the library take inside a node.");
