@@ -291,6 +291,7 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
   if (question.shared.part != 1) return {};
   // What the figures leave open is not all: the model itself is off by what it missed where it was measured.
   if (options.format == OutputFormat::csv) return {render(report, options)};
+  question.shared = {};  // the other ranks are done
   return {with_intervals(render(report, options),
                          intervals(q.subject, q.about, question.results, kUsualLevel, question), options)};
 }

@@ -2,8 +2,8 @@
 
 from ..specs import (
     CollectiveTimes, ComputeCore, HardwareNode, IOInterconnect, KernelTimes, MemoryHierarchy, PartitionProfile,
-    PowerEnvelope, SecondMemoryTier, StorageHierarchy, SustainedShare,
+    PowerDraw, PowerEnvelope, SecondMemoryTier, StorageHierarchy, SustainedShare,
 )
 
 __all__ = ["CollectiveTimes", "ComputeCore", "HardwareNode", "IOInterconnect", "KernelTimes", "MemoryHierarchy",
-           "PartitionProfile", "PowerEnvelope", "SecondMemoryTier", "StorageHierarchy", "SustainedShare"]
+           "PartitionProfile", "PowerDraw", "PowerEnvelope", "SecondMemoryTier", "StorageHierarchy", "SustainedShare"]
