@@ -72,8 +72,9 @@ std::string scenario_key(const ScenarioShape& s) {
   put_structure(s.prefill);
   put_structure(s.decode);
   put_structure(s.draft);
-  for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.fails, s.has_tokens,
-                       s.has_layers, s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills})
+  for (const bool x :
+       {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.fails, s.has_tokens, s.has_layers,
+        s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills, s.budgeted})
     put(x);
   put(s.chunks);
   put(s.links.levels);

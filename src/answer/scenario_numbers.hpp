@@ -149,6 +149,7 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
   v.cached = run.cached_prefix_len;
   v.chunk = run.prefill_chunk_tokens;
   v.chunks = s.chunks;
+  v.budgeted = s.budgeted;
   v.output = run.output_tokens;
   v.generates = s.generates;
   v.drafts = s.drafts;

@@ -235,7 +235,11 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
   const double sequences =
       share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
   s.plan.batch = std::ceil(sequences / v.plan.pp);
-  if (prefill && v.chunks > 1) s.words = fmt::format("the last of {} chunks:", v.chunks);
+  if (prefill) {
+    const auto share = detail::share_prompts(v, s.plan.batch);
+    s.plan.batch = share.each;
+    if (share.passes * v.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * v.chunks);
+  }
   s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
   s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
   s.besides = {{"dispatch", s.device.dispatch_overhead}};

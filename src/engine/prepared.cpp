@@ -31,6 +31,7 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   shape.layers = v.prefill.layers;
   shape.generates = v.generates;
   shape.chunks = v.chunks;
+  shape.budgeted = v.budgeted;
   shape.drafts = v.drafts;
   shape.apart = v.apart;
   in.stack = v.prefill.stack;

@@ -1,6 +1,8 @@
 #include <mlsysim/engine/requests.hpp>
 
+#include <mlsysim/price/figures.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
@@ -43,6 +45,15 @@ void smaller_batch(std::vector<Remedy>& out, const Scenario& s) {
   Scenario c = s;
   c.batch_size = low;
   try_change(out, c, fmt::format("batch_size {} instead of {}", low, s.batch_size));
+}
+
+/// Passes of prompts as engines take them.
+void budget_of_pass(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
+  if (mode != Mode::serve || s.prefill_chunk_tokens) return;
+  Notes quiet;
+  Scenario c = s;
+  c.prefill_chunk_tokens = Figures{standard_zoo(), quiet}.number("catalogue.serving.chunk_tokens");
+  try_change(out, c, fmt::format("prefill_chunk_tokens {:g}", *c.prefill_chunk_tokens));
 }
 
 /// Half the bytes per weight and less, in formats that the device computes in.
@@ -97,6 +108,7 @@ std::vector<Remedy> remedies_for(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   std::vector<Remedy> out;
   smaller_batch(out, s);
+  budget_of_pass(out, s, r.mode());
   lower_precision(out, s, r.hardware(), r.mode());
   if (r.mode() == Mode::train) {
     for (double stage = s.zero_stage + 1; stage <= 3; ++stage) {

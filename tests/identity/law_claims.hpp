@@ -150,6 +150,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"HardwareFlopsUtilisation", "hfu", "+work +recomputed -devices -peak -time"},
 
     {"ExpectedAcceptedTokens", "expected_tokens", "+draft_acceptance_rate +draft_tokens"},
+    {"DecayingAcceptance", "expected_tokens", "+draft_acceptance_rate +draft_acceptance_decay +draft_tokens"},
     {"SpeculativeTokenTime", "expected_tokens", "+draft_acceptance_rate +draft_tokens"},
     {"SpeculativeTokenTime", "itl", "+draft_time +verify_time -draft_acceptance_rate ~draft_tokens"},
 

@@ -144,7 +144,9 @@ def grouped(f, share, a, reach):
     op.biased += qkv_bias
     rotary_and_cache(f, share, query + kv_heads * qk, kv)
     exchange_context(f, share, kv)
-    core(f, "attention", share, heads, kv_heads, qk, v, kv, reach)
+    if "select" in reach:
+        index(f, share, reach, h.hidden, reach["select"].get("pool", 1))
+    chosen_core(f, "attention", share, heads, kv_heads, qk, v, kv, reach)
     out = matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
     out.params += output_bias * h.hidden
     out.biased += output_bias
@@ -168,26 +170,46 @@ def latent(f, share, a, reach):
     matmul(f, "query_up_projection", "attention", share, f.tokens, heads * (nope + rope), query_inputs)
     rotary_and_cache(f, share, (heads + 1) * rope, width)
     exchange_context(f, share, width)
-    if plan.phase == "decode":
+    select = reach.get("select")
+    # As long as an index would choose everything, a prompt is computed head by head.
+    on_latents = plan.phase == "decode" or (
+        plan.phase == "prefill" and bool(select) and plan.context > select["top_k"] * select.get("block", 1)
+    )
+    if on_latents:
         matmul(f, "absorbed_key_projection", "attention", share, f.tokens, kv_lora, nope, heads)
-        core(f, "latent_attention", share, heads, 1, width, kv_lora, width, reach)
+        chosen_core(f, "latent_attention", share, heads, 1, width, kv_lora, width, reach)
         matmul(f, "absorbed_value_projection", "attention", share, f.tokens, v, kv_lora, heads)
     else:
         matmul(
             f, "key_value_up_projection", "attention", share, f.tokens, heads * (nope + v), kv_lora
         )
         core(f, "attention", share, heads, heads, nope + rope, v, width, reach)
-    if "select" in reach:
-        index(f, share, reach, query_inputs, plan.context)
+    if select:
+        index(f, share, reach, query_inputs, select.get("pool", 1))
     matmul(f, "output_gate", "attention", share * bool(a.get("output_gate")), f.tokens, heads * v, h.hidden)
     matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
     join_attention(f, share)
 
 
-def index(f, share, reach, query_inputs, entries):
-    """Scores of every cached entry against light-weight heads, to choose those that are read (DeepSeek-V3.2,
-    2.1)."""
+def chosen_core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
+    """The attention core over the entries that an index chooses; everything is kept."""
+    select = reach.get("select")
+    if not select:
+        return core(f, name, share, heads, kv_heads, qk, v, cached_width, reach)
+    first = len(f.ops)
+    chosen = dict(reach, window=select["top_k"] * select.get("block", 1))
+    core(f, name, share, heads, kv_heads, qk, v, cached_width, chosen)
+    if serving(f):
+        f.ops[first].state = f.plan.kv_bytes * f.sequences * f.plan.context * cached_width
+
+
+def index(f, share, reach, query_inputs, per):
+    """Scores of every cached entry of `per` tokens against light-weight heads (DeepSeek-V3.2, 2.1): a product
+    with one key an entry, whose results are clipped, weighted and added over the heads in place of being stored;
+    the sums are written, and read, as FP32 to find the highest."""
     h, plan = f.h, f.plan
+    if reach["select"].get("shared"):
+        return
     heads, dim, pressed = reach["select"]["heads"], reach["select"]["head_dim"], "compress" in reach
     width = heads * dim
     matmul(f, "index_query", "attention", share, f.tokens, width, query_inputs)
@@ -201,12 +223,20 @@ def index(f, share, reach, query_inputs, entries):
         h.hidden,
     )
     key.params += dim * (9 if pressed else 2)
-    op = emit(f.ops, "attention", "attention", "index_scores", share)
-    op.m, op.n, op.k, op.copies = plan.new_tokens, entries, dim, f.sequences * heads
-    op.work = 2 * f.tokens * entries * width
-    op.state = plan.kv_bytes * f.sequences * entries * dim
-    op.live = plan.activation_bytes * f.tokens * width
-    op.traffic = op.state + op.live
+    entries, past = plan.context / per, plan.context - plan.new_tokens
+    seen = entries
+    if h.causal:  # the i-th new token sees what came before and itself
+        seen = sum(past + i for i in range(1, int(plan.new_tokens) + 1)) / plan.new_tokens / per
+    op = emit(f.ops, "matmul", "attention", "index_scores", share, {"core"})
+    op.m, op.n, op.k, op.copies = plan.new_tokens / plan.cp * heads, seen, dim, f.sequences
+    op.work = 2 * f.tokens * seen * width
+    op.state = reach["select"].get("key_bytes", plan.kv_bytes) * f.sequences * entries * dim
+    value = reach["select"].get("key_bytes", plan.kv_bytes)
+    op.live = value * f.tokens * width  # queries in the format of the keys
+    op.traffic = op.state + op.live + 4 * f.tokens * seen
+    choice = emit(f.ops, "stream", "attention", "index_choice", share, {"core"})
+    choice.work = f.tokens * seen
+    choice.traffic = 4 * f.tokens * seen
 
 
 def compressed(f, share, a, reach):
@@ -226,7 +256,7 @@ def compressed(f, share, a, reach):
     blocks = plan.context / block if block > 1 else 0.0
     seen = min(plan.context, window) + (min(blocks, reach["select"]["top_k"]) if "select" in reach else blocks)
     if "select" in reach:
-        index(f, share, reach, q_lora, blocks)
+        index(f, share, reach, q_lora, block)
     op = emit(f.ops, "attention", "attention", "compressed_attention", share)
     op.m, op.n, op.k, op.copies = plan.new_tokens, seen, qk, f.sequences * heads
     op.params = heads

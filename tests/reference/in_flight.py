@@ -122,12 +122,22 @@ class TextbookPasses:
         return textbook.cache(self.s.workload, self.s.precision, self.s.kv_precision, tokens, 1)
 
 
+def pass_tokens(s, engine):
+    """Tokens of the largest pass that an engine prepares for on such a device, or the convention."""
+    for step in engine.get("memory", {}).get("steps", []):
+        if "below" not in step or of(s.device, "memory.capacity") < step["below"]:
+            return step["pass_tokens"]
+    return figure("catalogue.serving.chunk_tokens")
+
+
 class Steady:
     """A request in the terms of the laws."""
 
-    def __init__(self, s, engine, passes):
+    def __init__(self, s, engine, passes, workers=None):
         self.s, self.engine, self.passes = s, engine, passes
-        self.chunk = s.prefill_chunk_tokens or figure("catalogue.serving.chunk_tokens")
+        self.chunk = s.prefill_chunk_tokens or pass_tokens(s, engine)
+        self.prompt_ranks = s.prefill_ep_size or s.ep_size
+        self.workers = workers or passes
         self.fresh = s.seq_len - s.cached_prefix_len
         self.chunks = math.ceil(self.fresh / self.chunk)
         self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
@@ -156,7 +166,7 @@ class Steady:
         that. Every lane has such a pass, so that it is a cycle too."""
         total = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
-            one = self.passes.prefill(prompts * self.s.ep_size, new, held)
+            one = self.workers.prefill(prompts * self.prompt_ranks, new, held)
             total += serving.between_tokens(one, lanes)
         return total / self.chunks
 
@@ -214,7 +224,7 @@ class Steady:
         needs for all chunks."""
         slot = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
-            slot += self.passes.prefill(self.s.ep_size, new, held).slowest
+            slot += self.workers.prefill(self.prompt_ranks, new, held).slowest
         return slot
 
     def in_step(self):
@@ -283,11 +293,12 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out):
     prompt, slot = steady.prompt_pass(1, 1) * steady.chunks, steady.prompt_slot()
     out["prompt_pass"] = prompt
     out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
-    out["matched_prefill_replicas"] = math.ceil(out["capacity"] * slot)
-    most = s.prefill_replicas / slot
+    out["matched_prefill_replicas"] = math.ceil(out["capacity"] * slot / steady.prompt_ranks)
+    takers = s.prefill_replicas * steady.prompt_ranks  # each rank of a worker takes a prompt at a time
+    most = takers / slot
     if not s.arrival_rate and rate > queueing.FULL * most:
         rate = 0.95 * most
-    line = queueing.line_of(rate * slot, s.prefill_replicas, slot, 1.0, 0.0)
+    line = queueing.line_of(rate * slot, takers, slot, 1.0, 0.0)
     out["is_stable"] = min(out["is_stable"], float(line.stable))
     if not line.stable:
         return rate
@@ -331,6 +342,8 @@ REQUEST = dict(
     pp_size=1,
     ep_size=1,
     prefill_replicas=None,
+    prefill_tp_size=None,
+    prefill_ep_size=None,
     network_bandwidth=100e9,
     target_ttft=None,
     target_itl=None,
@@ -348,8 +361,13 @@ def answer(**asked):
     else:
         engine = entry("engine", s.engine or "generic")
         passes = OperatorPasses(s, engine)
-    steady = Steady(s, engine, passes)
-    devices = s.tp_size * s.pp_size * s.ep_size
+    workers, devices = None, s.tp_size * s.pp_size * s.ep_size
+    if s.prefill_replicas:  # workers of other degrees, whose devices count
+        tp, ep = s.prefill_tp_size or s.tp_size, s.prefill_ep_size or s.ep_size
+        own = SimpleNamespace(**{**vars(s), "tp_size": tp, "ep_size": ep})
+        workers = TextbookPasses(own) if s.fidelity == "textbook" else OperatorPasses(own, engine)
+        devices += s.prefill_replicas * tp * s.pp_size * ep
+    steady = Steady(s, engine, passes, workers)
     held = math.ceil(steady.context / s.page_tokens) * s.page_tokens  # whole pages (kwon2023vllm)
     out = {"max_active_requests": passes.capacity(held, s.kv_share or figure("catalogue.serving.kv_share"))}
     out["paged_internal_fragmentation"] = 1 - steady.context / held

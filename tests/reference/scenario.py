@@ -150,7 +150,6 @@ def serve(s):
     """A replica's share of the batch, prefilled and decoded together."""
     batch = s.share.sequences
     final = s.seq_len + (s.output_tokens or 0)
-    chunk = s.prefill_chunk_tokens or s.seq_len
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
     mean = s.seq_len + ((s.output_tokens + 1) / 2 if s.output_tokens else 0)
     if s.fidelity == "textbook":
@@ -164,7 +163,7 @@ def serve(s):
                 batch=batch,
                 prompt=s.seq_len,
                 cached=s.cached_prefix_len,
-                chunk=chunk,
+                budget=s.prefill_chunk_tokens,
                 output=s.output_tokens,
                 precision=s.precision,
                 kv_precision=s.kv_precision,
@@ -178,7 +177,7 @@ def serve(s):
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
-        a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, chunk, mean, final)
+        a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.prefill_chunk_tokens, mean, final)
         a.kv_cache_size = memory.cache_bytes(h, final, batch, kv_bytes(s.precision, s.kv_precision))
     if s.draft_model:
         speculative.speed_up(s, a, batch, mean, final)

@@ -62,6 +62,15 @@ def chunks_of(prompt, cached, chunk):
     return chunks
 
 
+def passes_of_prompts(prompts, fresh, budget, ranks):
+    """Passes that take all prompts, each as many whole ones of every rank as its budget of tokens holds, and how
+    many prompts a pass has. Without a budget all go at once."""
+    if not budget:
+        return 1, prompts
+    passes = math.ceil(prompts / (max(1, budget // fresh) * ranks))
+    return passes, math.ceil(prompts / passes)
+
+
 def first_token(units, m):
     """Time until the last of m micro-batches has its first token, each in the same chunks [s].
 
@@ -94,7 +103,7 @@ def between_tokens(step, m):
     return told
 
 
-def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, final_context):
+def serve(h, plan, device, links, batch, prompt, cached, budget, decode_context, final_context):
     """`plan` has the degrees and formats; `decode_context`: mean tokens held while decoding; `final_context`:
     at its end."""
     s, m = micro_batches(batch, plan.pp)
@@ -102,10 +111,13 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     out = SimpleNamespace(s=s, m=m)
     # Prompts, chunk after chunk; each chunk attends to everything before it.
     plan.phase, units, live = "prefill", [], 0.0
-    for plan.new_tokens, plan.context in chunks_of(prompt, cached, chunk):
+    often, plan.batch = passes_of_prompts(s, prompt - cached, budget, plan.ep)
+    passed = s / plan.batch  # passes, if each were full
+    for plan.new_tokens, plan.context in chunks_of(prompt, cached, budget or prompt):
         units.append(run_pass(h, plan, device, links))
         live = max(live, largest_working_set(units[-1], h, plan))
-    out.ttft = first_token(units, m)
+    plan.batch = s
+    out.ttft = first_token(units * often, m)
     out.chunk_time = max(unit.total for unit in units)
     out.chunks = len(units)
     prefilled = passes.Sum()
@@ -122,9 +134,9 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     # priced, the last one too, which may have fewer.
     filled = batch / s
     prefill_work = sum(unit.whole.work for unit in units)
-    out.prefill_mfu = min(1.0, filled * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
+    out.prefill_mfu = min(1.0, filled * passed * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
     out.mfu = min(1.0, filled * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
-    out.prefill_busy = m * sum(unit.whole.loaded(device) for unit in units) / (plan.pp * out.ttft)
+    out.prefill_busy = m * passed * sum(unit.whole.loaded(device) for unit in units) / (plan.pp * out.ttft)
     out.decode_busy = m * step.whole.loaded(device) / (plan.pp * out.itl)
     plan.context = final_context
     out.memory = memory_of(h, plan, device, batch, live)

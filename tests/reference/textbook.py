@@ -78,7 +78,7 @@ def decode_work(t, batch):
 
 
 def serve(w, hardware, s):
-    """`s`: tp, pp, ep, batch, prompt, cached, chunk, output, precision, kv_precision, efficiency. Tensor and
+    """`s`: tp, pp, ep, batch, prompt, cached, budget, output, precision, kv_precision, efficiency. Tensor and
     expert parallelism divide a pass; pipeline stages run in turn."""
     t, stages = totals(w), s.pp
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
@@ -90,10 +90,11 @@ def serve(w, hardware, s):
     each, m = serving.micro_batches(s.batch, stages)
     out = SimpleNamespace(s=each, m=m)
     units = []
-    for new, _ in serving.chunks_of(s.prompt, s.cached, s.chunk):
-        work = prefill_work(t, new, s.prompt, each)
+    often, together = serving.passes_of_prompts(each, s.prompt - s.cached, s.budget, s.ep)
+    for new, _ in serving.chunks_of(s.prompt, s.cached, s.budget or s.prompt):
+        work = prefill_work(t, new, s.prompt, together)
         units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
-    out.ttft = serving.first_token(units, m)
+    out.ttft = serving.first_token(units * often, m)
     out.chunk_time, out.chunks = max(unit.total for unit in units), len(units)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
     context = s.prompt + ((s.output + 1) / 2 if s.output else 0)
@@ -114,13 +115,13 @@ def serve(w, hardware, s):
     )
     out.mfu = min(1.0, decode_work(t, s.batch) / (peak * devices * out.itl))
     out.prefill_bottleneck = bottleneck.of_textbook_prompt(
-        prefill_work(t, s.prompt - s.cached, s.prompt, each) / rate, dispatch * len(units)
+        prefill_work(t, s.prompt - s.cached, s.prompt, each) / rate, dispatch * len(units) * often
     )
     out.bottleneck = bottleneck.of_textbook_token(
         (weights + kv) / share / level.bandwidth, t.layers * default("textbook_layer_overhead")
     )
     # Power is drawn for every micro-batch as it is priced, filled or not.
-    out.prefill_busy = m * sum(unit.busy for unit in units) / (stages * out.ttft)
+    out.prefill_busy = m * each / together * sum(unit.busy for unit in units) / (stages * out.ttft)
     out.decode_busy = m * step.busy / (stages * out.itl)
     out.kv_cache_size = cache(w, s.precision, s.kv_precision, s.prompt + (s.output or 0), s.batch)
     out.memory = memory.breakdown(

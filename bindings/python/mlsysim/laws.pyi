@@ -43,23 +43,23 @@ from .results import (
     CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
     ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompilePaybackResult,
     CompiledStepResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
-    DataParallelRooflineResult, DecodeWorkResult, DirectAllReduceResult, DoubleBinaryTreeAllReduceResult,
-    DragonflyBisectionResult, EagerStepResult, EmbodiedCarbonResult, EnergyCostResult,
-    EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult, ExpectedAcceptedTokensResult,
-    ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult, FirstOrderGoodputResult,
-    GaussianPrivacyResult, HardwareFlopsUtilisationResult, HierarchicalAllReduceResult,
-    InFlightFirstTokenResult, InFlightStepResult, InputStallResult, KvBytesPerTokenResult, KvCacheResult,
-    LeveledRingResult, LeveledSwitchResult, LeveledTreeResult, LifetimeWorkResult, MaintenanceCostResult,
-    MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
-    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, OperatorLoadResult, PagedKvResult,
-    PagedTokensResult, PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult,
-    RequiredRatesResult, ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult,
-    RingReduceScatterResult, RooflineResult, SoftRooflineResult, SpareCoverageResult,
-    SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult,
-    TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult,
-    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
-    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
-    WindowedAttentionPairsResult, YoungIntervalResult,
+    DataParallelRooflineResult, DecayingAcceptanceResult, DecodeWorkResult, DirectAllReduceResult,
+    DoubleBinaryTreeAllReduceResult, DragonflyBisectionResult, EagerStepResult, EmbodiedCarbonResult,
+    EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult,
+    ExpectedAcceptedTokensResult, ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult,
+    FirstOrderGoodputResult, GaussianPrivacyResult, HardwareFlopsUtilisationResult,
+    HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult, InputStallResult,
+    KvBytesPerTokenResult, KvCacheResult, LeveledRingResult, LeveledSwitchResult, LeveledTreeResult,
+    LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult,
+    MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult,
+    OperatorLoadResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
+    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
+    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
+    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
+    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult,
+    TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult,
+    TransformerActivationsResult, TreeAllReduceResult, WaitQuantileResult, WaterUseResult,
+    WeightStreamLayerResult, WindowedAttentionPairsResult, YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -293,6 +293,11 @@ class HardwareFlopsUtilisation(_Law):
 class ExpectedAcceptedTokens(_Law):
     @staticmethod
     def solve(draft_acceptance_rate: float, draft_tokens: float) -> ExpectedAcceptedTokensResult: ...
+class DecayingAcceptance(_Law):
+    @staticmethod
+    def solve(
+        draft_acceptance_rate: float, draft_acceptance_decay: float, draft_tokens: float,
+    ) -> DecayingAcceptanceResult: ...
 class EagerStep(_Law):
     @staticmethod
     def solve(

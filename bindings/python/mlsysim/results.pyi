@@ -1345,6 +1345,9 @@ class HardwareFlopsUtilisationResult(_CoreResult):
 class ExpectedAcceptedTokensResult(_CoreResult):
     @property
     def expected_tokens(self) -> float: ...
+class DecayingAcceptanceResult(_CoreResult):
+    @property
+    def expected_tokens(self) -> float: ...
 class EagerStepResult(_CoreResult):
     @property
     def latency(self) -> Quantity: ...

@@ -155,7 +155,8 @@ struct ScenarioShape {
   std::size_t draft_place = 0;
   bool generates = false;  ///< the number of output tokens is given
   bool drafts = false;
-  double chunks = 1;  ///< of a prompt
+  double chunks = 1;      ///< of a prompt
+  bool budgeted = false;  ///< passes of prompts have a budget of tokens
   Microbatches division = Microbatches::by_default;
   bool sequences = true;    ///< the workload has a token axis
   bool has_power = true;    ///< TDP is known, so energy and cost are

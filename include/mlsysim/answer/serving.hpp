@@ -17,8 +17,9 @@ template <class T = double> struct ServingViews {
   Links<T> links;
   Plan<T> plan;                                         ///< degrees and bytes
   T batch{1.0}, accelerators{1.0};                      ///< of all replicas
-  T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence
+  T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence; of a pass of prompts
   double chunks = 1;
+  bool budgeted = false;   ///< `chunk` is the most that a rank takes in a pass; else all prompts go at once
   bool generates = false;  ///< the length of the answer is given
   bool apart = false;      ///< prompts are computed on devices of their own
   Bandwidth<T> transfer;   ///< over which their cache moves
@@ -104,7 +105,25 @@ template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingView
   return m;
 }
 
-/// The prompts of a micro-batch, chunk by chunk.
+/// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
+/// of tokens hold, and at least one of each rank, chunk by chunk where it is longer than the budget.
+template <class T> struct PromptShare {
+  T passes{1.0};  ///< each of all chunks
+  T each{1.0};    ///< prompts of a pass
+  T filled{1.0};  ///< passes if each were full
+};
+
+template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingViews<T>& v, const T& prompts) {
+  PromptShare<T> out{.passes = T{1.0}, .each = prompts, .filled = T{1.0}};
+  if (!v.budgeted) return out;
+  const T together = max(T(floor(v.chunk / (v.prompt - v.cached))), T{1.0});
+  out.passes = ceil_div(prompts, T(together * v.plan.sequence_ranks()));
+  out.each = ceil_div(prompts, out.passes);
+  out.filled = prompts / out.each;
+  return out;
+}
+
+/// The prompts of a micro-batch, pass by pass.
 template <class T> struct PromptPasses {
   Time<T> slots;    ///< what every unit of work needs of the slowest stage
   Time<T> beside;   ///< what the longest chunk needs beside its slot
@@ -118,6 +137,8 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   PromptPasses<T> out;
   const double last = v.chunks - 1;
+  const PromptShare<T> share = share_prompts(v, plan.batch);
+  plan.batch = share.each;
   T done = v.cached;
   for_chunks(v.chunks, [&](double i, double times) {
     // One after the other, the chunks follow each other; where some stand for others, each begins at its
@@ -141,6 +162,12 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
     out.demands = {larger_of(out.demands.first, part.demands.first),
                    larger_of(out.demands.last, part.demands.last)};
   });
+  if (!v.budgeted) return out;
+  out.slots = out.slots * share.passes;
+  out.busy = out.busy * share.filled;
+  out.cost = out.cost * share.filled;
+  out.demands.first.kv_cache = out.demands.first.kv_cache * share.filled;
+  out.demands.last.kv_cache = out.demands.last.kv_cache * share.filled;
   return out;
 }
 

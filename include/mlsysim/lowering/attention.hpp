@@ -112,28 +112,58 @@ template <class T> void exchange_context(const Frame<T>& f, const T& count, cons
 }
 
 /// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
-/// (DeepSeek-V3.2, section 2.1).
+/// (DeepSeek-V3.2, section 2.1): a product of each query's heads with one key an entry, whose results are
+/// clipped, weighted and added over the heads in place of being stored; then the entries of the highest sums
+/// are found.
+/// @param per tokens of an entry
 template <class T>
 void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const T& query_inputs,
-                 const T& entries) {
+                 const T& per) {
   if (h.index_shared) return;
   const T width = h.index_heads * h.index_dim;
   matmul(f, "index_query", OpGroup::attention, count, f.tokens, width, query_inputs);
   auto& key = matmul(f, "index_key", OpGroup::attention, count, f.tokens,
                      h.index_dim * (h.compressed ? 4.0 : 1.0) + h.index_heads, f.stack.hidden);
   key.params += params<T>(h.index_dim * (h.compressed ? 9.0 : 2.0));
-  Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "index_scores", count);
-  op.m = f.plan.new_tokens;
-  op.n = entries;
+  const T entries = f.plan.context / per;
+  // The mean query of a pass sees the entries before it.
+  const T seen = f.structure.causal ? (f.plan.context - 0.5 * (f.plan.new_tokens - 1.0)) / per : entries;
+  Op<T>& op = emit(f.ops, OpKind::matmul, OpGroup::attention, "index_scores", count, part::core);
+  op.m = f.plan.new_tokens / f.plan.cp * h.index_heads;
+  op.n = seen;
   op.k = h.index_dim;
-  op.copies = f.sequences * h.index_heads;
-  op.work = flops<T>(2.0 * f.tokens * entries * width);
+  op.copies = f.sequences;
+  op.work = flops<T>(2.0 * f.tokens * seen * width);
   const Data<T> value =
       select(h.index_key_bytes > T{0.0}, Data<T>::from_base(h.index_key_bytes), f.plan.kv_bytes);
   op.state = value * (f.sequences * entries * h.index_dim);
-  op.live = f.activations(f.tokens * width);
-  op.traffic = op.state + op.live;
+  // Queries are cast to the format of the keys; what leaves the kernel is one FP32 sum a query and entry.
+  const Data<T> sums = f.tokens * seen * (4.0 * unit::B);
+  op.live = value * (f.tokens * width);
+  op.traffic = op.state + op.live + sums;
   op.unfused_traffic = op.traffic;
+  Op<T>& choice = emit(f.ops, OpKind::elementwise, OpGroup::attention, "index_choice", count, part::core);
+  choice.work = flops<T>(f.tokens * seen);  // a comparison each
+  choice.traffic = sums;
+  choice.unfused_traffic = choice.traffic;
+}
+
+/// What attention reads where an index chooses: so many entries of each query's past. Everything is kept.
+template <class T> [[nodiscard]] ReachView<T> chosen_reach(const ReachView<T>& reach) {
+  ReachView<T> chosen = reach;
+  chosen.windowed = true;
+  chosen.window = reach.top_k * reach.index_block;
+  return chosen;
+}
+
+/// The attention core over chosen entries.
+template <class T>
+void chosen_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads, const T& kv_heads,
+                 const T& qk, const T& v, const T& cached_width, const ReachView<T>& reach) {
+  const std::size_t first = f.ops.size();
+  attention_core(f, name, count, heads, kv_heads, qk, v, cached_width, chosen_reach(reach));
+  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  if (cached) f.ops[first].state = plan_state(f, f.plan.context, cached_width);
 }
 
 /// Attention over the output of an encoder that read as many tokens as the decoder holds. Its keys and values
@@ -186,15 +216,8 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
   rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
   exchange_context(f, count, kv_width);
   if (reach.selected) {
-    // The index chooses what is read; everything is kept.
-    block_index(f, count, reach, hidden, f.plan.context / reach.index_pool);
-    ReachView<T> chosen = reach;
-    chosen.windowed = true;
-    chosen.window = reach.top_k * reach.index_block;
-    const std::size_t first = f.ops.size();
-    attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, chosen);
-    const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
-    if (cached) f.ops[first].state = plan_state(f, f.plan.context, kv_width);
+    block_index(f, count, reach, hidden, reach.index_pool);
+    chosen_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, reach);
   } else {
     attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, reach);
   }
@@ -205,8 +228,17 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
   join_attention(f, count);
 }
 
+/// Share of the layers' attention that works on the latents themselves: decoding, and prompts of which an
+/// index chooses entries. As long as it would choose all of them a prompt is computed head by head, which is
+/// less work.
+template <class T> [[nodiscard]] T share_on_latents(const Frame<T>& f, const ReachView<T>& reach) {
+  if (f.structure.phase == Phase::decode) return T{1.0};
+  if (f.structure.phase != Phase::prefill || !reach.selected) return T{0.0};
+  return select(f.plan.context > reach.top_k * reach.index_block, T{1.0}, T{0.0});
+}
+
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
-/// projections absorbed into the query and the output.
+/// projections absorbed into the query and the output; so do prompts of which an index chooses entries.
 template <class T>
 void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const LatentView<T>& h) {
   const T& hidden = f.stack.hidden;
@@ -222,16 +254,24 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Lat
          query_inputs);
   rotary_and_cache(f, count, (heads + 1.0) * h.rope, latent);
   exchange_context(f, count, latent);
-  if (f.structure.phase == Phase::decode) {
-    matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_rank, h.nope, heads);
-    attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_rank, latent, reach);
-    matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_rank, heads);
-  } else {
-    matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim),
-           h.kv_rank);
-    attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, reach);
+  const bool serving = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  const T latent_share = share_on_latents(f, reach);
+  if (serving && (f.structure.phase == Phase::decode || reach.selected)) {
+    const T absorbed = count * latent_share;
+    matmul(f, "absorbed_key_projection", OpGroup::attention, absorbed, f.tokens, h.kv_rank, h.nope, heads);
+    if (reach.selected)
+      chosen_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+    else
+      attention_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+    matmul(f, "absorbed_value_projection", OpGroup::attention, absorbed, f.tokens, h.v_dim, h.kv_rank, heads);
   }
-  if (reach.selected) block_index(f, count, reach, query_inputs, f.plan.context / reach.index_pool);
+  if (f.structure.phase != Phase::decode) {
+    const T spread = count * (1.0 - latent_share);
+    matmul(f, "key_value_up_projection", OpGroup::attention, spread, f.tokens, heads * (h.nope + h.v_dim),
+           h.kv_rank);
+    attention_core(f, "attention", spread, heads, heads, h.nope + h.rope, h.v_dim, latent, reach);
+  }
+  if (reach.selected) block_index(f, count, reach, query_inputs, reach.index_pool);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);
   matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_attention(f, count);
@@ -258,7 +298,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   }
   const T window = min(f.plan.context, reach.window);
   const T seen = window + (reach.selected ? min(blocks, reach.top_k) : blocks);
-  if (reach.selected) block_index(f, count, reach, h.q_rank, blocks);
+  if (reach.selected) block_index(f, count, reach, h.q_rank, reach.block);
 
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "compressed_attention", count);
   op.m = f.plan.new_tokens;

@@ -49,15 +49,15 @@ using AllLaws = LawList<
     DirectAllReduce, ProtocolAllToAll, LeveledRing, LeveledTree, LeveledSwitch, TorusAllToAll, BubbleOverhead,
     BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
     ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens,
-    EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
-    OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse,
-    CapitalCost, EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
-    YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait,
-    WaitQuantile, ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens,
-    BatchedDecodeRate, InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection,
-    TorusBisection, DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf,
-    DalyInterval, FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline,
-    GaussianPrivacy>;
+    DecayingAcceptance, EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional,
+    EnergyPerOperation, OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon, EmbodiedCarbon,
+    CarbonFootprint, WaterUse, CapitalCost, EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf,
+    FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork, TextbookDecode,
+    ErlangC, QueueWait, WaitQuantile, ResponseTail, ChinchillaLoss, ChinchillaAllocation, LifetimeWork,
+    PagedTokens, BatchedDecodeRate, InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer,
+    ClosBisection, TorusBisection, DragonflyBisection, CachedSupply, InputStall, CompressedWeights,
+    ExpertLoad, NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates,
+    DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

@@ -45,7 +45,7 @@ constexpr About kAll[] = {
      "--workload Llama3_8B --hardware H100 --max-seq-len 8192 --mean-request-tokens 2048 "
      "--max-batch-size 256 --precision bf16"},
     {"InFlightBatchingModel", Question::passes,
-     "InFlightStep InFlightFirstToken BurstFirstToken ExpectedAcceptedTokens QueueWait ErlangC "
+     "InFlightStep InFlightFirstToken BurstFirstToken DecayingAcceptance QueueWait ErlangC "
      "WaitQuantile",
      "--workload Llama3_8B --hardware H100 --seq-len 1024 --output-tokens 256 --arrival-rate "
      "'8 request/s' --engine vllm --target-ttft '200 ms' --precision bf16"},

@@ -1,12 +1,12 @@
 #include "catalogue/shared/figures.hpp"
 #include "catalogue/shared/plan_check.hpp"
+#include "catalogue/shared/proposals.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/physics/in_flight.hpp>
-#include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 
@@ -38,6 +38,13 @@ void check(const In& in) {
          .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
          .expected = "the number of prefill workers",
          .hint = "give prefill_replicas, or leave decode_hardware out"});
+  if (!in.prefill_replicas && (in.prefill_tp_size || in.prefill_ep_size))
+    throw DomainError({.id = "mlsysim.catalogue.145",
+                       .message = "degrees of prefill workers need prefill workers",
+                       .key = "prefill_replicas",
+                       .found = "prefill_tp_size or prefill_ep_size and no prefill_replicas",
+                       .expected = "the number of prefill workers",
+                       .hint = "give prefill_replicas, or leave the degrees out"});
   if (in.cached_prefix_len >= *in.seq_len)
     throw DomainError({.id = "mlsysim.catalogue.071",
                        .message = "the cached prefix must be shorter than the prompt",
@@ -71,13 +78,20 @@ class Steady {
  public:
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
-    chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens
-                                     : detail::number("catalogue.serving.chunk_tokens", notes);
+    chunk_ = detail::pass_tokens(in, engine, notes);
+    prompt_ranks_ = in.prefill_ep_size.value_or(in.ep_size);
+    if (in.prefill_tp_size || in.prefill_ep_size) {
+      In d = in;
+      d.tp_size = in.prefill_tp_size.value_or(in.tp_size);
+      d.ep_size = prompt_ranks_;
+      d.decode_hardware = nullptr;
+      apart_.emplace(pass_times(d, engine.prefill_issue, notes));
+    }
     fresh_ = *in.seq_len - in.cached_prefix_len;
     chunks_ = std::ceil(fresh_ / chunk_);
     together_ = std::max(1.0, std::floor(chunk_ / fresh_));
     context_ = *in.seq_len + (in.output_tokens + 1) / 2;  // token i of n sees i of them
-    if (in.draft_model != nullptr) speculate(notes);
+    if (in.draft_model != nullptr || in.acceptance_length) speculate(notes);
     // The first of the generated tokens comes with the prompt.
     steps_ = std::max(1.0, (in.output_tokens - 1) / tokens_per_pass_);
   }
@@ -138,31 +152,31 @@ class Steady {
     return prompt_.at(prompts, inflight, [&] {
       Time<> sum;
       for_each_chunk([&](double now, double context, double times) {
-        const auto pass = passes_.prefill(prompts * in_.ep_size, now, context);
+        const auto pass = prompts_on().prefill(prompts * prompt_ranks_, now, context);
         sum += mlsysim::detail::pipeline_cycle(pass, inflight) * times;
       });
       return sum / chunks_;
     });
   }
-  /// Time between two prompts that the stages of a pipeline of prompts take in turn.
+  /// Time between two prompts of a rank that the stages of a pipeline of prompts take in turn.
   [[nodiscard]] Time<> prompt_slot() const {
     Time<> sum;
     for_each_chunk([&](double now, double context, double times) {
-      sum += passes_.prefill(in_.ep_size, now, context).slot * times;
+      sum += prompts_on().prefill(prompt_ranks_, now, context).slot * times;
     });
     return sum;
   }
   [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
     const double n = std::max(running, 1.0);
-    if (!draft_) return mlsysim::detail::pipeline_cycle(passes_.decode(n, context_), inflight);
-    const Time<> drafting = draft_->decode(n, context_).total * drafted_;
+    if (drafted_ == 0) return mlsysim::detail::pipeline_cycle(passes_.decode(n, context_), inflight);
+    const Time<> drafting = draft_ ? draft_->decode(n, context_).total * draft_steps_ : Time<>();
     return drafting + mlsysim::detail::checked_cycle(check(n), drafting, inflight);
   }
   /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
   [[nodiscard]] Time<> busy(double running) const {
     const double n = std::max(running, 1.0);
-    return draft_ ? check(n).busy + draft_->decode(n, context_).busy * drafted_
-                  : passes_.decode(n, context_).busy;
+    if (drafted_ == 0) return passes_.decode(n, context_).busy;
+    return check(n).busy + (draft_ ? draft_->decode(n, context_).busy * draft_steps_ : Time<>());
   }
 
   /// ... and what the prompts of a step add to it. A mixed pass reads the weights once.
@@ -182,7 +196,7 @@ class Steady {
     const double alone = passes_.capacity(held, kv_share);
     if (!draft_) return alone;
     const Data<> one = passes_.cache(held);
-    const Data<> weights = draft_weights_ * (draft_copies_ * in_.ep_size);
+    const Data<> weights = draft_weights_ * (draft_copies_ * draft_groups_);
     return std::max(
         0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
   }
@@ -192,10 +206,13 @@ class Steady {
   [[nodiscard]] double context() const { return context_; }
   [[nodiscard]] double tokens_per_pass() const { return tokens_per_pass_; }
   [[nodiscard]] bool separate() const { return in_.prefill_replicas.has_value(); }
+  /// Ranks of a prefill worker, each of which takes a prompt at a time.
+  [[nodiscard]] double prompt_ranks() const { return prompt_ranks_; }
   /// A closed loop of equal requests keeps its order.
   [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
 
  private:
+  [[nodiscard]] const PassTimes& prompts_on() const { return apart_ ? *apart_ : passes_; }
   [[nodiscard]] PassPrice<> check(double n) const {
     return passes_.decode(n, context_ + drafted_, drafted_ + 1);
   }
@@ -210,15 +227,21 @@ class Steady {
     const Conventions& c = conventions_or_standard(in_.conventions);
     drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
     if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
-    tokens_per_pass_ =
-        ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
+    const bool own = in_.draft_model == in_.workload;
+    tokens_per_pass_ = detail::yield_of_check(in_, drafted_, notes);
+    if (in_.draft_model == nullptr) return;  // found by looking up what was written before
+    if (own) own_draft_ = detail::own_draft(*in_.workload);
     In d = in_;
-    d.workload = in_.draft_model;
+    d.workload = own ? &own_draft_ : in_.draft_model;
     d.draft_model = nullptr;
-    d.tp_size = detail::draft_degree(*in_.draft_model, in_.tp_size, notes);
-    d.pp_size = d.ep_size = 1;
-    // Stages are as full as the fullest, and every group of ranks drafts for its own requests.
+    d.tp_size = detail::draft_degree(*d.workload, in_.tp_size, notes);
+    d.pp_size = 1;
+    // Draft layers are spread as the model is; a model of its own is held by every group of ranks, which
+    // drafts for its own requests. Stages are as full as the fullest.
+    if (!own) d.ep_size = 1;
+    draft_groups_ = own ? 1.0 : in_.ep_size;
     draft_copies_ = in_.tp_size / d.tp_size * in_.pp_size;
+    draft_steps_ = std::ceil(drafted_ / d.workload->main()->predicts.value_or(1));
     d.weight_bits.reset();
     draft_weights_ = parameter_count(*d.workload) *
                      (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) *
@@ -229,9 +252,11 @@ class Steady {
   const In& in_;
   const ServingEngine& engine_;
   const PassTimes& passes_;
-  std::optional<PassTimes> draft_;
+  std::optional<PassTimes> draft_, apart_;  ///< of the draft; of prefill workers of other degrees
+  Workload own_draft_;
   Data<> draft_weights_;
   double draft_copies_ = 1;  ///< of the draft for the devices that share a request
+  double draft_groups_ = 1, draft_steps_ = 0, prompt_ranks_ = 1;
   mutable LastTime prompt_,
       emptiest_;  ///< a search for the number in flight mostly asks for one and the same
   double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0,
@@ -361,15 +386,15 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
   const Time<> prompt = s.prompt_pass(1) * s.chunks();
   out.prompt_pass = prompt;
   out.kv_transfer_time = passes.cache(*in.seq_len) / in.network_bandwidth;
-  out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base());
+  out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base() / s.prompt_ranks());
   const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
-  const double most = *in.prefill_replicas / slot.base();
+  const double takers = *in.prefill_replicas * s.prompt_ranks(), most = takers / slot.base();
   if (!in.arrival_rate && rate > kFull * most) {
     notes.warn(
         "the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
     rate = 0.95 * most;
   }
-  const auto line = line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
+  const auto line = line_of(rate * slot.base(), takers, slot, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
@@ -480,11 +505,19 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
   if (!in.prefill_replicas)
     detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
-  detail::warn_of_idle_draft(in, notes);
+  if (in.acceptance_length)
+    detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_acceptance_decay"}, "beside acceptance_length",
+                         notes);
+  else if (in.draft_model == nullptr)
+    detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_acceptance_decay", "draft_tokens"},
+                         "without draft_model", notes);
   if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
   Out r;
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;
   const Steady s(in, engine, passes, notes);
+  if (in.prefill_replicas)
+    r.accelerators +=
+        *in.prefill_replicas * in.prefill_tp_size.value_or(in.tp_size) * in.pp_size * s.prompt_ranks();
   r.tokens_per_pass = s.tokens_per_pass();
   const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
   set_capacity(in, s, held, notes, r);

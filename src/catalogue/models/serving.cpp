@@ -114,6 +114,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.cached = in.cached_prefix_len;
   v.chunk = in.prefill_chunk_tokens.value_or(prompt);
   v.chunks = chunks_of(in, prompt);
+  v.budgeted = in.prefill_chunk_tokens.has_value();
   v.output = in.output_tokens.value_or(1);
   v.generates = in.output_tokens.has_value();
   v.transfer = in.network_bandwidth;

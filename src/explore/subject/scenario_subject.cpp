@@ -115,9 +115,9 @@ bool may_move(const ScenarioShape& s, Moves moves, double value) {
     case Moves::host_shares:
       return s.prefill.offloads;
     case Moves::seq_len:
-      return s.sequences && s.chunks == 1;
+      return s.sequences && !s.budgeted;
     case Moves::cached_prefix:
-      return s.chunks == 1;
+      return !s.budgeted;
     case Moves::never:
       return false;
     case Moves::always:

@@ -58,6 +58,7 @@ TrainingTime work=38000ZFLOP devices={1,16384} peak=989TFLOP/s mfu=0.4
 ModelFlopsUtilisation work=50PFLOP devices=64 peak=989TFLOP/s time={1s,2s}
 HardwareFlopsUtilisation work=50PFLOP recomputed={0GFLOP,16PFLOP} devices=64 peak=989TFLOP/s time=2s
 ExpectedAcceptedTokens draft_acceptance_rate={0,0.7,1} draft_tokens={0,1,4}
+DecayingAcceptance draft_acceptance_rate={0,0.84,1} draft_acceptance_decay={0.5,0.94,1} draft_tokens={0,1,5}
 SpeculativeTokenTime draft_time=1ms verify_time=10ms draft_acceptance_rate={0,0.7,1} draft_tokens={1,4}
 EnergyProportional tdp=700W utilization={0,0.4,1} time=1h
 EnergyProportional tdp=700W utilization=0.4 time=1h idle_fraction=0

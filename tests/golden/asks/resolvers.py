@@ -196,6 +196,10 @@ CHANGES = {
         {fp8,kv_precision=fp8,efficiency=0.3}
         draft_model=Llama3_2_1B draft_tokens=4 draft_acceptance_rate={0.6,0.9}
         prefill_replicas={1,2} decode_hardware={A100,H100} network_bandwidth=50GB/s
+        prefill_replicas=2 prefill_tp_size={1,2} arrival_rate=2request/s
+        acceptance_length=2.5 draft_tokens=4
+        draft_model=Llama3_2_1B draft_tokens=4 draft_acceptance_decay=0.9
+        workload=DeepSeek_V3 draft_model=DeepSeek_V3 hardware=H200 fp8 tp8 draft_tokens={1,3}
         target_itl=15ms -target_ttft
         target_itl=5ms target_ttft=20ms
         workload=Llama3_70B tp8 arrival_rate=2request/s

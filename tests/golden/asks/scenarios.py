@@ -53,6 +53,8 @@ serve Llama3_8B H100 bf16 b64 operator kv_precision={fp8,int8,int4,fp16,fp32}
 serve Llama3_8B H100 bf16 b64 textbook kv_precision={fp8,int4}
 serve Llama3_8B H100 bf16 b8 operator prefill_chunk_tokens={1,256,512,2048,4096}
 serve Llama3_8B H100 bf16 b8 textbook prefill_chunk_tokens=512
+serve Llama3_8B H100 bf16 b64 operator prefill_chunk_tokens=8192
+serve DeepSeek_V3_2 H200 x8 fp8 b8 operator seq{1024,32768} out128
 serve Llama3_8B H100 bf16 b8 {operator,textbook} cached_prefix_len={0,512,2047}
 serve Llama3_8B H100 bf16 b8 operator cached_prefix_len=1024 prefill_chunk_tokens=256
 serve DeepSeek_V3 H200 x8 fp8 b8 operator cached_prefix_len=1024 prefill_chunk_tokens=256 out128

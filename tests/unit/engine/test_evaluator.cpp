@@ -90,6 +90,19 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
   CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
 }
 
+TEST_CASE("prompts in passes as engines take them are offered where all at once do not fit", "[engine]") {
+  Scenario s{.workload = model("Kimi_K2"), .hardware = device("B200"), .batch_size = 64, .seq_len = 8192};
+  s.accelerators = 8;
+  s.precision = Precision::fp8;
+  s.mode = Mode::serve;
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
+  CHECK(std::any_of(e.remedies.begin(), e.remedies.end(),
+                    [](const Remedy& r) { return r.change == "prefill_chunk_tokens 8192"; }));
+  s.prefill_chunk_tokens = 8192;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+}
+
 TEST_CASE("training Llama-3.1-8B on 32 DGX H100 nodes", "[engine]") {
   Scenario s{.workload = model("Llama3_8B"),
              .fleet = &standard_zoo().at<Fleet>("Research_256"),

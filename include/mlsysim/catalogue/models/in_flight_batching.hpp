@@ -19,8 +19,10 @@ namespace mlsysim {
 /// cache decides how many run). Prompts share passes with decode steps or stop them, as the engine does. With
 /// requests of equal lengths a closed loop runs in step: prompts follow each other pass by pass, so each
 /// waits for the one before (mixed passes), or all come at once every round (separate passes).
-/// `prefill_replicas` puts the prompts on workers of their own, which send the cache over
-/// `network_bandwidth`. `draft_model` proposes tokens that one pass verifies. Assumed: answers of
+/// `prefill_replicas` puts the prompts on workers of their own, of other degrees where they are given, which
+/// send the cache over `network_bandwidth`; their devices count. `draft_model` proposes tokens that one pass
+/// verifies; the model itself as its own draft stands for its draft layers (MTP), and a measured
+/// `acceptance_length` without a draft model for drafts that cost nothing (n-grams). Assumed: answers of
 /// `output_tokens`, context of a step half-way through the answer; a chunk costs an equal part of its prompt;
 /// expert-parallel ranks share the requests; quantiles are those of the first token, a request of many steps
 /// sees the mean step.
@@ -59,7 +61,8 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     double tp_size = 1, pp_size = 1, ep_size = 1;
     const Workload* draft_model = nullptr;
     double draft_acceptance_rate = 0.7;
-    std::optional<double> draft_tokens{}, prefill_replicas{};
+    std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
+    std::optional<double> prefill_replicas{}, prefill_tp_size{}, prefill_ep_size{};
     const HardwareNode* decode_hardware = nullptr;
     Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
     std::optional<Time<>> target_ttft{}, target_itl{};
@@ -108,11 +111,26 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .within(0.5, 64)
                    .defaulted("as precision")),
           replica_rows<I>(), speculation_rows<I>(),
-          rows(field(&I::prefill_replicas, "prefill_replicas", "",
-                     "workers that only process prompts, of the same size")
+          rows(field(&I::draft_acceptance_decay, "draft_acceptance_decay", "",
+                     "factor of the acceptance from one drafted token to the next")
+                   .within(0.01, 1)
+                   .defaulted("1; of a model's own draft layers zoo/catalogue.yaml"),
+               field(&I::acceptance_length, "acceptance_length", "",
+                     "tokens that one verification yields, measured; in place of rate and decay")
+                   .within(1, 1025)
+                   .defaulted("from rate and decay"),
+               field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts")
                    .within(1, 65536)
                    .counted()
                    .defaulted("prompts run where tokens are generated"),
+               field(&I::prefill_tp_size, "prefill_tp_size", "", "tensor-parallel degree of a prefill worker")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("tp_size"),
+               field(&I::prefill_ep_size, "prefill_ep_size", "", "expert-parallel degree of a prefill worker")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("ep_size"),
                field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
                field(&I::network_bandwidth, key::network_bandwidth)
                    .positive()

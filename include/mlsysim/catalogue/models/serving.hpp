@@ -77,7 +77,7 @@ struct ServingModel : Model<ServingModel> {
                field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens)
                    .at_least(1)
                    .counted()
-                   .defaulted("whole prompt at once"),
+                   .defaulted("all prompts at once"),
                field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
                field(&I::network_bandwidth, key::network_bandwidth)
                    .positive()

@@ -1,0 +1,60 @@
+#include "catalogue/shared/proposals.hpp"
+
+#include "answer/engine_memory.hpp"
+#include "catalogue/shared/figures.hpp"
+
+#include <mlsysim/physics/speculative.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim::detail {
+
+double pass_tokens(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine, Notes& notes) {
+  if (in.prefill_chunk_tokens) return *in.prefill_chunk_tokens;
+  const auto capacity = in.hardware->memory.capacity;
+  if (!engine.memory || engine.memory->steps.empty() || !capacity)
+    return number("catalogue.serving.chunk_tokens", notes);
+  const double tokens = batched_tokens(*engine.memory, *capacity);
+  notes.assume("prefill_chunk_tokens", tokens, "what " + engine.name + " prepares for, zoo/engines.yaml");
+  return tokens;
+}
+
+Workload own_draft(const Workload& w) {
+  const auto found = std::find_if(w.stacks.begin(), w.stacks.end(),
+                                  [](const Stack& s) { return s.role == StackRole::draft; });
+  if (found == w.stacks.end())
+    throw InputError({.id = "mlsysim.catalogue.146",
+                      .message = fmt::format("'{}' has no draft layers of its own", w.name),
+                      .key = "draft_model",
+                      .found = "the model itself",
+                      .expected = "a smaller model, or a model with a stack of the role draft",
+                      .hint = "name a draft model, or give the measured acceptance_length alone"});
+  Workload out = w;
+  Stack draft = *found;
+  draft.role = StackRole::decoder;
+  if (!draft.own_embedding) draft.input = w.main()->input;
+  out.stacks = {draft};
+  out.parameters.reset();
+  out.active_parameters.reset();
+  return out;
+}
+
+double yield_of_check(const InFlightBatchingModel::Inputs& in, double drafted, Notes& notes) {
+  if (in.acceptance_length) {
+    if (*in.acceptance_length <= drafted + 1) return *in.acceptance_length;
+    throw DomainError({.id = "mlsysim.catalogue.147",
+                       .message = "a verification cannot yield more than all drafted tokens and its own",
+                       .key = "acceptance_length",
+                       .found = fmt::format("{:g} with {:g} drafted tokens", *in.acceptance_length, drafted),
+                       .expected = fmt::format("at most {:g}", drafted + 1),
+                       .hint = "give the draft_tokens that it was measured with"});
+  }
+  const double decay = in.draft_acceptance_decay       ? *in.draft_acceptance_decay
+                       : in.draft_model == in.workload ? number("catalogue.serving.draft_layer_decay", notes)
+                                                       : 1.0;
+  return DecayingAcceptance::solve<double>({in.draft_acceptance_rate, decay, drafted}).expected_tokens;
+}
+
+}  // namespace mlsysim::detail
