@@ -122,23 +122,10 @@ std::string junit_text(const CiReport& r) {
       markup_escaped(r.matrix), count, failures, errors, skipped, cases);
 }
 
-std::string html_table(const Table& t) {
+/// A table below its title, where it has rows.
+std::string html_section(const Table& t) {
   if (t.rows.empty()) return {};
-  auto out = fmt::format("<h2>{}</h2>\n<table><thead><tr>", markup_escaped(t.title));
-  for (const auto& c : t.columns) out += fmt::format("<th scope=\"col\">{}</th>", markup_escaped(c.name));
-  out += "</tr></thead><tbody>\n";
-  for (const auto& row : t.rows) {
-    out += "<tr>";
-    for (const auto& cell : row) {
-      const auto* x = std::get_if<double>(&cell.value);
-      const auto* s = std::get_if<std::string>(&cell.value);
-      out += x != nullptr ? fmt::format("<td class=\"n\">{}</td>",
-                                        markup_escaped(pretty(AnyQuantity::from_base(*x, cell.exps))))
-                          : fmt::format("<td>{}</td>", s != nullptr ? markup_escaped(*s) : "");
-    }
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table>\n";
+  return fmt::format("<h2>{}</h2>\n{}", markup_escaped(t.title), detail::html_table(t));
 }
 
 std::string html_text(const CiReport& r) {
@@ -152,9 +139,9 @@ std::string html_text(const CiReport& r) {
       ".n{{text-align:right}}</style></head><body>\n<h1>{0}</h1>\n<p>{1}</p>\n<p>commit "
       "{2}</p>\n{3}{4}{5}{6}{7}</body></html>\n",
       markup_escaped("Predictions of " + r.matrix), markup_escaped(detail::summary_of(r)),
-      markup_escaped(r.commit), html_table(detail::differences_table(r)),
-      html_table(detail::budgets_table(r)), html_table(detail::troubles_table(r)),
-      html_table(detail::numbers_table(r)), html_table(detail::breaks_table(r)));
+      markup_escaped(r.commit), html_section(detail::differences_table(r)),
+      html_section(detail::budgets_table(r)), html_section(detail::troubles_table(r)),
+      html_section(detail::numbers_table(r)), html_section(detail::breaks_table(r)));
 }
 
 std::string gitlab_text(const CiReport& r) {

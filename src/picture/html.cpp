@@ -4,7 +4,6 @@
 
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/report/detail/markup.hpp>
-#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
@@ -33,22 +32,6 @@ pre{{overflow-x:auto;font-size:.8em;background:#8881;padding:.8em}}
 </style></head><body>
 )",
       detail::markup_escaped(title));
-}
-
-std::string html_table(const Table& t) {
-  std::string out = "<div class=\"wide\"><table><thead><tr>";
-  for (const auto& c : t.columns) out += "<th>" + detail::markup_escaped(c.name) + "</th>";
-  out += "</tr></thead><tbody>\n";
-  for (const auto& row : t.rows) {
-    out += "<tr>";
-    for (const auto& cell : row) {
-      const bool number = std::holds_alternative<double>(cell.value);
-      out +=
-          fmt::format("<td{}>{}</td>", number ? " class=\"n\"" : "", detail::markup_escaped(words_of(cell)));
-    }
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table></div>\n";
 }
 
 std::string html_picture(const Picture& picture) {

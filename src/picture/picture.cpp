@@ -2,6 +2,7 @@
 
 #include "detail/scale.hpp"
 
+#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -47,12 +48,7 @@ std::optional<double> number_in(const Table::Cell& cell, std::string_view unit) 
   return AnyQuantity::from_base(*x, cell.exps).in(unit);
 }
 
-std::string words_of(const Table::Cell& cell) {
-  if (const auto* s = std::get_if<std::string>(&cell.value)) return *s;
-  if (const auto* x = std::get_if<double>(&cell.value)) return pretty(AnyQuantity::from_base(*x, cell.exps));
-  if (const auto* b = std::get_if<bool>(&cell.value)) return *b ? "yes" : "no";
-  return {};
-}
+std::string words_of(const Table::Cell& cell) { return detail::cell_words(cell); }
 
 std::size_t column_of(const Table& table, std::string_view name) {
   std::vector<std::string> names;

@@ -3,6 +3,7 @@
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <bit>
@@ -24,8 +25,8 @@ class Digest {
   [[nodiscard]] std::uint64_t value() const { return value_; }
 
  private:
-  void byte(unsigned char b) { value_ = (value_ ^ b) * 1099511628211ull; }
-  std::uint64_t value_ = 14695981039346656037ull;
+  void byte(unsigned char b) { value_ = detail::fnv1a(value_, b); }
+  std::uint64_t value_ = detail::kFnvStart;
 };
 
 void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table);

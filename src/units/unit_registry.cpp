@@ -4,6 +4,7 @@
 #include "detail/unit_faults.hpp"
 #include "detail/unit_reader.hpp"
 
+#include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <algorithm>
@@ -26,8 +27,7 @@ constexpr DecimalPrefix kDecimal[] = {{'p', -12}, {'n', -9}, {'u', -6}, {'m', -3
 constexpr std::string_view kBinary = "KMGTPE";
 
 std::uint64_t hash(std::string_view text) {
-  std::uint64_t h = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  const auto h = detail::fnv1a(text);
   return h ^ (h >> 29);
 }
 

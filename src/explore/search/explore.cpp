@@ -5,6 +5,7 @@
 #include "explore/search/search.hpp"
 
 #include <mlsysim/files/detail/seal.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,12 +26,6 @@ constexpr double kRelaxable = 2e7;  // points up to which an infeasible space is
 constexpr double kConflict = 4e6;   // points up to which it is swept once more for what excludes what ...
 constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver
 constexpr std::string_view kState = "mlsysim/explore-state@2";
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t h = 14695981039346656037ull;  // FNV-1a
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return h;
-}
 
 std::string question_text(const Question& q) {
   std::string out = fmt::format("top {} implicit {}\n", q.top, q.implicit_constraints);
@@ -192,7 +187,7 @@ std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
   // The numbers of the first subject depend on views and plugins as well, so they are part of the digest.
   for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
-  return fmt::format("{:016x}", hash_of(text));
+  return fmt::format("{:016x}", detail::fnv1a(text));
 }
 
 ExploreAnswer explore(const Space& space, const Question& question, const ExploreOptions& options) {

@@ -10,8 +10,6 @@ namespace mlsysim::detail {
 
 /// Everything up to and including <body>: no script may run, only the style of the page itself counts.
 [[nodiscard]] std::string page_head(std::string_view title);
-/// A table; every text is escaped, numbers are as a reader wants them.
-[[nodiscard]] std::string html_table(const Table& table);
 /// The SVG, and its numbers behind a click.
 [[nodiscard]] std::string html_picture(const Picture& picture);
 
