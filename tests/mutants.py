@@ -30,7 +30,7 @@ OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|cla
 
 def code_of(line):
     """The part of a line that computes: no comment, nothing from the first text on, no declaration."""
-    if OTHER.match(line) or "operator" in line:  # nor ranges of fields, which the tests of tables see
+    if OTHER.match(line) or "operator" in line or ".reserve(" in line:  # nor ranges of fields, which the tests of tables see, nor room
         return ""
     return line.split("//")[0].split('"')[0]
 

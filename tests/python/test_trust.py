@@ -100,3 +100,33 @@ except mlsysim.PluginError as e:
     assert f"the plugin '{library}' ended the process by SIGSEGV in solve" in first.stderr
     second = python(code, library, env=environment)
     assert second.returncode == 0 and "alive:" in second.stdout and "ended during solve" in second.stdout, second.stderr
+
+
+HELLO = BUILD / "plugins" / "hello_c" / "mlsysim-plugin-hello-c.so"
+
+
+@pytest.mark.skipif(not HELLO.exists(), reason="the plugins are not built")
+def test_stale_handles_are_refused():
+    """What was made from a plugin before it was unloaded says so from then on, also when the plugin is loaded again."""
+    inputs = {"weights": "16 GB", "hardware": Hardware.H100}
+    name = mlsysim.plugins.load(HELLO)
+    try:
+        cls = mlsysim.ResolverFactory.get("hello/DecodeFloor")
+        handle, pipeline, result = cls(), mlsysim.Pipeline([cls()]), cls().solve(**inputs)
+        floor = result.floor
+        mlsysim.plugins.unload(name)
+        stale = (lambda: handle.solve(**inputs), lambda: cls().solve(**inputs), lambda: pipeline.run(**inputs))
+        for use in stale:
+            with pytest.raises(PluginError, match="'hello-c' was unloaded"):
+                use()
+        for use in (mlsysim.plugins.describe, mlsysim.plugins.reload):
+            with pytest.raises(LookupError, match="no plugin 'hello-c' is loaded"):
+                use(name)
+        assert result.floor == floor and "floor=" in repr(result)  # what was answered stays
+        mlsysim.plugins.load(HELLO)
+        for use in stale:
+            with pytest.raises(PluginError, match="was unloaded"):
+                use()
+        assert mlsysim.ResolverFactory.get("hello/DecodeFloor")().solve(**inputs).floor == floor
+    finally:
+        mlsysim.plugins.unload(name)

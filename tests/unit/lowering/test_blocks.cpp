@@ -290,6 +290,9 @@ TEST_CASE("convolutions, by hand", "[lowering]") {
   CHECK(b.ops.size() == 1);  // the norm is folded into it
   conv.padding = Padding::valid;
   CHECK(lowered(conv).m == 6 * 16);
+  ConvLayer least;  // what is not stated is one
+  least.in = 4, least.out = 6;
+  check(lowered(least), product(6, 6, 4));
   ConvLayer flat;
   flat.in = 4, flat.out = 6, flat.groups = 2, flat.kernel_h = 3, flat.kernel_w = 5, flat.size_h = 7,
   flat.size_w = 9;

@@ -234,6 +234,10 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   check(step["latent_attention"], {2 * 24 * 40 * (30 + 24), 0, both, both + cache, 0, cache});
   CHECK(step["latent_attention"].group_heads == 4);
   check(step["absorbed_value_projection"], product(6, 12, 24, 4));
+  Bench one(Phase::decode);
+  h.q_rank = 1;  // the least rank that is one
+  mix(one, h);
+  check(one["query_up_projection"], product(6, 64, 1));
 }
 
 TEST_CASE("compressed attention: a window, and blocks of the past of which some are read", "[lowering]") {
