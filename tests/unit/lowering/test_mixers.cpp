@@ -167,10 +167,12 @@ TEST_CASE("an index chooses what attention reads", "[lowering]") {
   mix(b, grouped(), reach);
   check(b["index_query"], product(60, 40, 96));
   check(b["index_key"], product(60, 8 + 5, 96, 1, 2 * 8));  // a key, a weight a head; a norm of two vectors
-  // Forty tokens in keys of two: twenty for each of sixty tokens and five heads of eight.
-  const double keys = 5 * 6 * 20 * 8, queries = 2 * 60 * 40;
-  check(b["index_scores"], {2 * 60 * 20 * 40, 0, queries, queries + keys, 0, keys});
-  CHECK((b["index_scores"].m == 10 && b["index_scores"].n == 20 && b["index_scores"].copies == 30));
+  // Keys of two tokens: the ten queries see 31 to 40 tokens, 17.75 keys on average, with five heads of eight
+  // each. Twenty keys are read, queries in their format, and a sum of 4 B a query and key leaves the kernel.
+  const double keys = 5 * 6 * 20 * 8, queries = 5 * 60 * 40, sums = 4 * 60 * 17.75;
+  check(b["index_scores"], {2 * 60 * 17.75 * 40, 0, queries, keys + queries + sums, 0, keys});
+  CHECK((b["index_scores"].m == 50 && b["index_scores"].n == 17.75 && b["index_scores"].copies == 6));
+  check(b["index_choice"], {60 * 17.75, 0, 0, sums, 0, 0});
   // Three entries of four tokens are read, everything is kept.
   CHECK(b["attention"].work.base() == Approx(2 * 24 * 10 * 12 * 28));
   CHECK(b["attention"].state.base() == Approx(5 * 6 * 40 * 56));
@@ -252,7 +254,7 @@ TEST_CASE("compressed attention: a window, and blocks of the past of which some 
   check(b["query_up_projection"], product(60, 64, 20));
   // Two gated projections, twice as wide where blocks overlap; a weight for each of 8 positions, and a norm.
   check(b["block_compression"], product(60, 2 * 2 * 16, 96, 1, (8 + 1) * 16));
-  CHECK(b["index_scores"].n == 10);
+  CHECK(b["index_scores"].n == 35.5 / 4);
   check(b["index_query"], product(60, 40, 20));
   const double io = 2 * 2 * 60 * 4 * 16;
   check(b["compressed_attention"],
