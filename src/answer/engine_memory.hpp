@@ -16,8 +16,6 @@ struct EngineDemand {
   bool latent = false;  ///< multi-head latent attention
   EngineShares shares;
 };
-/// Tokens of the largest pass that an engine prepares for.
-[[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
 /// @param activations of the largest pass
 [[nodiscard]] EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& demand,
                                          Data<> activations);

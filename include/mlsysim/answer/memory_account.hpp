@@ -15,6 +15,8 @@
 
 namespace mlsysim {
 
+struct EngineMemoryRule;
+
 struct HardwareNode;
 struct ServingEngine;
 
@@ -90,5 +92,12 @@ struct MemoryAccount {
 /// @throws InputError where the model states no layers or how the engine reserves is not known, DomainError
 /// for a count below one
 [[nodiscard]] MemoryAccount memory_account(const MemoryQuestion& question, const Conventions& conventions);
+
+namespace detail {
+
+/// Tokens of the largest pass that an engine prepares for on such a device.
+[[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
+
+}  // namespace detail
 
 }  // namespace mlsysim

@@ -1,6 +1,6 @@
+#include "catalogue/models/proposals.hpp"
 #include "catalogue/shared/figures.hpp"
 #include "catalogue/shared/plan_check.hpp"
-#include "catalogue/shared/proposals.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>

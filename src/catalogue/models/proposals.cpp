@@ -1,8 +1,8 @@
-#include "catalogue/shared/proposals.hpp"
+#include "catalogue/models/proposals.hpp"
 
-#include "answer/engine_memory.hpp"
 #include "catalogue/shared/figures.hpp"
 
+#include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/physics/speculative.hpp>
 
 #include <fmt/format.h>
