@@ -344,8 +344,9 @@ def test_a_state_replaces_no_pipe_and_no_link(run, refused, tmp_path):
 
 def test_a_strategy_that_was_named_is_not_replaced(run, refused, tmp_path):
     question = ("optimize", *SPACE, "--minimize", "itl")
-    for words in (["--state", tmp_path / "s.json"], ["--top", "3"], ["--shard", "1/2"]):
+    for words in (["--state", tmp_path / "s.json"], ["--top", "3"]):
         refused(*question, "--strategy", "branch-and-bound", *words, parts=("the branch-and-bound search cannot answer this", "exhaustive"))
+    refused(*question, "--strategy", "branch-and-bound", "--shard", "1/2", parts=("workers that share the best value", "leave --strategy out"))
     assert list(tmp_path.iterdir()) == []
     done = run(*question, "--strategy", "automatic", "--state", tmp_path / "s.json", "-o", "json")
     assert done.json()["exactness"] == "enumerated" and done.json()["evaluated"] == 21

@@ -123,9 +123,12 @@ def test_ray_computes_the_same(chat, monkeypatch):
     """One local node of one worker, without its dashboard: what Ray needs to start at all."""
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000, _temp_dir=f"/tmp/mlsysim-ray-{os.getpid()}",
-             logging_level="error", log_to_driver=False)
     try:
+        try:
+            ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000, _temp_dir=f"/tmp/mlsysim-ray-{os.getpid()}",
+                     logging_level="error", log_to_driver=False)
+        except Exception as error:  # it gives its own processes 30 s, which are not enough on a busy machine
+            pytest.skip(f"Ray does not start here: {error}")
         seen = []
         same(chat.sweep(AXES, ["itl", "ttft"]), chat.sweep(AXES, ["itl", "ttft"], executor=ray, shards=5, progress=lambda *p: seen.append(p)))
         assert len(seen) == 5 and seen[-1][0] == seen[-1][1]
