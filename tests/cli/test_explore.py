@@ -1,4 +1,4 @@
-"""Sensitivity, solve, optimize, pareto, sweep over axes, merge."""
+"""Optimize, pareto, sweep over axes, merge."""
 
 import csv
 import io
@@ -13,42 +13,6 @@ import pytest
 from conftest import PROGRAM, ROOT, TIME_LIMIT_S, sealed
 
 
-def test_sensitivity(run):
-    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8")
-    assert done.code == 0 and "memory bandwidth binds itl" in done.out
-    answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json").json()
-    levers = {row["input"]: row for row in answer["levers"]}
-    assert levers["hardware.memory.bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
-    assert levers["hardware.memory.bandwidth"]["value"] == 3350 and levers["hardware.memory.bandwidth"]["unit"] == "GB/s"
-    rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "csv").out)))
-    table = {row["input"]: row for row in rows}
-    assert rows[0].keys() >= {"unit", "value", "slope", "elasticity", "at_lower", "at_upper"}
-    assert table["hardware.memory.bandwidth"]["slope"] == "smooth" and table["workload.stacks[0].layers[0].times"]["slope"] == "step"
-    for name in ("workload.stacks[0].layers[0].times", "hardware.memory.bandwidth"):
-        assert float(table[name]["elasticity"]) == pytest.approx(levers[name]["elasticity"], rel=1e-12)
-
-
-def test_tools_on_every_kind_of_resolver(run):
-    queue = ("TailLatencyModel", "arrival_rate=10 request/s", "service_latency=50 ms")
-    assert run("sensitivity", *queue, "p99_latency").code == 0
-    assert run("solve", *queue, "p99_latency <= 1 s", "arrival_rate").code == 0
-    best = run("optimize", *queue[:1], "arrival_rate=30 request/s", queue[2], "--axis", "num_replicas=1..16", "--minimize", "p99_latency", "-o", "json")
-    assert best.json()["best"][0]["axes"]["num_replicas"] == "16"
-    dense = ("ServingModel", "workload=Llama3_70B", "hardware=H100", "tp_size=8")
-    assert run("sensitivity", *dense, "ttft").code == 0
-    counted = run("optimize", *dense, "--axis", "ep_size=1,2", "--minimize", "itl", "-o", "json").json()
-    assert counted["evaluated"] == 1 and "no experts" in str(counted["skip_reasons"])
-
-
-def test_sensitivity_of_a_law(run):
-    done = run("sensitivity", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s", "time")
-    assert done.code == 0 and "does not matter until" in done.out
-    bad = run("sensitivity", "Roofline", "work=100 GFLOP", "time")
-    assert bad.code == 1 and "needs" in bad.err
-    bad = run("sensitivity", "Roofline", "wrk=100 GFLOP", "time")
-    assert bad.code == 1 and "work" in bad.err
-
-
 def test_the_memory_of_a_sweep_does_not_depend_on_the_length_of_a_range():
     def peak(length):
         process = subprocess.Popen([PROGRAM, "optimize", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s",
@@ -60,47 +24,6 @@ def test_the_memory_of_a_sweep_does_not_depend_on_the_length_of_a_range():
         return usage.ru_maxrss  # KiB
 
     assert peak(10_000_000) - peak(10_000) < 8 * 1024
-
-
-def test_solve(run):
-    done = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8")
-    assert done.code == 0 and "meets the condition" in done.out
-    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
-    assert answer["at_value"] <= 30 and answer["exhaustive"]
-
-
-def test_the_answer_of_solve_as_a_table(run):
-    rows = list(csv.DictReader(io.StringIO(run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "csv").out)))
-    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
-    assert float(rows[0]["batch_size"]) == answer["value"] > 1 and float(rows[0]["itl [ms]"]) == pytest.approx(answer["at_value"])
-    assert answer["verification"].startswith("checked: ")
-    found = run("solve", "Llama3_70B", "H100", "itl <= 12 ms", "tp_size", "--accelerators", "8")
-    assert found.code == 0 and "central differences" not in found.out
-
-
-def test_plans_that_eval_refuses_are_not_feasible(run):
-    best = run("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "cached_prefix_len=0..4096+1024", "--minimize", "ttft", "-o", "json").json()
-    assert best["best"][0]["axes"]["cached_prefix_len"] == "1024" and best["feasible"] == 2
-    spread = run("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "tp_size=4", "--axis", "ep_size=2", "--show", "itl", "-o", "csv").out
-    assert [row["feasible"] for row in csv.DictReader(io.StringIO(spread))] == ["no"]
-
-
-def test_figures_of_the_zoo_at_textbook_fidelity(run):
-    words = ("Llama3_70B", "H100", "itl", "--accelerators", "8", "--fidelity", "textbook")
-    done = run("sensitivity", *words, "--inputs", "hardware.memory.bandwidth", "-o", "json").json()
-    assert done["levers"][0]["elasticity"] < -0.5
-    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200").out
-    checkpoint = run("sensitivity", "CheckpointModel", "workload=Llama3_70B", "hardware=H100", "write_time", "-o", "json")
-    assert any(row["input"].startswith("hardware.storage") for row in checkpoint.json()["levers"]), checkpoint.err
-
-
-def test_solve_without_a_solution(run):
-    done = run("solve", "Llama3_70B", "H100", "itl <= 1 us", "hardware.memory.bandwidth")
-    assert done.code == 2 and "reachable" in done.out
-    for words, hint in ((["itl <= 30", "batch_size"], "unit"), (["itll <= 30 ms", "batch_size"], "did you mean 'itl'"),
-                        (["itl <= 30 ms", "batch_sise"], "batch_size"), (["batch_size"], "")):
-        bad = run("solve", "Llama3_70B", "H100", *words)
-        assert bad.code == 1 and hint in bad.err
 
 
 SPACE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..64*2", "--axis", "tp_size=2,4,8")
