@@ -1,7 +1,5 @@
 """Optimize, pareto, sweep over axes, merge."""
 
-import csv
-import io
 import json
 import os
 import signal
