@@ -139,6 +139,15 @@ std::shared_ptr<AskedSubject> ask_this(std::shared_ptr<const Resolver> resolver,
   return asked;
 }
 
+std::pair<std::string, std::string> intervals_asked(const AskedSubject& a,
+                                                    const std::vector<std::string>& results, int level) {
+  const py::gil_scoped_release unlocked;
+  const auto found =
+      intervals(a.subject, a.about, results.empty() ? measured_results(a.subject, a.about) : results, level,
+                {.samples = 512, .pause = heed_signals});
+  return {render(found, {.format = OutputFormat::json}), render(found, RenderOptions{})};
+}
+
 std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::dict& values) {
   return ask_this(ResolverRegistry::standard().share(name), values);
 }
@@ -531,14 +540,7 @@ void bind_explore(py::module_& m) {
              if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
              return std::pair{render(r, kJson), render(r, kText)};
            })
-      .def("intervals",
-           [](const AskedSubject& a, const std::vector<std::string>& results, int level) {
-             const py::gil_scoped_release unlocked;
-             const auto found = intervals(a.subject, a.about,
-                                          results.empty() ? measured_results(a.subject, a.about) : results,
-                                          level, {.samples = 512, .pause = heed_signals});
-             return std::pair{render(found, kJson), render(found, kText)};
-           })
+      .def("intervals", &intervals_asked)
       .def("probability_below",
            [](const AskedSubject& a, const AskedSubject& b, const std::string& result,
               const std::vector<std::string>& figures, std::size_t samples, std::uint64_t seed,

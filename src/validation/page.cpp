@@ -1,5 +1,6 @@
 #include <mlsysim/validation/page.hpp>
 
+#include "detail/competitors.hpp"
 #include "detail/result_text.hpp"
 
 #include <mlsysim/validation/report.hpp>
@@ -132,6 +133,7 @@ std::string accuracy_page(std::span<const TableResult> results, std::span<const 
   std::string out(kHead);
   out += fitted_constants(zoo);
   if (!calibrations.empty()) out += cross_validation(calibrations);
+  out += honest_columns(results, calibrations, zoo);
   out += render(results, {.format = OutputFormat::markdown});
   return out;
 }

@@ -1,3 +1,5 @@
+#include "detail/row_key.hpp"
+
 #include <mlsysim/validation/measured_table.hpp>
 
 #include <mlsysim/resolve/input_guard.hpp>
@@ -138,8 +140,9 @@ double median(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// The inputs as a text: equal for repeats of one measurement.
-std::string fingerprint(const Measurand& measurand, const void* inputs) {
+}  // namespace
+
+std::string detail::row_key(const Measurand& measurand, const void* inputs) {
   std::string out;
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
@@ -157,9 +160,11 @@ std::string fingerprint(const Measurand& measurand, const void* inputs) {
   return out;
 }
 
-}  // namespace
-
 MeasuredRows rows_of(const MeasuredTable& t, const Zoo& zoo) {
+  return detail::rows_with(t, zoo, t.median_of_repeats);
+}
+
+MeasuredRows detail::rows_with(const MeasuredTable& t, const Zoo& zoo, bool merged) {
   MeasuredRows out;
   if (t.measurand == nullptr) {
     out.left_out.push_back({t.unpredicted, t.data.rows()});
@@ -192,8 +197,8 @@ MeasuredRows rows_of(const MeasuredTable& t, const Zoo& zoo) {
       continue;
     }
     const double base = *value * t.unit_factor;
-    if (t.median_of_repeats) {
-      const auto [at, fresh] = seen.emplace(fingerprint(*t.measurand, inputs.get()), out.rows.size());
+    if (merged) {
+      const auto [at, fresh] = seen.emplace(detail::row_key(*t.measurand, inputs.get()), out.rows.size());
       if (!fresh) {
         repeats[at->second].push_back(base);
         continue;

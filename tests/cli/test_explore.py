@@ -510,37 +510,3 @@ def test_a_sweep_that_names_no_result_shows_the_usual_ones(run):
     assert {"ttft", "token_throughput", "mfu"} <= rows[0].keys()
     of_resolver = run("sweep", "ReliabilityModel", "fleet=Research_256", "job_duration=20 h", "--axis", "spare_nodes=0,1")
     assert "fleet_mtbf" in of_resolver.out
-
-
-def test_an_interval_tells_ranges_of_the_zoo_and_errors_of_the_model_apart(run):
-    question = ("Llama3_70B", "H100", "--accelerators", "8")
-    card = run("eval", *question, "--interval", "80", "-o", "json").json()
-    itl = card["intervals"]["itl"]
-    assert itl["level"] == 80 and "rows in" in itl["basis"]
-    # The scorecard itself is untouched, and each part lies inside the whole.
-    assert itl["value"] == pytest.approx(run("eval", *question, "-o", "json").json()["p_itl"], rel=1e-12)
-    for low, high in (itl["zoo_ranges"], itl["model_error"]):
-        assert itl["lower"] <= low <= itl["value"] <= high <= itl["upper"]
-    # What figures of the zoo leave open moves the number by a few percent, what the model missed elsewhere by more.
-    assert itl["model_error"][1] - itl["model_error"][0] > 3 * (itl["zoo_ranges"][1] - itl["zoo_ranges"][0])
-    wider = run("explain", *question, "itl", "--interval", "95", "-o", "json").json()["intervals"]["itl"]
-    assert wider["lower"] < itl["lower"] and wider["upper"] > itl["upper"]
-    assert "tco" not in card["intervals"]
-    assert "by error of the model" in run("eval", *question, "--interval").out
-    assert run("eval", *question, "--interval", "90").code == 1
-    csv = run("eval", *question, "--interval", "50", "-o", "csv").out.splitlines()
-    assert csv[0].startswith("result,unit,level,value,lower,upper") and len(csv) == 1 + len(card["intervals"])
-
-
-def test_sweeps_resolvers_and_uncertainty_have_intervals(run):
-    rows = run("sweep", "Llama3_8B", "H100,MI300X", "--interval", "80", "-o", "json").json()["rows"]
-    for row in rows:
-        assert row["latency_lower"] < row["latency"] < row["latency_upper"], row
-    # No table measures an MI300X decoding with this engine: its interval is the wider one.
-    ratio = [row["latency_upper"] / row["latency_lower"] for row in rows]
-    assert ratio[1] > ratio[0]
-    found = run("uncertainty", "ServingModel", "workload=Llama3_8B", "hardware=H100", "itl", "--samples", "64", "-o", "json").json()
-    assert found["figures"], "ranges of the zoo stand behind the inputs of a resolver, too"
-    assert found["intervals"]["itl"]["model_error"] is not None
-    explained = run("explain", "SingleNodeModel", "workload=Llama3_8B", "hardware=H100", "latency", "--interval", "80", "-o", "json").json()
-    assert explained["intervals"]["latency"]["lower"] < explained["value"] < explained["intervals"]["latency"]["upper"]
