@@ -139,6 +139,12 @@ std::shared_ptr<AskedSubject> ask_this(std::shared_ptr<const Resolver> resolver,
   return asked;
 }
 
+std::shared_ptr<Explanation> explained(const AskedSubject& a, const std::string& result,
+                                       const std::vector<std::string>& open) {
+  const py::gil_scoped_release unlocked;
+  return std::make_shared<Explanation>(a.explain(result, open));
+}
+
 std::pair<std::string, std::string> intervals_asked(const AskedSubject& a,
                                                     const std::vector<std::string>& results, int level) {
   const py::gil_scoped_release unlocked;
@@ -509,11 +515,7 @@ void bind_explore(py::module_& m) {
                              [](const AskedSubject& a) {
                                return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
                              })
-      .def("explain",
-           [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& open) {
-             const py::gil_scoped_release unlocked;
-             return std::make_shared<Explanation>(a.explain(result, open));
-           })
+      .def("explain", &explained)
       .def_property_readonly("infeasible", &infeasible_of)
       .def("sensitivity",
            [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs,
