@@ -139,6 +139,17 @@ std::optional<Money<>> detail::yearly(const std::optional<FleetPrice>& fleet, co
   return fleet->device_hour * fleet->accelerators * kHoursOfYear * more;
 }
 
+bool differs(const CiMatrix& matrix, const CellResult& cell, const Accepted& accepted) {
+  const auto at = accepted.find(cell.cell.name());
+  if (at == accepted.end() || at->second.status != cell.status) return false;
+  return std::any_of(matrix.metrics.begin(), matrix.metrics.end(), [&](const WatchedMetric& metric) {
+    const auto* before = number_of(at->second.numbers, metric.name);
+    const auto* after = number_of(cell.numbers, metric.name);
+    return before != nullptr && after != nullptr && before->exps == after->exps &&
+           verdict_of(metric, after->exps, before->value, after->value) != Verdict::same;
+  });
+}
+
 std::vector<Difference> differences(const CiMatrix& matrix, const CiRun& run, const Accepted& accepted) {
   std::vector<Difference> out;
   for (const auto& cell : run.cells) {

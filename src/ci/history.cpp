@@ -108,7 +108,9 @@ struct CiHistory::State {
 
 CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::make_unique<State>()) {
   state_->file = file;
-  const int flags = how == Open::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags = how == Open::read     ? SQLITE_OPEN_READONLY
+                    : how == Open::change ? SQLITE_OPEN_READWRITE
+                                          : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(file.c_str(), &state_->db, flags, nullptr) != SQLITE_OK)
     refuse("mlsysim.ci.016", "the history cannot be opened", file,
            state_->db != nullptr ? sqlite3_errmsg(state_->db) : "no memory",
@@ -175,6 +177,60 @@ void CiHistory::put(const std::string& commit, std::int64_t time, const std::vec
     sqlite3_exec(s.db, "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }
+}
+
+namespace {
+
+/// Commits, the oldest first, and whether each goes.
+constexpr const char* kGoingCommits =
+    "CREATE TEMP TABLE going AS SELECT id, name FROM commits WHERE (?1 < 0 OR id NOT IN (SELECT id FROM "
+    "commits "
+    "ORDER BY time DESC, id DESC LIMIT max(?1, 0))) AND (?2 < 0 OR time < ?2) AND (?1 >= 0 OR ?2 >= 0)";
+
+}  // namespace
+
+Pruned CiHistory::prune(const PruneLimits& limits, bool dry) {
+  const State& s = *state_;
+  s.run("BEGIN IMMEDIATE");
+  Pruned out;
+  try {
+    State::Query(s, kGoingCommits)
+        .bind(1, limits.keep ? static_cast<std::int64_t>(*limits.keep) : std::int64_t{-1})
+        .bind(2, limits.before.value_or(-1))
+        .once();
+    s.run("CREATE TEMP TABLE gone_cells(id INTEGER PRIMARY KEY, name TEXT)");
+    if (limits.cells) {
+      s.run("INSERT INTO gone_cells SELECT id, name FROM cells");
+      State::Query stays(s, "DELETE FROM gone_cells WHERE name = ?1");
+      for (const auto& name : *limits.cells) stays.bind(1, name).once();
+    }
+    out.commits = s.names("SELECT name FROM going ORDER BY id");
+    out.cells = s.names("SELECT name FROM gone_cells ORDER BY name");
+    State::Query stay(s, "SELECT count(*) FROM commits WHERE id NOT IN (SELECT id FROM going)");
+    if (!out.commits.empty() && stay.next() && stay.whole(0) == 0)
+      refuse("mlsysim.ci.024", "no commit would stay", s.file,
+             fmt::format("{} commits, all beyond the limits", out.commits.size()),
+             "keep some: --keep N; or remove the file");
+    constexpr const char* going =
+        "commit_id IN (SELECT id FROM going) OR cell IN (SELECT id FROM gone_cells)";
+    State::Query numbers(s, fmt::format("SELECT count(*) FROM numbers WHERE {}", going).c_str());
+    out.numbers = numbers.next() ? static_cast<std::size_t>(numbers.whole(0)) : 0;
+    if (!dry) {
+      s.run(fmt::format("DELETE FROM numbers WHERE {}", going).c_str());
+      s.run("DELETE FROM commits WHERE id IN (SELECT id FROM going)");
+      s.run("DELETE FROM cells WHERE id IN (SELECT id FROM gone_cells)");
+      s.run("DELETE FROM metrics WHERE id NOT IN (SELECT metric FROM numbers)");
+    }
+  } catch (...) {
+    sqlite3_exec(s.db, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  // The queries above have ended: SQLite closes no transaction while one is open.
+  s.run("DROP TABLE going");
+  s.run("DROP TABLE gone_cells");
+  s.run(dry ? "ROLLBACK" : "COMMIT");
+  if (!dry) s.run("VACUUM");  // gives the room back to the disk
+  return out;
 }
 
 std::vector<std::string> CiHistory::commits() const {

@@ -122,7 +122,8 @@ struct AskedBudget {
 
 /// The budgets of every cell. A budget that knows a name of no cell, or has another dimension, is a fault of
 /// the matrix.
-std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, const CiRun& run) {
+/// @param whole every cell is there; without them a name may be one of those that are missing
+std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, const CiRun& run, bool whole) {
   std::vector<std::vector<AskedBudget>> out(run.cells.size());
   std::vector<ErrorFacts> problems;
   for (const auto& budget : matrix.budgets) {
@@ -158,14 +159,14 @@ std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, cons
     problems.push_back(std::move(*fault));
   }
   std::set<std::string> names;
-  for (const auto& cell : run.cells)
+  for (const auto& cell : run.cells) {
+    names.insert(cell.results.begin(), cell.results.end());
     if (cell.subject != nullptr)
       for (const auto& f : cell.subject->entry.results) names.insert(f.name);
+  }
   const std::vector<std::string> known(names.begin(), names.end());
-  const bool any = std::any_of(run.cells.begin(), run.cells.end(),
-                               [](const CellResult& c) { return c.subject != nullptr; });
   for (const auto& m : matrix.metrics)
-    if (any && !names.contains(m.name))
+    if (!known.empty() && !names.contains(m.name))
       problems.push_back({.id = "mlsysim.ci.011",
                           .message = fmt::format("no cell has the number '{}'", m.name),
                           .key = m.name,
@@ -173,7 +174,7 @@ std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, cons
                           .expected = "a result of the pipelines",
                           .hint = did_you_mean(m.name, known),
                           .where = m.where});
-  if (!problems.empty())
+  if (whole && !problems.empty())
     throw ErrorList(
         {.id = problems.front().id,
          .message = fmt::format("{} asks what cannot be answered: {} problem{}", matrix.file.string(),
@@ -202,11 +203,12 @@ void evaluate_cell(CellResult& cell, const CiMatrix& matrix, const std::vector<A
 }
 
 /// Calls f(i) for all cells, on several threads where asked; stops between cells where cancelled.
-template <class F> std::size_t for_each_cell(std::size_t count, const CiHow& how, F&& f) {
+template <class F>
+std::size_t for_each_cell(std::size_t count, unsigned threads, const CancelToken* cancel, F&& f) {
   std::atomic<std::size_t> next{0}, done{0};
   const auto work = [&] {
     for (;;) {
-      if (how.cancel != nullptr && how.cancel->requested()) return;
+      if (cancel != nullptr && cancel->requested()) return;
       const auto i = next.fetch_add(1);
       if (i >= count) return;
       f(i);
@@ -214,7 +216,7 @@ template <class F> std::size_t for_each_cell(std::size_t count, const CiHow& how
     }
   };
   std::vector<std::thread> others;
-  for (unsigned t = 1; t < std::max(1U, how.threads); ++t) others.emplace_back(work);
+  for (unsigned t = 1; t < std::max(1U, threads); ++t) others.emplace_back(work);
   work();
   for (auto& t : others) t.join();
   return done.load();
@@ -238,34 +240,51 @@ std::shared_ptr<const Subject> detail::resolver_subject(const std::string& name,
   return lasting(std::move(kept));
 }
 
+namespace {
+
+/// What is known of a cell, where that does.
+bool is_known(CellResult& cell, const CiMatrix& matrix, const CiHow& how) {
+  const auto at = how.known.find(cell.cell.name());
+  if (at == how.known.end() || at->second.status == CellStatus::failed) return false;
+  if (std::any_of(matrix.budgets.begin(), matrix.budgets.end(),
+                  [&](const CellBudget& b) { return detail::applies(b, cell.cell); }))
+    return false;
+  auto known = at->second;
+  known.cell = cell.cell;
+  if (how.again && how.again(known)) return false;
+  cell = std::move(known);
+  return true;
+}
+
+}  // namespace
+
 CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how) {
   CiRun run;
   for (const auto& cell : matrix.cells) run.cells.push_back({.cell = cell});
   const auto count = run.cells.size();
-  std::vector<char> reached(count, 0);
-  auto done = for_each_cell(count, how, [&](std::size_t i) {
-    prepare(run.cells[i], zoo);
+  std::vector<char> prepared(count, 0), reached(count, 0);
+  const auto done = for_each_cell(count, how.threads, how.cancel, [&](std::size_t i) {
+    reached[i] = is_known(run.cells[i], matrix, how) ? 1 : 0;
+    if (reached[i] == 0) prepare(run.cells[i], zoo);
+    prepared[i] = 1;
+  });
+  const bool whole = done == count;
+  const auto budgets = asked_budgets(matrix, run, whole);
+  std::vector<std::vector<BrokenBudget>> broken(count);
+  // What is prepared by the time of a stop is finished, which takes microseconds.
+  for_each_cell(count, how.threads, whole ? how.cancel : nullptr, [&](std::size_t i) {
+    if (prepared[i] == 0 || reached[i] != 0) return;
+    if (run.cells[i].subject != nullptr) evaluate_cell(run.cells[i], matrix, budgets[i], broken[i]);
     reached[i] = 1;
   });
-  if (done == count) {
-    const auto budgets = asked_budgets(matrix, run);
-    std::fill(reached.begin(), reached.end(), 0);
-    std::vector<std::vector<BrokenBudget>> broken(count);
-    done = for_each_cell(count, how, [&](std::size_t i) {
-      if (run.cells[i].subject != nullptr) evaluate_cell(run.cells[i], matrix, budgets[i], broken[i]);
-      reached[i] = 1;
-    });
-    for (auto& b : broken) run.broken.insert(run.broken.end(), b.begin(), b.end());
-  } else {
-    std::fill(reached.begin(), reached.end(), 0);
+  run.complete = std::all_of(reached.begin(), reached.end(), [](char c) { return c != 0; });
+  std::vector<CellResult> kept;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (reached[i] == 0) continue;
+    kept.push_back(std::move(run.cells[i]));
+    run.broken.insert(run.broken.end(), broken[i].begin(), broken[i].end());
   }
-  run.complete = done == count;
-  if (!run.complete) {
-    std::vector<CellResult> kept;
-    for (std::size_t i = 0; i < count; ++i)
-      if (reached[i] != 0) kept.push_back(std::move(run.cells[i]));
-    run.cells = std::move(kept);
-  }
+  run.cells = std::move(kept);
   return run;
 }
 

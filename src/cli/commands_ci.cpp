@@ -4,6 +4,7 @@
 #include "refuse.hpp"
 
 #include <mlsysim/ci/history.hpp>
+#include <mlsysim/ci/state.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/commit.hpp>
@@ -12,8 +13,10 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -59,12 +62,57 @@ std::vector<WantedReport> wanted_reports(const CiRequest& request) {
   return out;
 }
 
+CancelToken stop;
+extern "C" void on_ci_interrupt(int) { stop.cancel(); }
+
+/// Ctrl-C ends the run with what it has, while this lives.
+class StopScope {
+ public:
+  StopScope() : before_(std::signal(SIGINT, on_ci_interrupt)) {}
+  ~StopScope() { std::signal(SIGINT, before_); }
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+/// Runs the matrix, from where an earlier run was stopped if it is to go on, and keeps what is finished of
+/// one that is stopped.
+CiRun run_from_state(const CiRequest& request, const CiMatrix& matrix, const std::string& commit,
+                     const Accepted& accepted, std::vector<std::string>& notes) {
+  const StopScope listening;
+  CiHow how{.threads = request.jobs, .cancel = &stop};
+  const files::WriteHow own{.replace = files::Replace::own, .mark = "mlsysim/ci_state@"};
+  std::optional<files::Lock> lock;
+  std::string key;
+  if (!request.state.empty()) {
+    files::check_target(request.state, own);
+    lock.emplace(request.state);
+    key = state_key(matrix, zoo(), commit);
+  }
+  if (request.resume && std::filesystem::exists(request.state))
+    how.known = read_state(files::read(request.state, "the state of ci run"), request.state, key);
+  // The parts of a difference and the breaks of a record are asked of the cell itself.
+  how.again = [&](const CellResult& c) { return !c.cell.records.empty() || differs(matrix, c, accepted); };
+  auto run = run_matrix(matrix, zoo(), how);
+  if (request.state.empty()) return run;
+  if (run.complete) {
+    std::filesystem::remove(request.state);
+  } else {
+    files::write(request.state, state_text(run, key), own);
+    notes.push_back(fmt::format("stopped after {} of {} cells, which {} holds; --resume goes on with them",
+                                run.cells.size(), matrix.cells.size(), request.state));
+  }
+  return run;
+}
+
 CiReport report_of(const CiRequest& request, const CiMatrix& matrix) {
   CiReport report{.commit = commit_of(request), .matrix = request.matrix, .notes = matrix.notes};
   const bool there = std::filesystem::exists(matrix.baseline);
   Accepted accepted;
   if (!request.no_baseline && there) accepted = read_baseline(matrix.baseline);
-  report.run = run_matrix(matrix, zoo(), {.threads = request.jobs});
+  report.run = run_from_state(request, matrix, report.commit, accepted, report.notes);
   report.compared = !request.no_baseline && there;
   if (report.compared)
     report.differences = differences(matrix, report.run, accepted);
@@ -101,7 +149,9 @@ void write_all(const CiRequest& request, const CiReport& report, const std::vect
   };
   for (const auto& w : wanted)
     attempt([&] { files::write(w.file, render(report, w.form), {.replace = files::Replace::any}); });
-  if (!request.history.empty())
+  if (!request.history.empty() && !report.run.complete)
+    out.diagnostics += "mlsysim: note: the history takes whole runs; nothing was stored\n";
+  else if (!request.history.empty())
     attempt([&] {
       CiHistory(request.history, CiHistory::Open::write)
           .put(report.commit, static_cast<std::int64_t>(time_given(request.time) / 1'000'000'000),
@@ -195,6 +245,35 @@ Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options) {
             .columns = {{"commit"}, {"time", "", "s since 1970"}, {request.metric, unit}}};
     for (const auto& p : history.points(request.metric, request.cell))
       t.rows.push_back({p.commit, fmt::format("{}", p.time), Table::Cell(Value(p.value), exps)});
+    return {render(t, options)};
+  });
+}
+
+Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options) {
+  return usable([&]() -> Answer {
+    PruneLimits limits{.keep = request.keep};
+    if (!request.older_than.empty()) {
+      const auto age = AnyQuantity::parse(request.older_than).as<dim::time>();
+      limits.before = static_cast<std::int64_t>(time_given(request.time) / 1'000'000'000) -
+                      static_cast<std::int64_t>(age / unit::s);
+    }
+    if (!request.matrix.empty()) {
+      limits.cells.emplace();
+      for (const auto& cell : read_matrix(request.matrix, zoo()).cells) limits.cells->push_back(cell.name());
+    }
+    if (!limits.keep && !limits.before && !limits.cells)
+      cli::refuse("mlsysim.ci.025", "nothing says what goes", "prune", "no limit",
+                  "--keep, --older-than or --matrix", "e.g. --keep 500 --older-than '180 day'");
+    CiHistory history(request.history, CiHistory::Open::change);
+    const auto gone = history.prune(limits, request.dry_run);
+    Table t{.schema = "mlsysim/ci_prune@1",
+            .title = request.dry_run ? "What would go" : "What went",
+            .columns = {{"what"}, {"name"}}};
+    for (const auto& name : gone.commits) t.rows.push_back({"commit", name});
+    for (const auto& name : gone.cells) t.rows.push_back({"cell", name});
+    t.footer =
+        fmt::format("{} numbers {}; {} commits stay", gone.numbers, request.dry_run ? "would go" : "went",
+                    history.commits().size() - (request.dry_run ? gone.commits.size() : 0));
     return {render(t, options)};
   });
 }

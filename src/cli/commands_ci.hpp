@@ -5,6 +5,7 @@
 
 #include <mlsysim/ci/report.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct CiRequest {
   std::string history, commit, time;   ///< a file of SQLite; empty: nothing is stored
   std::string annotate = "automatic";  ///< or none, plain, github
   std::vector<std::string> reports;    ///< FORM=FILE
+  std::string state;                   ///< where what is finished is kept when the run is stopped
   unsigned jobs = 1;
-  bool no_baseline = false, force = false;
+  bool no_baseline = false, force = false, resume = false;
 };
 /// Predicts the matrix, compares, stores and reports. Exit codes 0, 1, 2 and 4 as CiReport says; 2 is a
 /// matrix that cannot be used, 5 a report or a history that could not be written.
@@ -30,6 +32,13 @@ struct CiHistoryRequest {
   bool openmetrics = false;  ///< a trend with its times, for the back-filling of Prometheus
 };
 [[nodiscard]] Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options);
+struct CiPruneRequest {
+  std::string history, matrix, older_than, time;  ///< older_than: "90 day"
+  std::optional<std::size_t> keep;
+  bool dry_run = false;
+};
+/// Removes old commits, and cells that the matrix has not any more.
+[[nodiscard]] Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options);
 /// Exit code 1 where there is a bad commit, as a script of git bisect expects of a bad state.
 [[nodiscard]] Answer ci_bisect(const CiHistoryRequest& request, const RenderOptions& options);
 

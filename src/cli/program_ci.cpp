@@ -85,6 +85,28 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
       ->type_name("CELL");
   t->add_flag("--openmetrics", history->openmetrics,
               "all points with their times, for promtool tsdb create-blocks-from openmetrics");
+  const auto prune = std::make_shared<CiPruneRequest>();
+  auto* p =
+      add("prune", "remove old commits from a history, and cells that are predicted no more",
+          "A commit goes where no limit that is given keeps it.\n"
+          "Examples:\n  mlsysim ci prune --history predictions.sqlite --keep 500 --older-than '180 day' "
+          "--dry-run\n"
+          "  mlsysim ci prune --history predictions.sqlite --matrix predictions.yaml\n"
+          "Exit codes: 0 fine, 2 the history cannot be used, or no commit would stay.",
+          [prune, &render] { return ci_prune(*prune, render); });
+  p->add_option("--history", prune->history, "file of SQLite that ci run wrote")
+      ->required()
+      ->type_name("FILE");
+  p->add_option("--keep", prune->keep, "newest commits that stay, whatever their age")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  p->add_option("--older-than", prune->older_than, "age from which on a commit goes, e.g. '90 day'")
+      ->type_name("TIME");
+  p->add_option("--matrix", prune->matrix, "cells that this matrix has not go")->type_name("FILE");
+  p->add_option("--time", prune->time,
+                "from which ages count, ns since 1970 (default: SOURCE_DATE_EPOCH, else now)")
+      ->type_name("NS");
+  p->add_flag("--dry-run", prune->dry_run, "say what would go, and change nothing");
   auto* b =
       add("bisect", "the first stored commit from which on a number is worse",
           "Examples:\n  mlsysim ci bisect --history predictions.sqlite --metric itl --cell "
@@ -124,8 +146,9 @@ void Program::ci_commands() {
                     "What changed is attributed, exactly, to the figures that changed, as compare does.\n"
                     "Examples:\n  mlsysim ci run predictions.yaml\n"
                     "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
+                    "  mlsysim ci run predictions.yaml --state predictions.state --resume\n"
                     "Exit codes: 0 fine, 1 a number is worse or a budget is broken, 2 the matrix cannot be "
-                    "used, 4 cells failed, "
+                    "used, 4 cells failed or the run was stopped, "
                     "5 a report or the history could not be written.",
                     [this, asked] { return ci_run(*asked, render_); });
   const auto matrix = [&](CLI::App& app) {
@@ -151,6 +174,13 @@ void Program::ci_commands() {
       ->type_name("NAME")
       ->check(CLI::IsMember({"automatic", "none", "plain", "github"}))
       ->capture_default_str();
+  auto* state =
+      r->add_option("--state", asked->state,
+                    "file that keeps what is finished when Ctrl-C stops the run; gone when it is whole")
+          ->type_name("FILE");
+  r->add_flag("--resume", asked->resume,
+              "go on with what --state holds; from the beginning where it is not there")
+      ->needs(state);
   r->add_flag("--no-baseline", asked->no_baseline, "predict and hold to budgets alone");
 
   auto* a = command(

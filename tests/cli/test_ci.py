@@ -1,13 +1,17 @@
 """mlsysim ci: predictions held to budgets and to what was accepted."""
 
 import json
+import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
 
+PROGRAM = os.environ["MLSYSIM_PROGRAM"]
 ROOT = pathlib.Path(__file__).parents[2]
 MATRIX = """version: "1"
 models: [Llama3_8B]
@@ -145,3 +149,84 @@ def test_the_predictions_of_this_project_are_those_that_were_accepted(run):
     """A change of physics or of the zoo shows as a difference here; accept it with a reason in CHANGELOG.md."""
     done = run("ci", "run", ROOT / "tests" / "ci" / "predictions.yaml", "-j", 2)
     assert done.code == 0, done.out + "\nif this is meant: mlsysim ci accept tests/ci/predictions.yaml"
+
+
+MANY = """version: "1"
+models: {top: 40, by: parameters}
+hardware: [H100, H200, A100, B200]
+precision: [bf16, fp16]
+pipelines: {serve: {batch_size: 4, accelerators: 8}, compile: {resolver: CompilationModel, breaks: 3}}
+metrics: {itl: {relative: 0.1 %}, ttft: , compiled: }
+budgets: ['itl <= 1 us for hardware="H200"']
+"""
+
+
+def test_a_run_that_is_stopped_keeps_what_is_finished_and_goes_on_to_the_same_bytes(run, matrix, tmp_path):
+    matrix.write_text(MANY)
+    run("ci", "accept", matrix)
+    baseline = matrix.with_name("predictions.baseline.yaml")
+    halve(matrix, re.search(r'"([^"]*/A100/bf16/serve)":', baseline.read_text())[1], "itl")
+    whole = run("ci", "run", matrix, "-o", "json", "--commit", "c")
+    assert whole.code == 1 and whole.json()["complete"]
+    cells = whole.json()["cells"]
+    state, words = tmp_path / "s.json", ("ci", "run", matrix, "-o", "json", "--commit", "c", "--state", tmp_path / "s.json")
+    # A debugger of the kernel would be more exact: SIGINT comes while cells are predicted, wherever that is.
+    for _ in range(50):
+        child = subprocess.Popen([PROGRAM, *map(str, words), "--history", tmp_path / "h.sqlite"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while child.poll() is None and not pathlib.Path(f"{state}.lock").exists() and not state.exists():
+            pass
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate()
+        if child.returncode != -signal.SIGINT and state.exists():
+            break
+    part = json.loads(out)
+    assert not part["complete"] and child.returncode in (1, 4) and len(part["cells"]) < len(cells)
+    assert f"stopped after {len(part['cells'])} of {len(cells)} cells" in errors and "nothing was stored" in errors
+    assert not (tmp_path / "h.sqlite").exists()
+    assert [c for c in cells if c["cell"] in {p["cell"] for p in part["cells"]}] == part["cells"]
+    done = run(*words, "--resume")
+    assert (done.code, done.out) == (whole.code, whole.out) and not state.exists()
+
+
+def test_a_state_of_another_matrix_is_not_gone_on_with(run, matrix, tmp_path):
+    state = tmp_path / "s.json"
+    words = ("ci", "run", matrix, "--commit", "c", "--no-baseline", "--state", state, "--resume")
+    assert run(*words).code == 0 and not state.exists()  # nothing to go on with: from the beginning
+    for text, part in (("years of work", "did not write"), ('{"schema": "mlsysim/ci_state@1", ', "a run cannot go on"),
+                       ('{"schema": "mlsysim/ci_state@1", "key": "0.1.0 another", "cells": {}}', "another matrix, zoo, commit or version")):
+        state.write_text(text)
+        done = run(*words)
+        assert done.code == 2 and part in done.err, done.err
+    assert run("ci", "run", matrix, "--resume").code == 1
+
+
+def test_prune_removes_what_no_limit_keeps(run, matrix, tmp_path):
+    history = tmp_path / "h.sqlite"
+    day = 86400
+    matrix.write_text(MATRIX.replace("[H100, A100]", "[H100]"))
+    for i in range(6):
+        assert run("ci", "run", matrix, "--no-baseline", "--history", history, "--commit", f"c{i}", env={"SOURCE_DATE_EPOCH": str(i * day)}).code == 0
+    now = {"SOURCE_DATE_EPOCH": str(6 * day)}
+
+    def prune(*words, code=0):
+        done = run("ci", "prune", "--history", history, *words, "-o", "json", env=now)
+        assert done.code == code, done.err
+        return done.json() if code == 0 else done.err
+
+    def commits():
+        points = run("ci", "trend", "--history", history, "--metric", "itl", "--cell", CELL, "-o", "csv").out.splitlines()[1:]
+        return [p.split(",")[0] for p in points]
+
+    dry = prune("--keep", 4, "--older-than", "3 day", "--dry-run")
+    assert [row["name"] for row in dry["rows"]] == ["c0", "c1"] and commits() == [f"c{i}" for i in range(6)]
+    assert prune("--keep", 4, "--older-than", "3 day")["rows"] == dry["rows"] and commits() == ["c2", "c3", "c4", "c5"]
+    prune("--keep", 3)
+    assert commits() == ["c3", "c4", "c5"]
+    other = tmp_path / "other.yaml"
+    other.write_text(MATRIX.replace("[H100, A100]", "[A100]"))
+    assert [row["name"] for row in prune("--matrix", other, "--dry-run")["rows"]] == [CELL] and commits() == ["c3", "c4", "c5"]
+    assert "no commit would stay" in prune("--older-than", "1 hour", code=2) and commits() == ["c3", "c4", "c5"]
+    assert "nothing says what goes" in prune(code=2)
+    assert run("ci", "prune", "--history", tmp_path / "none.sqlite", "--keep", 1).code == 2 and not (tmp_path / "none.sqlite").exists()
+    prune("--matrix", other)
+    assert run("ci", "trend", "--history", history, "--metric", "itl").code == 2  # its last cell went

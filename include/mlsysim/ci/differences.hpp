@@ -57,6 +57,8 @@ struct Difference {
   }
 };
 
+/// Whether a cell has a number that differs, so that its parts are asked for.
+[[nodiscard]] bool differs(const CiMatrix& matrix, const CellResult& cell, const Accepted& accepted);
 /// Every number that differs, in the order of the cells. What a changed figure did is its Shapley value
 /// (`compare`), between today's equations at the accepted figures and at the new ones; what remains is due to
 /// the equations.

@@ -4,6 +4,7 @@
 #include <mlsysim/ci/results.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace mlsysim {
 
@@ -34,10 +35,22 @@ struct FirstBad {
   std::size_t between_stored = 0;  ///< commits that were looked at
 };
 
-/// Append-only but for a commit that is stored again, which replaces what it was.
+/// What of a history goes. A commit goes where no limit that is given keeps it.
+struct PruneLimits {
+  std::optional<std::size_t> keep{};                ///< the newest commits that stay, whatever their age
+  std::optional<std::int64_t> before{};             ///< s since 1970; later commits stay
+  std::optional<std::vector<std::string>> cells{};  ///< the cells that stay; absent: all
+};
+/// What went, or would go.
+struct Pruned {
+  std::vector<std::string> commits, cells;
+  std::size_t numbers = 0;
+};
+
+/// Append-only but for `prune` and for a commit that is stored again, which replaces what it was.
 class CiHistory {
  public:
-  enum class Open : std::uint8_t { read, write };
+  enum class Open : std::uint8_t { read, change, write };  ///< write makes a file where there is none
   /// @throws InputError for a file that is no history, or is missing where it is read
   CiHistory(const std::filesystem::path& file, Open how);
   CiHistory(CiHistory&&) noexcept;
@@ -46,6 +59,9 @@ class CiHistory {
 
   /// Stores the numbers of a run, all or none. @param time s since 1970
   void put(const std::string& commit, std::int64_t time, const std::vector<CellResult>& cells);
+  /// Removes commits and cells. @param dry says what would go and changes nothing
+  /// @throws InputError where no commit would stay
+  Pruned prune(const PruneLimits& limits, bool dry);
   /// Commits in the order in which they were first stored.
   [[nodiscard]] std::vector<std::string> commits() const;
   [[nodiscard]] std::vector<std::string> metrics() const;

@@ -4,6 +4,7 @@
 #include <mlsysim/ci/matrix.hpp>
 #include <mlsysim/resolve/search.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace mlsysim {
@@ -32,8 +33,11 @@ struct CellResult {
   std::string reason;               ///< where it is not ok
   std::vector<CellNumber> numbers;  ///< watched metrics that the cell has
   std::shared_ptr<const Subject>
-      subject;  ///< as a law, with the point at which it was asked; null where it failed
+      subject;  ///< as a law, with the point at which it was asked; null where it failed or was known
+  std::vector<std::string> results{};  ///< names of the results of a cell that was known
 };
+/// Cells that an earlier run finished, by name.
+using KnownCells = std::map<std::string, CellResult, std::less<>>;
 
 /// A budget that a cell does not keep.
 struct BrokenBudget {
@@ -46,6 +50,9 @@ struct BrokenBudget {
 struct CiHow {
   unsigned threads = 1;  ///< results do not depend on it
   const CancelToken* cancel = nullptr;
+  KnownCells known{};  ///< are not predicted again, unless a budget is asked of them or `again` says so
+  std::function<bool(const CellResult&)>
+      again{};  ///< whether what is known does not do, as for an attribution
 };
 
 /// A whole run.

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/ci/report.hpp>
+#include <mlsysim/ci/state.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -246,4 +247,46 @@ TEST_CASE("reports escape what they are given once", "[ci]") {
                   "broken: 2 ms against 1 ms\n") != std::string::npos);
   CHECK(annotations(r, Annotations::github).find("<i>%0A&") != std::string::npos);
   CHECK(render(r, CiForm::gitlab).find("\"fingerprint\"") != std::string::npos);
+}
+
+TEST_CASE("a run that is stopped keeps what it has, and the next one goes on to the same bytes", "[ci]") {
+  const Written file("stopped.yaml", kMatrix);
+  const auto m = read_matrix(file.path(), standard_zoo());
+  const auto json = [](CiRun run) {
+    return render(CiReport{.commit = "c", .run = std::move(run)}, CiForm::json);
+  };
+  const auto whole = run_matrix(m, standard_zoo());
+  const auto key = state_key(m, standard_zoo(), "c");
+  // Known cells are asked about when they are reached: the stop comes at the fourth.
+  CancelToken stop;
+  CiHow first{.cancel = &stop, .again = [&](const CellResult&) {
+                stop.cancel();
+                return false;
+              }};
+  first.known[whole.cells[3].cell.name()] = whole.cells[3];
+  const auto part = run_matrix(m, standard_zoo(), first);
+  CHECK_FALSE(part.complete);
+  REQUIRE(part.cells.size() == 4);
+  CHECK(CiReport{.run = part}.exit_code() == 4);
+  const auto text = state_text(part, key);
+  CiHow second{.known = read_state(text, "state", key)};
+  CHECK(second.known.size() == 4);
+  std::size_t asked = 0;
+  second.again = [&](const CellResult& c) {
+    CHECK(c.subject == nullptr);
+    ++asked;
+    return false;
+  };
+  const auto rest = run_matrix(m, standard_zoo(), second);
+  CHECK(rest.complete);
+  CHECK(asked == 0);  // a budget is asked of every cell here, so that all are predicted again
+  CHECK(json(rest) == json(whole));
+  // Without budgets what is known is not predicted again.
+  auto free = m;
+  free.budgets.clear();
+  CHECK(json(run_matrix(free, standard_zoo(), second)) == json(run_matrix(free, standard_zoo())));
+  CHECK(asked == 4);
+  // A state of a stopped run that went on from a state is a state, too.
+  CHECK(read_state(state_text(run_matrix(free, standard_zoo(), second), key), "state", key).size() == 8);
+  CHECK_THROWS_AS(read_state(text, "state", state_key(m, standard_zoo(), "d")), InputError);
 }
