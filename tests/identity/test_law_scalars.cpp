@@ -174,7 +174,9 @@ TEST_CASE("ranges hold every point, and are tight where the law is monotone", "[
       // than once.
       const bool known_loose = law.info.id == "SoftRoofline" || law.info.id == "CheckpointGoodput" ||
                                law.info.id == "WindowedAttentionPairs" || law.info.id == "TorusAllToAll";
-      CHECK(loosest[o] < (known_loose ? 4 : 1.3));
+      // The steps towards the root of a cubic use every input seven times.
+      const bool known_root = law.info.id == "CappedClock";
+      CHECK(loosest[o] < (known_root ? 16 : known_loose ? 4 : 1.3));
     }
   }
 }

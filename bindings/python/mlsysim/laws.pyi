@@ -39,7 +39,7 @@ class _Law(ForwardModel):
 from .results import (
     AllToAllResult, AttainableRateResult, AttentionTimeResult, AttentionWorkResult, BatchedDecodeRateResult,
     BubbleFractionResult, BubbleOverheadResult, BurstFirstTokenResult, BurstRateResult, BusBandwidthResult,
-    CachedSupplyResult, CapitalCostResult, CarbonFootprintResult, CheckpointCostResult,
+    CachedSupplyResult, CapitalCostResult, CappedClockResult, CarbonFootprintResult, CheckpointCostResult,
     CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
     ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompilePaybackResult,
     CompiledStepResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
@@ -338,6 +338,14 @@ class OperatorLoad(_Law):
         work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str,
         work_draw: float | None = ..., traffic_draw: float | None = ...,
     ) -> OperatorLoadResult: ...
+class CappedClock(_Law):
+    @staticmethod
+    def solve(
+        clocked: Quantity | str, fixed: Quantity | str, work_load: Quantity | str,
+        traffic_load: Quantity | str, tdp: Quantity | str, power_cap: Quantity | str,
+        clock_limit: float | None = ..., idle_fraction: float | None = ..., memory_share: float | None = ...,
+        knee: float | None = ...,
+    ) -> CappedClockResult: ...
 class FacilityEnergy(_Law):
     @staticmethod
     def solve(energy: Quantity | str, pue: float) -> FacilityEnergyResult: ...

@@ -26,7 +26,8 @@ class SingleNodeModel(ForwardModel):
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         is_training: bool | None = ..., seq_len: float | None = ..., zero_stage: float | None = ...,
         dp_size: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> PerformanceProfile: ...
 class ServingModel(ForwardModel):
     @staticmethod
@@ -38,7 +39,8 @@ class ServingModel(ForwardModel):
         cached_prefix_len: float | None = ..., prefill_chunk_tokens: float | None = ...,
         decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
         draft_model: Workload | str | None = ..., draft_acceptance_rate: float | None = ...,
-        draft_tokens: float | None = ..., fleet: Fleet | str | None = ..., fidelity: str | None = ...,
+        draft_tokens: float | None = ..., fleet: Fleet | str | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> ServingResult: ...
 class TrainingMemoryModel(ForwardModel):
@@ -75,7 +77,8 @@ class DistributedModel(ForwardModel):
         backward_prefetch: bool | None = ..., overlap_efficiency: float | None = ...,
         overlap_slowdown: float | None = ..., tp_overlap: float | None = ...,
         congestion_factor: float | None = ..., straggler_factor: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> DistributedResult: ...
 class SustainabilityModel(ForwardModel):
     @staticmethod
@@ -138,7 +141,8 @@ class InFlightBatchingModel(ForwardModel):
         prefill_tp_size: float | None = ..., prefill_ep_size: float | None = ...,
         decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
         target_ttft: Quantity | str | None = ..., target_itl: Quantity | str | None = ...,
-        fleet: Fleet | str | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+        fleet: Fleet | str | None = ..., power_cap: Quantity | str | None = ...,
+        clock_limit: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> InFlightBatchingResult: ...
 class TailLatencyModel(ForwardModel):
     @staticmethod

@@ -280,8 +280,9 @@ class DeviceClass(_Spec):
         self, *, name: str, like: DeviceClass | None = ..., compute: ComputeCore | Mapping[str, Any] = ...,
         host_link: IOInterconnect | Mapping[str, Any] = ...,
         device_link: IOInterconnect | Mapping[str, Any] = ..., dispatch_overhead: Quantity | str | None = ...,
-        efficiency: SustainedShare | Mapping[str, Any] = ..., kernels: KernelTimes | Mapping[str, Any] = ...,
-        tiles: Tiles | Mapping[str, Any] = ..., collectives: CollectiveTimes | Mapping[str, Any] = ...,
+        efficiency: SustainedShare | Mapping[str, Any] = ..., draw: PowerDraw | Mapping[str, Any] = ...,
+        kernels: KernelTimes | Mapping[str, Any] = ..., tiles: Tiles | Mapping[str, Any] = ...,
+        collectives: CollectiveTimes | Mapping[str, Any] = ...,
         rules: Iterable[FigureRule | Mapping[str, Any]] = ..., **other_names: Any,
     ) -> None: ...
     @property
@@ -298,6 +299,8 @@ class DeviceClass(_Spec):
     def dispatch_overhead(self) -> Quantity | None: ...
     @property
     def efficiency(self) -> SustainedShare: ...
+    @property
+    def draw(self) -> PowerDraw: ...
     @property
     def kernels(self) -> KernelTimes: ...
     @property
@@ -533,8 +536,8 @@ class HardwareNode(_Spec):
         unit_cost: Quantity | str | None = ..., unit_cost_max: Quantity | str | None = ...,
         embodied_carbon: Quantity | str | None = ..., die_area_mm2: float | None = ...,
         dispatch_overhead: Quantity | str | None = ..., efficiency: SustainedShare | Mapping[str, Any] = ...,
-        kernels: KernelTimes | Mapping[str, Any] = ..., tiles: Tiles | Mapping[str, Any] = ...,
-        collectives: CollectiveTimes | Mapping[str, Any] = ...,
+        draw: PowerDraw | Mapping[str, Any] = ..., kernels: KernelTimes | Mapping[str, Any] = ...,
+        tiles: Tiles | Mapping[str, Any] = ..., collectives: CollectiveTimes | Mapping[str, Any] = ...,
         partition_profiles: Iterable[PartitionProfile | Mapping[str, Any]] = ...,
         device_class: DeviceClass | None = ..., part: HardwareNode | None = ..., **other_names: Any,
     ) -> None: ...
@@ -572,6 +575,8 @@ class HardwareNode(_Spec):
     def dispatch_overhead(self) -> Quantity | None: ...
     @property
     def efficiency(self) -> SustainedShare: ...
+    @property
+    def draw(self) -> PowerDraw: ...
     @property
     def kernels(self) -> KernelTimes: ...
     @property
@@ -1045,6 +1050,14 @@ class Pod(_Spec):
     def aliases(self) -> Any: ...
     @property
     def title(self) -> Any: ...
+class PowerDraw(_Spec):
+    def __init__(
+        self, *, work: float | None = ..., traffic: float | None = ..., **other_names: Any,
+    ) -> None: ...
+    @property
+    def work(self) -> float | None: ...
+    @property
+    def traffic(self) -> float | None: ...
 class PowerEnvelope(_Spec):
     def __init__(
         self, *, tdp: Quantity | str | None = ..., tdp_min: Quantity | str | None = ...,
