@@ -82,14 +82,16 @@ bool goes_on(const Search& s, const std::string& text, bool forged) {
                                [&](const std::string& seed) { return line(seed) == line(text); });
   auto o = alone();
   o.resume = text;
-  const bool resumed = fuzz::takes(
-      text,
-      [&] {
-        const auto a = explore(s.space, s.question, o);
-        check_answer(s, a, text);
-        if (!forged && a.state != s.whole) fail("another answer after a state", text);
-      },
-      "resume");
+  // No text at all is a run from its start, and no state.
+  const bool resumed = !text.empty() && fuzz::takes(
+                                            text,
+                                            [&] {
+                                              const auto a = explore(s.space, s.question, o);
+                                              check_answer(s, a, text);
+                                              if (!forged && a.state != s.whole)
+                                                fail("another answer after a state", text);
+                                            },
+                                            "resume");
   const bool merged =
       fuzz::takes(text, [&] { check_answer(s, merge(s.space, s.question, std::vector{text}), text); });
   if (!forged && !own && (resumed || merged)) fail("a state that nobody wrote is taken", text);
