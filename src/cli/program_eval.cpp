@@ -179,6 +179,13 @@ void Program::sweep_command() {
       [this] {
         const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
         search_.command = "sweep";
+        if (sweep_.interval > 0 && (!plain || names_a_resolver(sweep_.model)))
+          throw InputError({.id = "mlsysim.cli.169",
+                            .message = "points of axes and searches have no intervals",
+                            .key = "--interval",
+                            .found = fmt::format("--interval {}", sweep_.interval),
+                            .expected = "a sweep over devices, batch sizes and precisions alone",
+                            .hint = "mlsysim explain gives the interval of one point"});
         if (names_a_resolver(sweep_.model)) {
           scenario_.targets = sweep_.hardware;
           scenario_.targets.insert(scenario_.targets.begin(), sweep_.model);

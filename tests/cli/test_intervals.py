@@ -62,3 +62,7 @@ def test_residuals_of_the_zoo_are_those_of_its_predictions(run, tmp_path):
     for key, values in now.items():
         assert key in kept, f"{key} is not in zoo/validation/residuals.yaml"
         assert values[len(values) // 2] == pytest.approx(kept[key][len(kept[key]) // 2], abs=0.03), key
+
+
+def test_axes_have_no_intervals_and_say_so(refused):
+    refused("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1,2", "--interval", "80", parts=("mlsysim.cli.169", "mlsysim explain"))
