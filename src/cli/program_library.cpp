@@ -12,7 +12,7 @@ namespace mlsysim::cli {
 
 void Program::zoo_commands() {
   auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
-                    "Example:\n  mlsysim zoo list hardware", nullptr);
+                    "Examples:\n  mlsysim zoo list hardware\n  mlsysim zoo show H100", nullptr);
   auto* list =
       command(*z, "list", "entries of a kind with their main figures, or of all kinds",
               "Examples:\n  mlsysim zoo list\n  mlsysim zoo list models\n  mlsysim zoo list hardware -o csv",
@@ -52,9 +52,10 @@ void Program::zoo_commands() {
 }
 
 void Program::pipeline_commands() {
-  auto* p =
-      command(app_, "pipeline", "resolvers joined by their keys",
-              "Example:\n  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100", nullptr);
+  auto* p = command(app_, "pipeline", "resolvers joined by their keys",
+                    "Examples:\n  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100\n"
+                    "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100",
+                    nullptr);
   const auto words = [this](CLI::App& app) {
     app.add_option("WORDS", pipeline_.words,
                    "stages by resolver name (or instance:Name), and inputs as key=value")
@@ -84,7 +85,7 @@ void Program::pipeline_commands() {
   values_[form].choices = {"text", "dot", "mermaid", "json"};
 
   auto* r = command(app_, "resolver", "the models, solvers and optimizers",
-                    "Example:\n  mlsysim resolver show ServingModel", nullptr);
+                    "Examples:\n  mlsysim resolver list\n  mlsysim resolver show ServingModel", nullptr);
   command(*r, "list", "every resolver with its tier and purpose",
           "Examples:\n  mlsysim resolver list -o json\n"
           "  mlsysim resolver list",
@@ -152,7 +153,7 @@ void Program::small_commands() {
                 "default: plan")
       ->type_name("");
   auto* u = command(app_, "units", "units and conversions",
-                    "Example:\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
+                    "Examples:\n  mlsysim units list\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
   auto* c =
       command(*u, "convert", "a quantity in another unit, exactly",
               "Examples:\n  mlsysim units convert '3.35 TB/s' GB/s\n  mlsysim units convert '80 GiB' GB",

@@ -15,7 +15,7 @@ constexpr const char* kImportExamples =
 
 void Program::plugin_commands() {
   auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
-                    "Example:\n  mlsysim plugin list", nullptr);
+                    "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json", nullptr);
   command(*p, "list", "every plugin that is found, without opening those that have a manifest",
           "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
           [this] { return plugin_list(render_); });

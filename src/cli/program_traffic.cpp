@@ -7,9 +7,10 @@
 namespace mlsysim::cli {
 
 void Program::traffic_commands() {
-  auto* t = command(app_, "traffic",
-                    "requests as they were recorded: lengths, arrivals and shared prefixes as laws",
-                    "Example:\n  mlsysim traffic show trace.jsonl", nullptr);
+  auto* t = command(
+      app_, "traffic", "requests as they were recorded: lengths, arrivals and shared prefixes as laws",
+      "Examples:\n  mlsysim traffic show trace.jsonl\n  mlsysim traffic import trace.jsonl Llama3_8B H100",
+      nullptr);
   const auto asked = std::make_shared<TrafficRequest>();
   const auto file = [asked](CLI::App& app) {
     app.add_option("FILE", asked->file,

@@ -107,6 +107,12 @@ def test_two_examples(name):
     assert len(found) >= 2, found
 
 
+def test_groups_of_commands_have_two_examples_of_theirs():
+    for group in sorted({name.split()[0] for name in LEAVES if " " in name}):
+        found = [e for e in examples(call(group, "--help").out) if e.startswith(f"mlsysim {group} ")]
+        assert len(found) >= 2, (group, found)
+
+
 @pytest.mark.parametrize("name", sorted(LEAVES))
 def test_examples_run(name, place, tmp_path):
     paths = os.pathsep.join(str(p) for p in PLUGINS.glob("*") if p.is_dir())
