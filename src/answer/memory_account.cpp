@@ -4,6 +4,7 @@
 
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/detail/stack_alone.hpp>
 #include <mlsysim/spec/hardware.hpp>
 #include <mlsysim/spec/serving_engine.hpp>
 
@@ -335,13 +336,9 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
   bool latent = false;
   for (std::size_t i = 0; i < w.stacks.size(); ++i) {
     const Stack& stack = w.stacks[i];
-    Workload alone;
-    alone.stacks = {stack};
-    alone.stacks.front().role = StackRole::decoder;
-    alone.stacks.front().output.logits = true;
-    for (const auto& part : parts_without_law(alone))
-      if (part.find("mixer.cross") == std::string::npos && part.find("input (") == std::string::npos)
-        out.not_modelled.push_back(fmt::format("stacks[{}]{}", i, part.substr(part.find('.'))));
+    for (const auto& part : detail::stack_without_law(stack))
+      if (part != "mixer.cross" && !part.starts_with("input ("))
+        out.not_modelled.push_back(fmt::format("stacks[{}].{}", i, part));
     if (!stack.hidden || stack.layers.empty()) continue;
     StackAccount account(q, formats, stack, i);
     account.add_to(items);

@@ -2,6 +2,7 @@
 
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
+#include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
 
@@ -77,15 +78,6 @@ class GroupReader {
   std::vector<ErrorFacts> problems_;
 };
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 }  // namespace
 
 std::vector<double> thinned(std::vector<double> residuals) {
@@ -124,8 +116,8 @@ std::string to_yaml(const std::vector<ResidualGroup>& groups) {
     out += fmt::format(
         "- {{question: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, rows: {},\n"
         "   residuals: [{}]}}\n",
-        quoted(s.question), quoted(s.device), quoted(s.generation), quoted(s.origin), quoted(s.family),
-        quoted(g.table), g.rows, list);
+        yaml_quoted(s.question), yaml_quoted(s.device), yaml_quoted(s.generation), yaml_quoted(s.origin),
+        yaml_quoted(s.family), yaml_quoted(g.table), g.rows, list);
   }
   return out;
 }

@@ -70,7 +70,7 @@ ErrorSubject subject_of_row(const MeasuredTable& table, const MeasuredRow& row) 
 std::string_view question_of(std::string_view measurand) {
   const auto* at = std::find_if(std::begin(kQuestions), std::end(kQuestions),
                                 [&](const auto& q) { return q.first == measurand; });
-  return at != std::end(kQuestions) ? at->second : std::string_view();
+  return at != std::end(kQuestions) ? at->second : measurand;
 }
 
 std::vector<ResidualGroup> residual_groups(std::span<const MeasuredTable> tables, const Zoo& zoo) {

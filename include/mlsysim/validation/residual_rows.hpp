@@ -10,7 +10,8 @@
 
 namespace mlsysim {
 
-/// The kind of question that a measurand answers: "time between tokens", "matrix product".
+/// The kind of question that a measurand answers: "time between tokens", "matrix product". What no
+/// scorecard asks is a kind of its own, by its name.
 /// @pre the name of a measurand
 [[nodiscard]] std::string_view question_of(std::string_view measurand);
 

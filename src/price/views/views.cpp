@@ -1,4 +1,5 @@
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/detail/stack_alone.hpp>
 #include <mlsysim/spec/provenance.hpp>
 
 #include <fmt/format.h>
@@ -222,16 +223,6 @@ ListTotals<> counted(const Workload& workload, Phase phase, double tokens, doubl
   return totals_of(ops, range.forward_end);
 }
 
-/// The stack as a model of its own, which attends to nothing else.
-Workload alone(const Workload& workload, const Stack& stack) {
-  Workload out;
-  out.name = workload.name;
-  out.stacks = {stack};
-  out.stacks.front().role = StackRole::decoder;  // the rules of both roles differ at the ends alone
-  out.stacks.front().output.logits = true;
-  return out;
-}
-
 /// Weights of an encoder and the decoder that attends to it: no rule is known for their time, but each stack
 /// has its weights.
 std::optional<Params<>> counted_by_stacks(const Workload& workload) {
@@ -240,8 +231,8 @@ std::optional<Params<>> counted_by_stacks(const Workload& workload) {
   for (const auto& stack : workload.stacks) {
     if (stack.role != StackRole::decoder && stack.role != StackRole::encoder) continue;
     if (!stack.hidden || stack.layers.empty()) return std::nullopt;
-    for (const auto& part : parts_without_law(alone(workload, stack)))
-      if (!part.ends_with("mixer.cross")) return std::nullopt;
+    for (const auto& part : detail::stack_without_law(stack))
+      if (part != "mixer.cross") return std::nullopt;
     for_each_place(stack, [&](const LayerPlace& p) { check_complete(workload, p); });
     Structure structure;
     structure.architecture = stack.role == StackRole::encoder ? Architecture::encoder : Architecture::decoder;

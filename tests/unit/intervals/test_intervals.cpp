@@ -147,3 +147,12 @@ TEST_CASE("the groups that ship hold the level over all tables", "[intervals]") 
 
 }  // namespace
 }  // namespace mlsysim
+
+TEST_CASE("every group of the shipped residuals says what was asked", "[intervals]") {
+  // Without a question, what is unlike would share a band.
+  for (const auto& g : mlsysim::read_residual_groups()) {
+    INFO(g.table);
+    CHECK_FALSE(g.subject.question.empty());
+    CHECK_FALSE(g.residuals.empty());
+  }
+}
