@@ -1,7 +1,7 @@
 #include "ci/report_parts.hpp"
 
 #include <mlsysim/report/detail/markup.hpp>
-#include <mlsysim/telemetry/detail/text_hash.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -149,7 +149,7 @@ std::string gitlab_text(const CiReport& r) {
   const auto add = [&](const std::string& cell, const std::string& check, const std::string& what) {
     out.push_back({{"description", fmt::format("{}: {}", cell, what)},
                    {"check_name", check},
-                   {"fingerprint", fmt::format("{:016x}", detail::text_hash(cell + "\n" + check))},
+                   {"fingerprint", fmt::format("{:016x}", detail::fnv1a(cell + "\n" + check))},
                    {"severity", "major"},
                    {"location", {{"path", r.matrix}, {"lines", {{"begin", 1}}}}}});
   };

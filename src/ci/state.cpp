@@ -3,7 +3,7 @@
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/spec/content.hpp>
-#include <mlsysim/telemetry/detail/text_hash.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
@@ -45,8 +45,7 @@ CellResult cell_of(const Json& j) {
 
 std::string state_key(const CiMatrix& matrix, const Zoo& zoo, const std::string& commit) {
   const auto text = files::read(matrix.file, "a matrix");
-  return fmt::format("{} {:016x} {:016x} {}", version_text, detail::text_hash(text), content_digest(zoo),
-                     commit);
+  return fmt::format("{} {:016x} {:016x} {}", version_text, detail::fnv1a(text), content_digest(zoo), commit);
 }
 
 std::string state_text(const CiRun& run, const std::string& key) {

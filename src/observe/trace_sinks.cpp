@@ -4,8 +4,8 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
-#include <mlsysim/telemetry/detail/text_hash.hpp>
 #include <mlsysim/telemetry/push.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -176,7 +176,7 @@ class Otlp final : public EventSink {
   /// Of what makes a trace: the commit and the first time that was seen.
   std::uint64_t hash(const Event& e) {
     if (first_ == 0) first_ = e.time;
-    return detail::text_hash(fmt::format("{} {}", e.commit, first_));
+    return detail::fnv1a(fmt::format("{} {}", e.commit, first_));
   }
   ExportPlan plan_;
   std::string secret_, commit_;

@@ -2,7 +2,7 @@
 
 #include "detail/refuse.hpp"
 
-#include <mlsysim/telemetry/detail/text_hash.hpp>
+#include <mlsysim/units/detail/fnv.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -111,7 +111,7 @@ std::string label_value(std::string_view text) {
   if (out.size() <= kLongestLabel) return out;
   std::size_t end = kLongestLabel - 20;
   while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xC0) == 0x80) --end;
-  return fmt::format("{}...{:016x}", out.substr(0, end), detail::text_hash(text));
+  return fmt::format("{}...{:016x}", out.substr(0, end), detail::fnv1a(text));
 }
 
 std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {

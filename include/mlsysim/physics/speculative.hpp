@@ -5,6 +5,8 @@
 #include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
+#include <array>
+
 namespace mlsysim {
 
 /// Tokens gained per verification pass, on average [token count].
@@ -41,14 +43,14 @@ struct ExpectedAcceptedTokens {
 /// Tokens gained per verification pass where acceptance falls with the position [token count].
 ///
 /// The j-th drafted token is kept with probability a d^(j-1) if those before it were, because a draft goes on
-/// from its own guesses: expected_tokens = 1 + a + a (a d) + a (a d) (a d^2) + ... over K tokens, evaluated
-/// from the last one. With d = 1 it is ExpectedAcceptedTokens. For draft heads of seven models (MTP, EAGLE3,
-/// DSpark; K up to 8) d = 0.94 follows a measured first position with a median error of 1.9 % where d = 1 has
-/// 14 %. Ranges: 0 <= a <= 1; 0 < d <= 1; 0 <= K <= 1024, integral.
+/// from its own guesses: expected_tokens = 1 + a + a (a d) + a (a d) (a d^2) + ... over K tokens. With d = 1
+/// it is ExpectedAcceptedTokens. For draft heads of seven models (MTP, EAGLE3, DSpark; K up to 8) d = 0.94
+/// follows a measured first position with a median error of 1.9 % where d = 1 has 14 %. Ranges: 0 <= a <= 1;
+/// 0 < d <= 1; 0 <= K <= 1024, integral.
 /// @cite inferencex; leviathan2023speculative, eq. (1) for d = 1
 struct DecayingAcceptance {
   static constexpr LawInfo info{
-      "DecayingAcceptance", "expected_tokens = 1 + a (1 + a d (1 + a d^2 (1 + ...)))", "inferencex",
+      "DecayingAcceptance", "expected_tokens = 1 + a + a (a d) + a (a d) (a d^2) + ...", "inferencex",
       "acceptance length by number of drafted tokens",
       "the probability of the next token falls by the same factor at each position"};
   template <class T> struct Inputs {
@@ -68,12 +70,15 @@ struct DecayingAcceptance {
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    // The last position first: the one of round i is K - 1 - i positions after the first.
-    const auto round = [&](const T& tokens, const T& i) {
-      const T after = max(T(in.draft_tokens - 1.0 - i), T(0.0));
-      return T(1.0 + in.draft_acceptance_rate * pow(in.draft_acceptance_decay, after) * tokens);
+    // Tokens so far, the probability that every draft so far was kept, and that of the next one if so: all
+    // grow with every input, so that a range of them, also of the number, is no wider than its corners.
+    using Draft = std::array<T, 3>;
+    const auto next = [&](const Draft& d, const T&) -> Draft {
+      const T kept = d[1] * d[2];
+      return {T(d[0] + kept), kept, T(d[2] * in.draft_acceptance_decay)};
     };
-    return {.expected_tokens = repeat<1024>(in.draft_tokens, T(1.0), round)};
+    return {.expected_tokens =
+                repeat<1024>(in.draft_tokens, Draft{T(1.0), T(1.0), in.draft_acceptance_rate}, next)[0]};
   }
 };
 
