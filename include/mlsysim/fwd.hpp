@@ -17,6 +17,7 @@ struct Conventions;
 class Zoo;
 
 enum class Precision : std::uint8_t;
+enum class WeightFormat : std::uint8_t;
 enum class Fidelity : std::uint8_t;
 enum class Bottleneck : std::uint8_t;
 enum class OptimizerKind : std::uint8_t;

@@ -3,6 +3,7 @@
 #include "answer/engine_memory.hpp"
 
 #include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/detail/stack_alone.hpp>
 #include <mlsysim/spec/hardware.hpp>
@@ -16,43 +17,6 @@
 namespace mlsysim {
 namespace {
 
-/// How the tensors of a model are stored.
-class Formats {
- public:
-  Formats(const Workload& w, std::optional<Precision> all) : w_(w), all_(all) {}
-
-  [[nodiscard]] const StoredFormat* of(TensorGroup group) const {
-    for (const auto& f : w_.formats)
-      if (f.tensors == group) return &f;
-    return nullptr;
-  }
-  /// Bytes of one weight of a matrix, with its share of the scales.
-  [[nodiscard]] double matrix(TensorGroup group) const {
-    if (all_) return bytes_per_element(*all_);
-    const StoredFormat* f = of(group);
-    if (f == nullptr) return vector();
-    double bytes = bytes_per_element(f->precision);
-    if (f->block && f->scale) bytes += *f->scale / unit::B / (*f->block * f->block_rows.value_or(1));
-    return bytes;
-  }
-  /// Bytes of one weight that stands in no matrix: norms and biases are not quantised.
-  [[nodiscard]] double vector() const { return bytes_per_element(base()); }
-  [[nodiscard]] Precision base() const {
-    if (all_) return *all_;
-    const StoredFormat* f = of(TensorGroup::all);
-    return f == nullptr ? Precision::bf16 : f->precision;
-  }
-  [[nodiscard]] double cache(std::optional<Precision> asked) const {
-    if (asked) return bytes_per_element(*asked);
-    if (const StoredFormat* f = of(TensorGroup::cache)) return bytes_per_element(f->precision);
-    return std::max(bytes_per_element(base()), 2.0);
-  }
-
- private:
-  const Workload& w_;
-  std::optional<Precision> all_;
-};
-
 /// The name of a kind of mixer and what it sees.
 std::string mixer_words(const MixerView<>& m) {
   static constexpr std::string_view names[] = {"attention", "latent attention", "compressed attention",
@@ -65,32 +29,6 @@ std::string mixer_words(const MixerView<>& m) {
   if (m.reach.compressed) out += fmt::format(", one entry for {:g} tokens", m.reach.block);
   if (m.reach.selected) out += m.reach.index_shared ? ", choice of an earlier layer" : ", selected";
   return out;
-}
-
-/// The operators that begin the layers of a kind of mixer.
-bool begins_mixer(std::string_view op) {
-  return op == "qkv_projection" || op == "latent_down_projection" || op == "query_down_projection" ||
-         op == "linear_attention_input" || op == "state_space_input" || op == "encoder_query";
-}
-
-TensorGroup group_of(const Op<>& op, const MixerView<>* mixer, StackRole role) {
-  if (role == StackRole::tower) return TensorGroup::tower;
-  switch (op.group) {
-    case OpGroup::embedding:
-      return TensorGroup::embedding;
-    case OpGroup::head:
-      return TensorGroup::head;
-    case OpGroup::attention:
-      return mixer != nullptr && mixer->rule.index() >= 3 ? TensorGroup::linear : TensorGroup::attention;
-    case OpGroup::feed_forward:
-      return TensorGroup::dense;
-    case OpGroup::experts:
-      if (op.parts & part::routed) return TensorGroup::experts;
-      if (op.name.starts_with("shared_expert")) return TensorGroup::shared_experts;
-      return op.name == "router" ? TensorGroup::router : TensorGroup::all;
-    default:
-      return TensorGroup::all;
-  }
 }
 
 /// Adds up what belongs together.
@@ -115,7 +53,7 @@ class Items {
 /// One stack of the model on one device.
 class StackAccount {
  public:
-  StackAccount(const MemoryQuestion& q, const Formats& formats, const Stack& stack, std::size_t place)
+  StackAccount(const MemoryQuestion& q, const StoredFormats& formats, const Stack& stack, std::size_t place)
       : q_(q), formats_(formats), stack_(stack), view_(stack_view<double>(stack, place)) {
     structure_.architecture = stack.role == StackRole::encoder || stack.role == StackRole::tower
                                   ? Architecture::encoder
@@ -124,7 +62,7 @@ class StackAccount {
     plan_.tp = q.tensor_parallel;
     plan_.ep = q.expert_parallel;
     plan_.activation_bytes = std::max(bytes_per_element(formats.base()), 2.0) * unit::B;
-    plan_.kv_bytes = formats.cache(q.kv_precision) * unit::B;
+    plan_.kv_bytes = (q.kv_precision ? bytes_per_element(*q.kv_precision) : formats.cache()) * unit::B;
     plan_.weight_bytes = formats.vector() * unit::B / unit::param;
     for (const auto& f : view_->feed_forwards)
       structure_.moe = structure_.moe || std::holds_alternative<ExpertsView<>>(f.rule);
@@ -184,12 +122,8 @@ class StackAccount {
   void add_weights(Items& items, const Op<>& op, const MixerView<>* mixer) {
     const double all = op.params / unit::param * op.count;
     if (all == 0) return;
-    // Of a product the matrix; the rest of its weights are biases, norms and the like.
-    double matrix = op.kind == OpKind::matmul && !(op.parts & part::routed)
-                        ? std::min(op.n * op.k * op.copies * op.count, all)
-                        : all;
-    if (op.kind == OpKind::elementwise || op.group == OpGroup::norm) matrix = 0;
-    const TensorGroup group = group_of(op, mixer, stack_.role);
+    const double matrix = matrix_weights(op);
+    const TensorGroup group = tensor_group_of(op, mixer, stack_.role);
     const auto what = prefix() + (op.group == OpGroup::attention && mixer != nullptr ? mixer_words(*mixer)
                                   : group == TensorGroup::all ? std::string("norms and joins")
                                                               : std::string(words(group)));
@@ -248,7 +182,7 @@ class StackAccount {
   }
 
   const MemoryQuestion& q_;
-  const Formats& formats_;
+  const StoredFormats& formats_;
   const Stack& stack_;
   std::shared_ptr<const StackView<>> view_;
   Structure structure_;
@@ -318,7 +252,12 @@ Data<> MemoryAccount::sum(MemoryPart part) const {
 MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& conventions) {
   check(q);
   const Workload& w = *q.model;
-  const Formats formats(w, q.precision);
+  // A format by name, one for all, or what the files of the model say.
+  const std::vector<StoredFormat> stored = q.weight_format ? formats_of(w, *q.weight_format)
+                                           : q.precision
+                                               ? std::vector<StoredFormat>{{.precision = *q.precision}}
+                                               : w.formats;
+  const StoredFormats formats(stored);
   MemoryAccount out;
   Items items;
   Device<> device;

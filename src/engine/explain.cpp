@@ -415,7 +415,7 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   NumberTerms out;
   {
     Notes quiet;
-    out.figures = figures_of(r.hardware(), precision_or_default(scenario.precision, r.hardware(), quiet));
+    out.figures = figures_of(r.hardware(), detail::precision_of(r));
   }
   const auto names = metrics_of(r.mode());
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
@@ -441,7 +441,7 @@ std::string explain(const Scenario& scenario, std::string_view metric) {
 std::vector<DeviceFigure> device_figures(const Scenario& scenario) {
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
-  return figures_of(r.hardware(), precision_or_default(scenario.precision, r.hardware(), quiet));
+  return figures_of(r.hardware(), detail::precision_of(r));
 }
 
 std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::string_view metric) {

@@ -33,6 +33,8 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"power_cap", "hardware"},
     {"clock_limit", "hardware"},
     {"precision", "hardware"},
+    {"weight_format", "hardware", kTogether},
+    {"weight_bits", "hardware", kServe},
     {"kv_precision", "hardware", kServe},
     {"efficiency", "hardware"},
     {"unit_cost", "hardware"},

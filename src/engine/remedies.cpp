@@ -57,9 +57,11 @@ void budget_of_pass(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
 }
 
 /// Half the bytes per weight and less, in formats that the device computes in.
-void lower_precision(std::vector<Remedy>& out, const Scenario& s, const HardwareNode& hardware, Mode mode) {
-  if (mode == Mode::train) return;  // training keeps its states at 16 and 32 bits whatever the format
-  const double now = bytes_per_element(s.precision.value_or(hardware.compute.default_precision));
+void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  const HardwareNode& hardware = r.hardware();
+  if (r.mode() == Mode::train) return;  // training keeps its states at 16 and 32 bits whatever the format
+  const double now = bytes_per_element(detail::precision_of(r));
   std::vector<Precision> narrower;
   for (std::size_t i = 0; i < kPrecisions; ++i) {
     const auto p = static_cast<Precision>(i);
@@ -70,6 +72,8 @@ void lower_precision(std::vector<Remedy>& out, const Scenario& s, const Hardware
   for (const Precision p : narrower) {
     Scenario c = s;
     c.precision = p;
+    c.weight_format.reset();
+    c.weight_bits.reset();
     const std::size_t before = out.size();
     try_change(out, c, fmt::format("precision {}", name_of(p)));
     if (out.size() > before) return;
@@ -109,7 +113,7 @@ std::vector<Remedy> remedies_for(const ResolvedScenario& r) {
   std::vector<Remedy> out;
   smaller_batch(out, s);
   budget_of_pass(out, s, r.mode());
-  lower_precision(out, s, r.hardware(), r.mode());
+  lower_precision(out, r);
   if (r.mode() == Mode::train) {
     for (double stage = s.zero_stage + 1; stage <= 3; ++stage) {
       Scenario c = s;

@@ -2,6 +2,7 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/machine.hpp>
+#include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
@@ -244,6 +245,15 @@ DistributedModel::Inputs train_request(const ResolvedScenario& r) {
   in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
   return in;
+}
+
+Precision precision_of(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  Notes quiet;
+  if (r.mode() != Mode::serve) return precision_or_default(s.precision, r.hardware(), quiet);
+  return served_format(*s.workload, {s.precision, s.weight_format, s.weight_bits}, r.hardware(), nullptr,
+                       quiet)
+      .precision;
 }
 
 Memory memory_needed(const ResolvedScenario& r) {

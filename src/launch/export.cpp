@@ -66,17 +66,22 @@ class Exporter {
     if (value > 1) tell(std::move(quantity), value);
   }
   /// The engine's word for a format of ours; empty where it has none.
-  [[nodiscard]] std::string word(std::string_view quantity, Precision p) const {
-    std::string ours(name_of(p));
+  template <class E> [[nodiscard]] std::string word(std::string_view quantity, E format) const {
+    std::string ours(name_of(format));
     for (const auto& row : table_.rows())
       if (row.sets == quantity) {
         for (const auto& [theirs, meant] : row.means)
           if (meant == ours && (theirs == ours || !row.means.contains(ours))) return theirs;
-        if (quantity == "cache_format" && p == Precision::fp8) return ours;
+        if (quantity == "cache_format" && ours == "fp8") return ours;
       }
     return {};
   }
   void tell_format() {
+    if (s_.weight_format) {
+      if (const auto theirs = word("weight_format", *s_.weight_format); !theirs.empty())
+        tell("weight_format", theirs);
+      return;
+    }
     if (!s_.precision) return;
     for (const auto* quantity : {"format", "weight_format"})
       if (const auto theirs = word(quantity, *s_.precision); !theirs.empty()) return tell(quantity, theirs);

@@ -27,6 +27,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .tensor_parallel = r.tp_size(),
           .expert_parallel = r.asked().ep_size,
           .precision = r.asked().precision,
+          .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
           .engine = &zoo.at<ServingEngine>(setup.engine),
           .shares = setup.shares};
@@ -54,13 +55,14 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
     c.kv_precision = Precision::fp8;
     attempt(c, "a cache in fp8");
   }
-  for (const auto p : {Precision::fp8, Precision::int4})
-    if (bytes_per_element(p) < bytes_per_element(q.precision.value_or(Precision::bf16)) &&
-        (p == Precision::int4 || q.device->compute.dense[p])) {
-      auto c = q;
-      c.precision = p;
-      if (attempt(c, fmt::format("weights in {}", name_of(p)))) break;
-    }
+  const Data<> held = now.sum(MemoryPart::weights);
+  for (const auto f : {WeightFormat::fp8, WeightFormat::int4}) {
+    auto c = q;
+    c.weight_format = f;
+    if (memory_account(c, conventions).sum(MemoryPart::weights) < 0.99 * held &&
+        attempt(c, fmt::format("weights in {}", name_of(f))))
+      break;
+  }
   for (double tp = q.tensor_parallel * 2; tp <= 1024; tp *= 2) {
     auto c = q;
     c.tensor_parallel = tp;

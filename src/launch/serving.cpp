@@ -139,7 +139,11 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     s.end("nodes", FlagUse::ignored, "the machine that was named has its own");
   }
   put_format(s, launch, "format", "precision");
-  put_format(s, launch, "weight_format", "precision");
+  if (s.has("weight_format")) {
+    // What the engine calls the type of the data is then that of the activations alone.
+    fields.erase("precision");
+    fields["weight_format"] = s.text("weight_format");
+  }
   put_format(s, launch, "cache_format", "kv_precision");
   if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);
   put_draft(s, launch);

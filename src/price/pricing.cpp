@@ -40,8 +40,9 @@ class OperatorPricing : public Pricing {
             rates * needed_figure("efficiency.matrix", hardware, c, quiet) / d.efficiency.matrix;
       }
       slow_attention(d, use.kernel, hardware, c, notes);
+    } else {
+      set_cache_format(d, hardware, use.precision, use.kv_precision);
     }
-    set_cache_format(d, hardware, use.precision, use.kv_precision);
     set_matrix_share(d, use.efficiency);
     return d;
   }

@@ -55,9 +55,21 @@ def vector_rate(hardware):
     return get(hardware, "compute.dense.fp32") or peak_of(hardware) * of(hardware, "compute.vector_ratio")
 
 
+def cache_ratio(hardware, precision, kv_precision):
+    """Rate of attention's products over that of the others. Below 8 bits the cache has 16."""
+    wide = "bf16" if get(hardware, "compute.dense.bf16") else "fp16"
+    cached = kv_precision or (wide if BYTES[precision] < 1 else precision)
+    if BYTES[cached] == 2:
+        cached = wide
+    if cached not in (wide, "fp8") or BYTES[cached] == BYTES[precision]:
+        return 1.0
+    rate = get(hardware, "compute.dense." + cached)
+    return rate / rate_at(hardware, precision) if rate else 1.0
+
+
 def device_view(hardware, precision, phase, kv_precision=None):
-    """One device at one precision. `phase`: prefill, decode, inference or training. Attention over a cache of
-    fp8 multiplies in fp8 on a device that can; queries of 16 bits are cast."""
+    """One device at one precision. `phase`: prefill, decode, inference or training. Attention multiplies in the
+    format of the cache, 16 bits or fp8, on a device that can; queries are cast."""
     narrow, training = BYTES[precision] <= 1, phase == "training"
     d = SimpleNamespace()
     # Rates and the shares of them that kernels sustain.
@@ -75,8 +87,7 @@ def device_view(hardware, precision, phase, kv_precision=None):
     d.attention_share = of(hardware, "efficiency.attention")
     d.grouped = of(hardware, "efficiency.grouped")
     d.attention_stream = of(hardware, "efficiency.attention_stream")
-    cast = kv_precision == "fp8" and BYTES[precision] == 2 and get(hardware, "compute.dense.fp8")
-    d.cache_ratio = rate_at(hardware, "fp8") / d.matrix_rate if cast else 1.0
+    d.cache_ratio = cache_ratio(hardware, precision, kv_precision) if phase != "training" else 1.0
     d.vector_share = of(hardware, "efficiency.vector")
     d.softmax_work = of(hardware, "tiles.softmax_work")
     # Memory. The context of a framework never takes more than a twentieth of a small device.

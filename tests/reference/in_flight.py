@@ -9,6 +9,7 @@ import math
 from types import SimpleNamespace
 
 import device
+import formats
 import memory
 import model
 import queueing
@@ -30,9 +31,8 @@ class OperatorPasses:
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
-        # In steps engines' own kernels, of experts and those that widen stored weights, multiply by warp, 16 rows
-        # at a time (frantar2024marlin).
-        if self.h.moe or (s.weight_bits and s.weight_bits / 8 < BYTES[s.precision]):
+        # In steps engines' own kernels of experts multiply by warp, 16 rows at a time.
+        if self.h.moe:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)
         fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
         self.links = device.links_view(fleet, "decode")
@@ -41,8 +41,7 @@ class OperatorPasses:
         plan = serving_plan(self.s.precision, self.s.kv_precision)
         plan.tp, plan.pp, plan.ep = self.s.tp_size, self.s.pp_size, self.s.ep_size
         plan.phase, plan.batch, plan.new_tokens, plan.context = phase, batch, new_tokens, context
-        if self.s.weight_bits:
-            plan.weight_bytes = self.s.weight_bits / 8
+        formats.store(plan, self.s.stored)
         return plan
 
     def prefill(self, prompts, new_tokens, context):
@@ -84,7 +83,7 @@ class TextbookPasses:
 
     def __init__(self, s):
         self.s, self.t = s, textbook.totals(s.workload)
-        self.weights = self.t.params * (s.weight_bits / 8 if s.weight_bits else BYTES[s.precision])
+        self.weights = self.t.params * s.stored.whole
         self.level = device.memory_level(s.device, self.t.params * BYTES[s.precision])
         efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
         self.share = s.tp_size * s.ep_size
@@ -335,6 +334,7 @@ REQUEST = dict(
     page_tokens=16,
     kv_share=None,
     precision=None,
+    weight_format=None,
     kv_precision=None,
     weight_bits=None,
     efficiency=None,
@@ -354,7 +354,8 @@ REQUEST = dict(
 def answer(**asked):
     s = SimpleNamespace(**{**REQUEST, **asked})
     s.workload, s.device = entry("model", s.model), entry("hardware", s.hardware)
-    s.precision = device.precision_of(s.device, s.precision)
+    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits)
+    s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
     if s.fidelity == "textbook":
         engine, passes = NO_ENGINE, TextbookPasses(s)

@@ -22,6 +22,7 @@ class Op:
         default_factory=set
     )  # parts that recomputation must repeat so that `kept` need not be kept
     wide: bool = False  # stays at 16 bits in narrow training
+    by_warp: bool = False  # its kernel widens weights on their way
     m: float = 0.0  # copies x (m x k)(k x n)
     n: float = 0.0
     k: float = 0.0
@@ -75,6 +76,16 @@ def elementwise(f, name, group, share, values, reads, writes, flops, parts=()):
     return op
 
 
+def stored_bytes(plan, name, group):
+    """Of a weight: routed experts, and what stands before and behind the blocks, may have formats of their own."""
+    own = None
+    if name in ("expert_up", "expert_down"):
+        own = plan.expert_bytes
+    elif group in ("embedding", "head") or name == "stream_join":
+        own = plan.edge_bytes
+    return plan.weight_bytes if own is None else own
+
+
 def matmul(f, name, group, share, m, n, k, copies=1.0, parts=()):
     """copies x (m x k)(k x n) with weights: 2 m n k multiplies and adds, each matrix crosses memory once
     (golub2013matrix, section 1.1). In narrow training its left factor is cast first: read at 16 bits, written
@@ -90,7 +101,8 @@ def matmul(f, name, group, share, m, n, k, copies=1.0, parts=()):
     op.params = n * k * copies + f.h.bias * n * copies
     op.kept = f.plan.activation_bytes * m * k * copies
     op.live = op.kept + f.plan.activation_bytes * m * n * copies
-    op.traffic = op.live + f.plan.weight_bytes * op.params
+    op.traffic = op.live + stored_bytes(f.plan, name, group) * op.params
+    op.by_warp = f.plan.widened and f.plan.phase == "decode"
     return op
 
 

@@ -52,7 +52,8 @@ def input_embedding(f):
     op = emit(f.ops, "stream", "embedding", "embedding")
     op.params = h.vocab * h.hidden / plan.tp + h.position_rows * h.hidden
     op.live = plan.activation_bytes * values
-    op.traffic = op.live + plan.weight_bytes * values
+    each = plan.weight_bytes if plan.edge_bytes is None else plan.edge_bytes
+    op.traffic = op.live + each * values
     dropout_mask(f, op, values * f.split)
     dropout_traffic(f, op, values * f.split)
     if h.architecture == "encoder":

@@ -133,6 +133,7 @@ def totals_of(ops, blocks, places):
     t = SimpleNamespace(
         dense_params=0.0,
         expert_params=0.0,
+        edge_params=0.0,
         work=0.0,
         weight_work=0.0,
         kept=0.0,
@@ -149,6 +150,8 @@ def totals_of(ops, blocks, places):
             t.expert_params += op.params * times
         else:
             t.dense_params += op.params * times
+            if op.place in ("first", "last"):
+                t.edge_params += op.params * times
         t.work += op.work * times
         if op.kind == "matmul" and "core" not in op.parts:
             t.weight_work += op.work * times

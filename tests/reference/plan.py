@@ -22,6 +22,9 @@ def whole_model():
         new_tokens=1,
         context=1,
         weight_bytes=2,
+        expert_bytes=None,  # of routed experts; None: as all weights
+        widened=False,  # weights have fewer bits than the arithmetic
+        edge_bytes=None,  # of embedding and head, likewise
         gradient_bytes=0,
         state_bytes=0,
         activation_bytes=2,

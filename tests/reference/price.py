@@ -30,8 +30,10 @@ def product_time(op, device, executions):
     share *= d.grouped if "routed" in op.parts else 1
     rate = burst_rate(op.work * executions, d.matrix_rate * share, d)
     # A product narrower than a tile is padded to whole matrix instructions.
-    tile_m = min(d.matrix_rows * ceil_div(max(op.m, 1), d.matrix_rows), d.tile_m)
-    tile_n = min(d.matrix_rows * ceil_div(max(op.n, 1), d.matrix_rows), d.tile_n)
+    # Kernels that widen weights on their way multiply by warp (frantar2024marlin, section 3).
+    rows = min(d.matrix_rows, 16) if op.by_warp else d.matrix_rows
+    tile_m = min(rows * ceil_div(max(op.m, 1), rows), d.tile_m)
+    tile_n = min(rows * ceil_div(max(op.n, 1), rows), d.tile_n)
     tiles = ceil_div(op.m, tile_m) * ceil_div(op.n, tile_n) * op.copies
     waves = ceil_div(tiles, d.units)
     step = 2 * tile_m * tile_n * d.units / rate  # one wave over a depth of 1

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import bottleneck
 import device
+import formats
 import inference
 import layout
 import memory
@@ -63,6 +64,8 @@ DEFAULTS = dict(
     expert_tp_size=None,
     cp_size=1,
     precision=None,
+    weight_format=None,
+    weight_bits=None,
     kv_precision=None,
     efficiency=None,
     fidelity=None,
@@ -97,10 +100,14 @@ def resolve(**asked):
             s.fabric_bandwidth,
         )
     s.device, devices = s.fleet.hardware, s.fleet.devices
-    s.precision = device.precision_of(s.device, s.precision)
+    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits)
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
     generates = s.workload["architecture"] == "decoder"
     s.mode = s.mode or ("serve" if generates else "infer")
+    if s.mode == "serve":
+        s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
+    else:
+        s.precision = device.precision_of(s.device, s.precision)
     if s.seq_len is None:  # 2048, or what the model takes
         answer = (s.output_tokens or 0) if s.mode == "serve" else 0
         s.seq_len = min(2048, max(1, get(s.workload, "max_positions", 2048 + answer) - answer))
@@ -166,12 +173,14 @@ def serve(s):
                 budget=s.prefill_chunk_tokens,
                 output=s.output_tokens,
                 precision=s.precision,
+                weight_bytes=s.stored.whole,
                 kv_precision=s.kv_precision,
                 efficiency=s.efficiency,
             ),
         )
     else:
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
+        formats.store(plan, s.stored)
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)

@@ -9,6 +9,7 @@ import math
 from types import SimpleNamespace
 
 import bottleneck
+import formats
 import memory
 import operators
 import passes
@@ -162,7 +163,7 @@ def memory_of(h, plan, device, batch, prefill_live):
         places = passes.places_of(stage, plan.pp)
         t = passes.totals_of(held, blocks, places)
         live = max(prefill_live, passes.totals_of(working, blocks, places).live)
-        weights = plan.weight_bytes * (t.dense_params + t.expert_params)
+        weights = formats.bytes_of(plan, t)
         mine = memory.serving_memory(weights, t.state, live, device)
         fullest = mine if fullest is None else memory.larger(mine, fullest)
     return fullest

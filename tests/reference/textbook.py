@@ -85,8 +85,8 @@ def serve(w, hardware, s):
     peak = rate_at(hardware, s.precision)
     rate = peak * efficiency * s.tp * s.ep
     dispatch = of(hardware, "dispatch_overhead")
-    weights = t.params * BYTES[s.precision]
-    level = memory_level(hardware, weights)
+    weights = t.params * s.weight_bytes
+    level = memory_level(hardware, t.params * BYTES[s.precision])
     each, m = serving.micro_batches(s.batch, stages)
     out = SimpleNamespace(s=each, m=m)
     units = []

@@ -61,7 +61,8 @@ struct MemoryQuestion {
   double context = 8192;                 ///< tokens of each request [1, ...)
   double requests = 1;                   ///< requests that hold a cache
   double tensor_parallel = 1, expert_parallel = 1;
-  std::optional<Precision> precision;  ///< of all weights; absent: as the model is stored
+  std::optional<Precision> precision;           ///< of all weights; absent: as the model is stored
+  std::optional<WeightFormat> weight_format{};  ///< in place of it
   std::optional<Precision>
       kv_precision;  ///< absent: as the model says, else that of its weights, 16 bits at least
   const ServingEngine* engine = nullptr;  ///< whose rule makes the pool of the cache; null: none

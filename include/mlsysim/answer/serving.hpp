@@ -16,6 +16,7 @@ template <class T = double> struct ServingViews {
   Device<T> prefill_device, decode_device;
   Links<T> links;
   Plan<T> plan;                                         ///< degrees and bytes
+  DataPerParam<T> mean_bytes;                           ///< of a weight of the whole model
   T batch{1.0}, accelerators{1.0};                      ///< of all replicas
   T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence; of a pass of prompts
   double chunks = 1;

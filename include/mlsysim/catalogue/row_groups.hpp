@@ -18,8 +18,14 @@ template <class I> [[nodiscard]] constexpr auto fidelity_rows() {
 /// Formats in which a served model is stored and computes.
 template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
   return rows(
-      field(&I::precision, key::precision).defaulted("the device's default precision"),
-      field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
+      field(&I::precision, key::precision)
+          .defaulted("the model's own below 16 bits, else the device's default"),
+      field(&I::weight_format, key::weight_format)
+          .defaulted("as precision; without it as the model's files where they are below 16 bits"),
+      field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included")
+          .within(0.5, 64)
+          .defaulted("as weight_format"),
+      field(&I::kv_precision, key::kv_precision).defaulted("as the arithmetic, 16 bits below 8"),
       field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 

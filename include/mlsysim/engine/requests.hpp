@@ -19,6 +19,8 @@ namespace mlsysim::detail {
 [[nodiscard]] MemoryBreakdown<> pass_memory(const ResolvedScenario& s,
                                             const InferencePassModel::Result& pass);
 [[nodiscard]] ServingModel::Inputs serve_request(const ResolvedScenario& s);
+/// The format in which a scenario computes.
+[[nodiscard]] Precision precision_of(const ResolvedScenario& s);
 [[nodiscard]] DistributedModel::Inputs train_request(const ResolvedScenario& s);
 
 /// Memory of one device at these changes; used to look for remedies.

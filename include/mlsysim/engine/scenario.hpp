@@ -45,6 +45,8 @@ struct Scenario {
   std::optional<double> seq_len{};
   std::optional<double> output_tokens{};
   std::optional<Precision> precision{}, kv_precision{};
+  std::optional<WeightFormat> weight_format{};
+  std::optional<double> weight_bits{};
   std::optional<double> efficiency{};
   std::optional<Power<>> power_cap{};
   double clock_limit = 1;

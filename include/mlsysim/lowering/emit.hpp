@@ -23,10 +23,11 @@ template <class T> struct Frame {
   const StackView<T>& stack;
   const Plan<T>& plan;
   OpList<T>& ops;
-  T sequences;  ///< sequences on this device
-  T tokens;     ///< tokens that this device adds in this pass
-  T split;      ///< 1 / devices over which activations outside the matrices are split
-  T stage;      ///< share of all layers that the fullest pipeline stage holds
+  T sequences;                   ///< sequences on this device
+  T tokens;                      ///< tokens that this device adds in this pass
+  T split;                       ///< 1 / devices over which activations outside the matrices are split
+  T stage;                       ///< share of all layers that the fullest pipeline stage holds
+  DataPerParam<T> weight_bytes;  ///< of a weight of the operators at hand
 
   Frame(const Structure& s, const StackView<T>& h, const Plan<T>& p, OpList<T>& o)
       : structure(s),
@@ -37,8 +38,15 @@ template <class T> struct Frame {
         sequences(sequences_of(p)),
         tokens(sequences * p.new_tokens / p.cp),
         split(s.sequence_parallel ? 1.0 / p.tp : T{1.0}),
-        stage(ceil_div(h.layers, p.pp) / h.layers) {}
+        stage(ceil_div(h.layers, p.pp) / h.layers),
+        weight_bytes(p.weight_bytes) {}
 
+  /// The same for embedding and head.
+  [[nodiscard]] Frame edge() const {
+    Frame f = *this;
+    if (structure.mixed_storage) f.weight_bytes = plan.edge_bytes;
+    return f;
+  }
   [[nodiscard]] bool training() const { return structure.phase == Phase::training; }
   /// Bytes of `values` activations.
   [[nodiscard]] Data<T> activations(const T& values) const { return plan.activation_bytes * values; }
@@ -106,6 +114,7 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   if (f.structure.narrow && !wide) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
   op.wide = wide && f.structure.narrow;
+  op.by_warp = f.structure.widened && f.structure.phase == Phase::decode;
   op.biased = f.stack.bias;
   op.m = m;
   op.n = n;
@@ -116,7 +125,7 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   op.params = params<T>(n * depth + f.stack.bias * width);
   op.kept = f.activations(m * depth);
   op.live = op.kept + f.activations(m * width);
-  op.traffic = op.live + f.plan.weight_bytes * op.params;
+  op.traffic = op.live + f.weight_bytes * op.params;
   op.unfused_traffic = op.traffic;
   return op;
 }

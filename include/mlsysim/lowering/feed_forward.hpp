@@ -83,6 +83,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   const std::size_t first = f.ops.size();
   Frame<T> inside = f;  // what an expert keeps lies on the devices that share it
   if (f.plan.folded && f.structure.sequence_parallel) inside.split = 1.0 / width;
+  if (f.structure.mixed_storage) inside.weight_bytes = f.plan.expert_bytes;
   feed_forward_pair(inside, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
                     routed * with_sequences / touched, h.width / width, touched, h.hidden, h.matrices);
   // Stored are all local experts, also those that this batch does not touch.

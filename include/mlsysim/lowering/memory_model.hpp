@@ -2,7 +2,7 @@
 /// The memory model: the one answer to "does it fit", for every entry point, plan and fidelity.
 
 #include <mlsysim/lowering/holders.hpp>
-#include <mlsysim/lowering/structure.hpp>
+#include <mlsysim/lowering/stored.hpp>
 #include <mlsysim/lowering/totals.hpp>
 #include <mlsysim/spec/views.hpp>
 #include <mlsysim/table/field.hpp>
@@ -48,6 +48,7 @@ template <class T = double> struct MemoryDemand {
   Data<T> activations;                    ///< all that is alive at the peak
   Data<T> buffers;                        ///< transfer buffers beside the gradient bucket
   T bucket{0.0};                          ///< gradient bucket of the collectives, as a share of the gradients
+  Params<T> edge_params;                  ///< of the dense ones, before and behind the blocks
 };
 
 /// Memory of one device [B].
@@ -62,11 +63,17 @@ template <class T>
                                            const Device<T>& device, const MemoryDemand<T>& demand) {
   MemoryBreakdown<T> m;
   const Params<T> whole = demand.dense_params + demand.expert_params;
-  const Params<T> shard = demand.dense_params / Holders<T>(plan, false).shards +
-                          demand.expert_params / Holders<T>(plan, true).shards;
+  const T shards = Holders<T>(plan, false).shards, expert_shards = Holders<T>(plan, true).shards;
+  const Params<T> shard = demand.dense_params / shards + demand.expert_params / expert_shards;
   const auto divided = [&](int from_stage) { return structure.zero_stage >= from_stage ? shard : whole; };
   const bool training = structure.phase == Phase::training;
-  m.weights = plan.weight_bytes * (training ? divided(3) : whole) * (1.0 - plan.offload_weights);
+  const bool scattered = training && structure.zero_stage >= 3;
+  const auto held = [&](const Params<T>& weights, const T& ranks) {
+    return scattered ? Params<T>(weights / ranks) : weights;
+  };
+  m.weights = stored_weights<T>(structure, plan, held(demand.dense_params, shards),
+                                held(demand.expert_params, expert_shards), held(demand.edge_params, shards)) *
+              (1.0 - plan.offload_weights);
   m.kv_cache = demand.kv_cache;
   m.activations = demand.activations;
   if (training) {
@@ -102,14 +109,18 @@ template <class T>
   // A training pass starts from nothing and leaves nothing behind: it keeps no keys, values or states for
   // later tokens.
   MemoryDemand<T> d{
-      totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0}};
+      totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0},
+      totals.edge_params};
   // A program says what is alive while an operator runs; of other models only its own operands are known.
   const double buffers = structure.architecture == Architecture::program ? 1.0 : 2.0;
   d.activations = training ? max(totals.block_again, totals.live) +
                                  totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : buffers * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.
-  const Data<T> two_blocks = 2.0 * (plan.weight_bytes * totals.params()) / blocks;
+  const Data<T> two_blocks =
+      2.0 *
+      stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params, totals.edge_params) /
+      blocks;
   if (training && structure.zero_stage >= 3) d.buffers += two_blocks;
   if (structure.offloads)
     d.buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks;

@@ -3,6 +3,7 @@
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/holders.hpp>
+#include <mlsysim/lowering/stored.hpp>
 #include <mlsysim/lowering/totals.hpp>
 
 namespace mlsysim::detail {
@@ -77,8 +78,9 @@ void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<
 /// for them.
 template <class T>
 void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
-                    const T& layers, const Params<T>& weights, const Holders<T>& h) {
-  const Data<T> all = plan.weight_bytes * weights;
+                    const T& layers, const Params<T>& weights, const DataPerParam<T>& bytes_each,
+                    const Holders<T>& h) {
+  const Data<T> all = bytes_each * weights;
   const auto gather = [&](Pass pass, const Data<T>& bytes) {
     const T pieces = exchanges_of(structure, plan, layers, bytes);
     shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, pieces, bytes / pieces,
@@ -128,17 +130,24 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
            const ListTotals<T>& totals) {
   ops.reserve(32);
   const bool training = structure.phase == Phase::training;
-  const auto of = [&](const Params<T>& weights, const Holders<T>& holders) {
+  const bool mixed = structure.mixed_storage;
+  const auto of = [&](const Params<T>& weights, const DataPerParam<T>& bytes_each,
+                      const Holders<T>& holders) {
     exchange_gradients(structure, plan, ops, place, layers, weights, holders);
-    gather_weights(structure, plan, ops, place, layers, weights, holders);
+    gather_weights(structure, plan, ops, place, layers, weights, bytes_each, holders);
     optimizer(structure, plan, ops, place, weights, holders);
   };
   if (training) {
-    of(totals.dense_params, Holders<T>(plan, false));
-    if (structure.moe && place == Place::block) of(totals.expert_params, Holders<T>(plan, true));
+    of(totals.dense_params, mixed && place != Place::block ? plan.edge_bytes : plan.weight_bytes,
+       Holders<T>(plan, false));
+    if (structure.moe && place == Place::block)
+      of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, Holders<T>(plan, true));
   }
   if (!structure.offloads) return;
-  const Data<T> weights = plan.weight_bytes * totals.params() * plan.offload_weights;
+  const Params<T> edge = place == Place::block ? Params<T>() : totals.dense_params;
+  const Data<T> weights =
+      stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params, edge) *
+      plan.offload_weights;
   host_transfer(ops, "weight_fetch", Pass::forward, place, T{1.0}, weights);
   if (!training) return;
   host_transfer(ops, "weight_fetch", Pass::backward, place, T{1.0}, weights);

@@ -63,17 +63,19 @@ struct Structure {
   bool causal = true;
   bool moe = false;  ///< some layers have routed experts
   bool sequence_parallel = false;
-  bool offloads = false;      ///< some of the weights, activations or optimizer states are in host memory
-  bool narrow = false;        ///< training casts the factors of its products to fewer than 16 bits
-  bool dropout = false;       ///< dropout masks are kept (GPT-3 and earlier)
-  bool biased = false;        ///< some products add a bias
-  bool fused = true;          ///< chains of element-wise operations run as one kernel
-  bool per_operator = false;  ///< recomputes all but attention and every second product
-  bool known = true;          ///< the shape is known, so that operators can be listed
-  bool attends = true;        ///< a transformer, of which closed forms of the activations hold
-  bool drafting = false;      ///< proposes tokens inside the step of another model
-  bool per_token = false;     ///< the published work is that of a token, not of a sample
-  bool capped = false;        ///< the power or the clock of the devices is limited
+  bool offloads = false;       ///< some of the weights, activations or optimizer states are in host memory
+  bool narrow = false;         ///< training casts the factors of its products to fewer than 16 bits
+  bool dropout = false;        ///< dropout masks are kept (GPT-3 and earlier)
+  bool biased = false;         ///< some products add a bias
+  bool fused = true;           ///< chains of element-wise operations run as one kernel
+  bool per_operator = false;   ///< recomputes all but attention and every second product
+  bool known = true;           ///< the shape is known, so that operators can be listed
+  bool attends = true;         ///< a transformer, of which closed forms of the activations hold
+  bool mixed_storage = false;  ///< routed experts, embedding and head are stored in formats of their own
+  bool widened = false;        ///< weights have fewer bits than the arithmetic
+  bool drafting = false;       ///< proposes tokens inside the step of another model
+  bool per_token = false;      ///< the published work is that of a token, not of a sample
+  bool capped = false;         ///< the power or the clock of the devices is limited
   bool prefetch =
       true;  ///< the weights of the next block are gathered while the backward pass works on this one
 };

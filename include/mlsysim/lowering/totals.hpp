@@ -8,8 +8,9 @@ namespace mlsysim {
 /// Totals of forward operators on one device.
 template <class T = double> struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
-  Work<T> work;         ///< products, convolutions, attention and the rest, one forward pass
-  Work<T> weight_work;  ///< of it, products and convolutions with weights
+  Params<T> edge_params;  ///< of the dense ones those before and behind the blocks, where places are joined
+  Work<T> work;           ///< products, convolutions, attention and the rest, one forward pass
+  Work<T> weight_work;    ///< of it, products and convolutions with weights
   Data<T> traffic;
   Data<T> kept;         ///< activations kept for the backward pass, one micro-batch
   Data<T> block_again;  ///< activations of one block that recomputation restores
@@ -64,6 +65,7 @@ template <class T = double> struct PlaceTotals {
     t.add((*this)[Place::block], blocks);
     t.add((*this)[Place::first], first);
     t.add((*this)[Place::last], last);
+    t.edge_params = (*this)[Place::first].dense_params * first + (*this)[Place::last].dense_params * last;
     return t;
   }
 };

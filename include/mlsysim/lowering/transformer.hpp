@@ -13,11 +13,11 @@ template <class T> void input_embedding(const Frame<T>& f) {
   op.place = Place::first;
   op.params = params<T>(h.vocab * h.hidden / f.plan.tp + h.position_rows * h.hidden);
   op.live = f.activations(values);
-  op.traffic = op.live + f.plan.weight_bytes * params<T>(values);
+  op.traffic = op.live + f.weight_bytes * params<T>(values);
   op.unfused_traffic = op.traffic;
   if (h.looks_up) {
     op.params += params<T>(h.lookup_values);
-    op.traffic += f.plan.weight_bytes * params<T>(f.tokens * h.lookup_reads);
+    op.traffic += f.weight_bytes * params<T>(f.tokens * h.lookup_reads);
     op.unfused_traffic = op.traffic;
   }
   dropout_mask(f, op, values * f.split);
@@ -90,7 +90,7 @@ template <class T>
 void forward_transformer(const Structure& structure, const StackView<T>& h, const Plan<T>& plan,
                          OpList<T>& ops) {
   const Frame<T> f(structure, h, plan, ops);
-  input_embedding(f);
+  input_embedding(f.edge());
 
   const T norms = h.layers * f.stage * (0.5 * h.norms);
   // The kernels of residual sum and norm drop the branch's output before: two branches a block, however many
@@ -113,7 +113,7 @@ void forward_transformer(const Structure& structure, const StackView<T>& h, cons
     feed(f, layer);
   }
   ops.reserve(most);
-  output_head(f);
+  output_head(f.edge());
 }
 
 }  // namespace mlsysim::detail

@@ -22,17 +22,18 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
                                                    .burst = d.efficiency.burst,
                                                    .burst_time = d.efficiency.burst_time})
                                   .rate;
+  // A narrower product is padded to whole matrix instructions only. Kernels that widen weights on their way
+  // multiply by warp, 16 rows at a time, where a library fills a warp group's 64 (frantar2024marlin, section 3).
+  constexpr double warp_rows = 16;
+  const T rows = op.by_warp ? T(min(d.compute.matrix_rows, T{warp_rows})) : d.compute.matrix_rows;
   const auto r = apply<MatmulTime, T>(
       {.m = op.m,
        .n = op.n,
        .k = op.k,
        .count = op.copies,
        .traffic = op.traffic,
-       // A narrower product is padded to whole matrix instructions only.
-       .tile_m =
-           min(d.compute.matrix_rows * ceil_div(max(op.m, T{1.0}), d.compute.matrix_rows), d.tiles.tile_m),
-       .tile_n =
-           min(d.compute.matrix_rows * ceil_div(max(op.n, T{1.0}), d.compute.matrix_rows), d.tiles.tile_n),
+       .tile_m = min(rows * ceil_div(max(op.m, T{1.0}), rows), d.tiles.tile_m),
+       .tile_n = min(rows * ceil_div(max(op.n, T{1.0}), rows), d.tiles.tile_n),
        .units = d.compute.units,
        .split_depth = d.tiles.split_depth,
        .peak = rate,

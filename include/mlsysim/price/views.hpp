@@ -39,7 +39,7 @@ void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
 [[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision,
                                    const Conventions& conventions, Notes& notes, Phase phase = Phase::decode,
                                    std::optional<Execution> execution = std::nullopt);
-/// Attention over a cache of fp8 multiplies in fp8 on a device that can; queries of 16 bits are cast.
+/// Attention multiplies in the format of the cache, 16 bits or fp8, on a device that can; queries are cast.
 void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
                       std::optional<Precision> kv_precision);
 /// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.

@@ -25,6 +25,26 @@ enum class Precision : std::uint8_t {
 };
 inline constexpr std::size_t kPrecisions = 12;
 
+/// How the weights of a model are kept, apart from the format of the arithmetic: as its own files state, at a
+/// plain format, or quantised with scales (see `formats_of`).
+enum class WeightFormat : std::uint8_t {
+  as_stored,
+  fp32,
+  bf16,
+  fp16,
+  fp8,
+  fp8_block,
+  int8,
+  mxfp4,
+  nvfp4,
+  int4,
+  nf4,
+  q8_0,
+  q6_k,
+  q4_k_m,
+  q4_0
+};
+
 /// How far a prediction looks: totals only, or each operator.
 enum class Fidelity : std::uint8_t { textbook, operator_level };
 
@@ -103,6 +123,12 @@ template <> struct Choices<Precision> {
   static constexpr std::string_view what = "precision";
   static constexpr std::array<std::string_view, 12> names{"fp64", "fp32", "tf32",   "bf16", "fp16", "fp8",
                                                           "fp6",  "fp4",  "mxint4", "int8", "int4", "mxint8"};
+};
+template <> struct Choices<WeightFormat> {
+  static constexpr std::string_view what = "format of weights";
+  static constexpr std::array<std::string_view, 15> names{"as_stored", "fp32", "bf16",  "fp16",   "fp8",
+                                                          "fp8_block", "int8", "mxfp4", "nvfp4",  "int4",
+                                                          "nf4",       "q8_0", "q6_k",  "q4_k_m", "q4_0"};
 };
 template <> struct Choices<Fidelity> {
   static constexpr std::string_view what = "fidelity";

@@ -160,6 +160,8 @@ template <class T = double> struct Plan {
   T new_tokens{1.0};      ///< tokens that each sequence adds in this pass
   T context{1.0};         ///< tokens that each sequence holds after this pass
   DataPerParam<T> weight_bytes, gradient_bytes, state_bytes;  ///< state: master copy and moments
+  DataPerParam<T> expert_bytes, edge_bytes;  ///< of a weight of routed experts, and of embedding and head,
+                                             ///< where the structure stores them in another way
   Data<T> activation_bytes;                                   ///< of one activation value
   Data<T> kv_bytes;                                           ///< of one cached value
   T trainable{1.0};                                           ///< share of the weights that is trained
@@ -199,6 +201,10 @@ template <class T = double> struct Plan {
         field(&P::new_tokens, "new_tokens", "", "tokens added per sequence").positive(),
         field(&P::context, "context", "", "tokens held per sequence").positive(),
         field(&P::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative(),
+        field(&P::expert_bytes, "expert_bytes", "B/param", "storage of a weight of routed experts")
+            .non_negative(),
+        field(&P::edge_bytes, "edge_bytes", "B/param", "storage of a weight of embedding and head")
+            .non_negative(),
         field(&P::gradient_bytes, "gradient_bytes", "B/param", "storage of one gradient").non_negative(),
         field(&P::state_bytes, "state_bytes", "B/param", "optimizer state of one weight").non_negative(),
         field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),

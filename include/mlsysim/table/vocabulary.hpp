@@ -33,6 +33,8 @@ inline constexpr Key<Fidelity> fidelity{"fidelity", "",
                                         "textbook (totals) or operator (each operator priced)"};
 inline constexpr Key<Precision> precision{"precision", "", "number format of weights and matrix arithmetic"};
 inline constexpr Key<Precision> kv_precision{"kv_precision", "", "number format of the KV cache"};
+inline constexpr Key<WeightFormat> weight_format{"weight_format", "",
+                                                 "how weights are stored, apart from the arithmetic"};
 inline constexpr Key<OptimizerKind> optimizer{"optimizer", "", "optimizer whose states are held"};
 inline constexpr Key<Recomputation> recomputation{"recomputation", "",
                                                   "activations recomputed in the backward pass"};

@@ -10,6 +10,8 @@
 #include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 
+#include <mlsysim/price/stored_formats.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -242,10 +244,16 @@ class Steady {
     draft_groups_ = own ? 1.0 : in_.ep_size;
     draft_copies_ = in_.tp_size / d.tp_size * in_.pp_size;
     draft_steps_ = std::ceil(drafted_ / d.workload->main()->predicts.value_or(1));
+    // It is multiplied in the format of the model, and stored in it.
+    Notes quiet;
+    const Precision precision =
+        served_format(*in_.workload, {in_.precision, in_.weight_format, in_.weight_bits}, *in_.hardware,
+                      nullptr, quiet)
+            .precision;
+    d.precision = precision;
+    d.weight_format.reset();
     d.weight_bits.reset();
-    draft_weights_ = parameter_count(*d.workload) *
-                     (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) *
-                      unit::B / unit::param);
+    draft_weights_ = parameter_count(*d.workload) * (bytes_per_element(precision) * unit::B / unit::param);
     draft_.emplace(pass_times(d, {}, notes));
   }
 

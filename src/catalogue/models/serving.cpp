@@ -5,6 +5,7 @@
 #include <mlsysim/answer/detail/limits.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/catalogue/machine.hpp>
+#include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -43,12 +44,38 @@ void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const
   });
 }
 
-void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& notes) {
+FormatRequest formats_asked(const In& in) {
+  return {.precision = in.precision, .weight_format = in.weight_format, .weight_bits = in.weight_bits};
+}
+
+/// Weights in a format of their own.
+void store_weights(ServingViews<>& v, const ServedFormat& format, Precision precision) {
+  v.mean_bytes = format.whole;
+  if (!format.apart) return;
+  auto &s = v.prefill.structure, &step = v.decode.structure;
+  set_stored(format, v.pricing->lists_operators() && s.known, v.plan, s);
+  s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
+  step.mixed_storage = s.mixed_storage;
+  step.widened = s.widened;
+}
+
+/// Bytes of a weight of the draft: as it is stored itself, multiplied in the format of the model.
+DataPerParam<> draft_bytes(const In& in, Precision precision) {
+  Notes quiet;
+  FormatRequest asked = formats_asked(in);
+  if (asked.weight_format == WeightFormat::as_stored && in.draft_model->formats.empty())
+    asked.weight_format.reset();
+  asked.precision = precision;
+  return served_format(*in.draft_model, asked, *in.hardware, in.decode_hardware, quiet).whole;
+}
+
+void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, ServingViews<>& v, Notes& notes) {
   v.drafts = true;
   v.draft = v.pricing->model(*in.draft_model, Phase::decode, notes);
   v.draft.structure.drafting = true;
   v.draft.structure.capped = v.decode.structure.capped;
   v.draft_plan = v.plan;
+  v.draft_plan.weight_bytes = stored;
   v.draft_plan.tp = detail::draft_degree(*in.draft_model, in.tp_size, notes);
   v.draft_plan.pp = v.draft_plan.ep = 1;
   v.acceptance = in.draft_acceptance_rate;
@@ -82,9 +109,11 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
     detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
-  const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   const HardwareNode& decoder = in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware;
-  Notes quiet;
+  const ServedFormat format =
+      served_format(*in.workload, formats_asked(in), *in.hardware, in.decode_hardware, notes);
+  const Precision precision = format.precision;
+  const auto kv_precision = in.kv_precision ? in.kv_precision : format.kv_precision;
   ServingViews<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
@@ -95,7 +124,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
                       .phase = Phase::prefill,
                       .params = v.prefill.totals.params,
                       .efficiency = in.efficiency,
-                      .kv_precision = in.kv_precision};
+                      .kv_precision = kv_precision};
   v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
   v.apart = in.decode_hardware != nullptr;
   v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;
@@ -105,9 +134,12 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.plan.tp = in.tp_size;
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;
-  set_storage(v.plan, inference_storage(precision, in.kv_precision));
-  if (!in.kv_precision)
-    notes.assume("kv_precision", kv_format_words(precision), "as the weights, 16 bits below 8");
+  set_storage(v.plan, inference_storage(precision, kv_precision));
+  if (!in.kv_precision && format.kv_precision)
+    notes.assume("kv_precision", *format.kv_precision, "as the weights outside of the matrices");
+  else if (!in.kv_precision)
+    notes.assume("kv_precision", kv_format_words(precision), "as the arithmetic, 16 bits below 8");
+  store_weights(v, format, precision);
   v.batch = in.batch_size;
   v.accelerators = devices;
   v.prompt = prompt;
@@ -120,7 +152,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.transfer = in.network_bandwidth;
   warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
   set_limits(in, decoder, c, v, notes);
-  if (in.draft_model != nullptr) add_draft(in, c, v, notes);
+  if (in.draft_model != nullptr) add_draft(in, c, draft_bytes(in, precision), v, notes);
   return v;
 }
 
@@ -140,9 +172,9 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.utilization = n.utilization;
   out.prefill_bottleneck = prefill_limit(n);
   out.bottleneck = decode_limit(n);
-  out.model_weights_size = v.plan.weight_bytes * (v.pricing->lists_operators() && v.prefill.structure.known
-                                                      ? parameter_count(*in.workload)
-                                                      : v.prefill.totals.params);
+  out.model_weights_size = v.mean_bytes * (v.pricing->lists_operators() && v.prefill.structure.known
+                                               ? parameter_count(*in.workload)
+                                               : v.prefill.totals.params);
   out.kv_cache_size = n.kv_cache;
   out.memory = n.memory;
   out.prefill_memory = n.prefill_memory_use;

@@ -69,21 +69,19 @@ Data<> PassTimes::cache(double tokens) const {
 namespace {
 
 /// Rows to which a narrow product of a step is padded where an engine brings its own kernels: those of routed
-/// experts, and those that widen stored weights on their way (frantar2024marlin, section 3), multiply by
-/// warp, 16 rows at a time, where a library fills a warp group's 64. Prompts have rows for whole tiles.
-void set_step_rows(ServingViews<>& v, bool widened) {
+/// experts multiply by warp, 16 rows at a time, where a library fills a warp group's 64. Prompts have rows
+/// for whole tiles.
+void set_step_rows(ServingViews<>& v) {
   constexpr double warp_rows = 16;
   double& rows = v.decode_device.compute.matrix_rows;
-  if (widened || v.decode.structure.moe) rows = std::min(rows, warp_rows);
+  if (v.decode.structure.moe) rows = std::min(rows, warp_rows);
 }
 
 }  // namespace
 
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
   ServingViews<> v = prepare_serving(serving_of(in), notes);
-  const auto stored = in.weight_bits ? *in.weight_bits / 8.0 * unit::B / unit::param : v.plan.weight_bytes;
-  if (v.pricing->prices_engines()) set_step_rows(v, stored < v.plan.weight_bytes);
-  v.plan.weight_bytes = stored;
+  if (v.pricing->prices_engines()) set_step_rows(v);
   if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;
   return PassTimes(v);
 }

@@ -2,6 +2,7 @@
 #include "catalogue/shared/plan_check.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/stored_formats.hpp>
 
 #include <fmt/format.h>
 
@@ -138,6 +139,21 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
   if (layout.dp == 1) warn_of_idle(in, {"congestion_factor"}, "with one replica", notes);
   if (is_listed(in.workload->architecture))
     warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
+}
+
+void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
+                  Structure& structure, Notes& notes) {
+  if (plan.trainable >= 1)
+    throw DomainError({.id = "mlsysim.catalogue.110",
+                       .message = "weights that are trained are not stored in a format of their own",
+                       .key = "weight_format",
+                       .found = fmt::format("{}, with a trainable_fraction of 1", name_of(format)),
+                       .expected = "a trainable_fraction below 1: adapters beside frozen weights",
+                       .hint = "give trainable_fraction, or leave weight_format out"});
+  const Precision any = Precision::bf16;  // what is asked here is how they are stored
+  const auto stored =
+      served_format(workload, {.precision = any, .weight_format = format}, hardware, nullptr, notes);
+  set_stored(stored, structure.known && workload.has_shape(), plan, structure);
 }
 
 }  // namespace mlsysim::detail

@@ -38,6 +38,13 @@ void note_default_microbatches(const TrainingViews<>& views, double local_batch,
 /// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.
 void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes);
 
+/// Stores the weights of a model of which only a part is trained in a format of their own (QLoRA); products
+/// are those of the arithmetic.
+/// @throws DomainError where all weights are trained
+/// @cite dettmers2023qlora, section 3
+void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
+                  Structure& structure, Notes& notes);
+
 /// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan
 /// (see DistributedModel::Inputs).
 template <class In>
@@ -88,6 +95,7 @@ template <class In>
   p.offload_states = moved * in.offload_states;
   p.exchange_bucket = c.exchange_bucket;
   set_storage(p, v.pricing->training_storage(precision, in.optimizer));
+  if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   if (in.gradient_precision)
     p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
   return v;

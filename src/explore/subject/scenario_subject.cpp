@@ -198,8 +198,7 @@ bool plan_varies(std::span<const std::string> varied) {
 /// A device has a rate, and a share that products sustain, for each format. The inputs are those of the
 /// format that the scenario computes in.
 void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, const ScenarioShape& shape) {
-  Notes quiet;
-  const Precision precision = precision_or_default(r.asked().precision, r.hardware(), quiet);
+  const Precision precision = detail::precision_of(r);
   for (auto& f : inputs) {
     if (f.name == "hardware.compute.dense") f.name += fmt::format(".{}", name_of(precision));
     if (f.name == "hardware.efficiency.matrix" && shape.pricing->lists_operators() &&

@@ -168,9 +168,13 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
 
 void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
                       std::optional<Precision> kv_precision) {
-  const auto& fp8 = hardware.compute.dense[Precision::fp8];
-  if (kv_precision == Precision::fp8 && bytes_per_element(precision) == 2 && fp8)
-    device.compute.cache_ratio = *fp8 / device.compute.dense;
+  const auto& dense = hardware.compute.dense;
+  const Precision wide = dense[Precision::bf16] ? Precision::bf16 : Precision::fp16;
+  const Precision cached = kv_precision.value_or(bytes_per_element(precision) < 1 ? wide : precision);
+  const Precision multiplied = bytes_per_element(cached) == 2 ? wide : cached;
+  const bool other = bytes_per_element(multiplied) != bytes_per_element(precision);
+  if (other && (multiplied == wide || multiplied == Precision::fp8) && dense[multiplied])
+    device.compute.cache_ratio = *dense[multiplied] / device.compute.dense;
 }
 
 void set_matrix_share(Device<>& device, std::optional<double> share) {

@@ -43,6 +43,8 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
     std::optional<Precision> kv_precision{};
+    std::optional<WeightFormat> weight_format{};
+    std::optional<double> weight_bits{};
     const ServingEngine* engine = nullptr;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;

@@ -63,6 +63,7 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<double> seq_len{};
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
+    std::optional<WeightFormat> weight_format{};
     std::optional<double> overlap_efficiency{}, overlap_slowdown{};
     double tp_overlap = 0;
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
@@ -77,6 +78,8 @@ struct DistributedModel : Model<DistributedModel> {
                field(&I::batch_size, key::batch_size).defaulted("one sequence"),
                field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::weight_format, key::weight_format)
+                   .defaulted("16 bits, or the format of the arithmetic if wider"),
                field(&I::efficiency, key::efficiency)
                    .defaulted("0.5 (textbook) or the device's share (operator)"),
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),

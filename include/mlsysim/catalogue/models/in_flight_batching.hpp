@@ -57,6 +57,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     double page_tokens = 16;
     std::optional<double> kv_share{};
     std::optional<Precision> precision{}, kv_precision{};
+    std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{}, efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
     const Workload* draft_model = nullptr;
@@ -106,11 +107,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
                    .defaulted("zoo/catalogue.yaml")),
-          serving_format_rows<I>(),
-          rows(field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included")
-                   .within(0.5, 64)
-                   .defaulted("as precision")),
-          replica_rows<I>(), speculation_rows<I>(),
+          serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(),
           rows(field(&I::draft_acceptance_decay, "draft_acceptance_decay", "",
                      "factor of the acceptance from one drafted token to the next")
                    .within(0.01, 1)

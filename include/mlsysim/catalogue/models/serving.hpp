@@ -44,6 +44,8 @@ struct ServingModel : Model<ServingModel> {
     double batch_size = 1;
     std::optional<double> output_tokens{};
     std::optional<Precision> precision{}, kv_precision{};
+    std::optional<WeightFormat> weight_format{};
+    std::optional<double> weight_bits{};
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
     double cached_prefix_len = 0;

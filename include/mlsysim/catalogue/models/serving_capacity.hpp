@@ -50,6 +50,8 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     double tp_size = 1, max_replicas = 1024, service_time_cv = 1;
     double pp_size = 1, ep_size = 1;
     std::optional<Precision> kv_precision{};
+    std::optional<WeightFormat> weight_format{};
+    std::optional<double> weight_bits{};
     const ServingEngine* engine = nullptr;
     std::optional<Time<>> target_p99_ttft{}, target_itl{};
     std::optional<Fidelity> fidelity{};

@@ -41,6 +41,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     std::optional<double> shard_size{};
     double gradient_accumulation_steps = 1;
     double trainable_fraction = 1;
+    std::optional<WeightFormat> weight_format{};
     bool sequence_parallel = true;
     AttentionKernel attention_kernel = AttentionKernel::fused;
     bool dropout = false;
@@ -57,6 +58,8 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
                field(&I::batch_size, key::batch_size).defaulted("one sequence"),
                field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::weight_format, key::weight_format)
+                   .defaulted("16 bits, or the format of the arithmetic if wider"),
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::dp_size, key::dp_size).defaulted("one replica"),

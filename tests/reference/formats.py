@@ -1,0 +1,139 @@
+"""How the weights of a served model are stored, and the format in which it computes.
+
+Bits of a value and of its share of a scale, by group of tensors; the means over the blocks, the routed experts
+and the two ends are what the plan takes.
+"""
+
+from types import SimpleNamespace
+
+import model
+import operators
+import passes
+from plan import whole_model
+from zoo import BYTES, get
+
+GROUPS = ["attention", "linear", "dense", "shared_experts", "experts", "draft"]
+# Format of a value, values that share a scale, bytes of the scale, embedding and head too.
+NAMED = {
+    "fp8": ("fp8", 0, 0, False),
+    "fp8_block": ("fp8", 128 * 128, 4, False),
+    "int8": ("int8", 0, 0, False),
+    "mxfp4": ("fp4", 32, 1, False),
+    "nvfp4": ("fp4", 16, 1, False),
+    "int4": ("int4", 128, 2.5, False),       # a scale of 16 and a zero of 4 bits
+    "nf4": ("int4", 64 * 256, 260, False),   # 256 scales of 8 bits and one of 32 for 64 values each
+    "q8_0": ("int8", 32, 2, True),
+    "q6_k": ("fp6", 256, 18, True),
+    "q4_k_m": ("int4", 256, 27.2, True),     # the mean of a file, 4.85 bits
+    "q4_0": ("int4", 32, 2, True),
+}
+
+
+def stated(workload, name):
+    """{group: (format, bytes of a value with its scale, values of a scale)}; "all" is what no other holds."""
+    if name == "as_stored":
+        table = {}
+        for f in workload["formats"]:
+            shared = f.get("block", 0) * f.get("block_rows", 1)
+            scale = f["scale"] / shared if f.get("scale") else 0
+            table[f.get("tensors", "all")] = (f["precision"], BYTES[f["precision"]] + scale, f.get("block", 0))
+        return table
+    if name not in NAMED:
+        return {"all": (name, BYTES[name], 0)}
+    values, shared, scale, ends = NAMED[name]
+    one = (values, BYTES[values] + (scale / shared if shared else 0), shared)
+    groups = GROUPS + (["embedding", "head", "tower"] if ends else [])
+    return {"all": ("fp16", 2, 0), **{group: one for group in groups}}
+
+
+def groups_of(ops):
+    """The group of each operator; those of attention belong to the mixer that began last."""
+    linear = False
+    for op in ops:
+        if op.name in ("linear_attention_input", "state_space_input"):
+            linear = True
+        elif op.name in ("qkv_projection", "latent_down_projection", "query_down_projection"):
+            linear = False
+        yield op, "linear" if op.group == "attention" and linear else group_of(op)
+
+
+def group_of(op):
+    if op.group in ("embedding", "head", "attention"):
+        return op.group
+    if op.group == "feed_forward":
+        return "dense"
+    if op.group == "experts":
+        if "routed" in op.parts:
+            return "experts"
+        return "shared_experts" if op.name.startswith("shared_expert") else "router"
+    return "all"
+
+
+def matrix_of(op):
+    """Weights that stand in a matrix; norms and biases are not quantised."""
+    if op.kind == "stream" and op.group != "embedding" or op.group == "norm":
+        return 0
+    if op.kind == "matmul" and "routed" not in op.parts:
+        return min(op.n * op.k * op.copies, op.params)
+    return op.params
+
+
+def served(workload, hardware, precision, name, bits):
+    """What is stored and computed."""
+    default = get(hardware, "compute.default_precision", "fp16")
+    narrow = [f for f in workload.get("formats", []) if BYTES[f["precision"]] < 2 and f.get("tensors") != "cache"]
+    if name is None and bits is None and precision is None and narrow:
+        name = "as_stored"
+    if name is None or bits is not None:
+        precision = precision or default
+        each = bits / 8 if bits is not None else BYTES[precision]
+        return SimpleNamespace(precision=precision, kv=None, block=each, expert=each, edge=each, whole=each)
+    table = stated(workload, name)
+    h = model.model_view(workload)
+    sums = {"block": [0, 0], "expert": [0, 0], "edge": [0, 0]}
+    held = {}
+    count = passes.layers_of(h)
+    for op, group in groups_of(operators.forward(h, whole_model())):
+        times = op.share * (count if op.place == "block" else 1)
+        of = table.get(group, table["all"])
+        matrix = matrix_of(op)
+        where = sums["edge" if op.place != "block" else "expert" if "routed" in op.parts else "block"]
+        where[0] += op.params * times
+        where[1] += (matrix * of[1] + (op.params - matrix) * BYTES[table["all"][0]]) * times
+        held[of[0]] = held.get(of[0], 0) + matrix * times
+    each = {k: b / n if n else 0 for k, (n, b) in sums.items()}
+    whole = sum(b for _, b in sums.values()) / sum(n for n, _ in sums.values())
+    if precision is None:
+        most = max(held, key=held.get)
+        block = max(of[2] for of in table.values() if of[0] == most)
+        multiplied = most == "fp8" or (most == "fp4" and block == 16) or (most == "int8" and not block)
+        wide = default if BYTES[default] == 2 else "bf16"
+        if BYTES[most] >= 2:
+            precision = most if most == "fp32" else wide
+        else:
+            precision = most if multiplied and get(hardware, "compute.dense." + most) else wide
+    kv = table["cache" if "cache" in table else "all"][0]
+    return SimpleNamespace(precision=precision, kv=kv, whole=whole, **each)
+
+
+def store(plan, f):
+    """Three kinds of weights, each at its mean."""
+    plan.weight_bytes, plan.expert_bytes, plan.edge_bytes = f.block, f.expert, f.edge
+    plan.widened = f.whole < BYTES[f.precision]
+    return plan
+
+
+def bytes_of(plan, t):
+    """Of the weights of a stage."""
+    inside = t.dense_params - t.edge_params
+    return (
+        plan.weight_bytes * inside + edge_bytes(plan) * t.edge_params + expert_bytes(plan) * t.expert_params
+    )
+
+
+def edge_bytes(plan):
+    return plan.weight_bytes if plan.edge_bytes is None else plan.edge_bytes
+
+
+def expert_bytes(plan):
+    return plan.weight_bytes if plan.expert_bytes is None else plan.expert_bytes
