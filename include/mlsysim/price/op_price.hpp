@@ -23,7 +23,8 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
                                                    .burst_time = d.efficiency.burst_time})
                                   .rate;
   // A narrower product is padded to whole matrix instructions only. Kernels that widen weights on their way
-  // multiply by warp, 16 rows at a time, where a library fills a warp group's 64 (frantar2024marlin, section 3).
+  // multiply by warp, 16 rows at a time, where a library fills a warp group's 64 (frantar2024marlin, section
+  // 3).
   constexpr double warp_rows = 16;
   const T rows = op.by_warp ? T(min(d.compute.matrix_rows, T{warp_rows})) : d.compute.matrix_rows;
   const auto r = apply<MatmulTime, T>(
