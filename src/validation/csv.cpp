@@ -145,6 +145,27 @@ CsvTable CsvTable::read(const std::filesystem::path& file) {
   return parse(std::move(read.bytes), file.generic_string());
 }
 
+void CsvTable::derive(std::string name, std::size_t from, std::map<std::string, std::string> words,
+                      std::optional<std::string> otherwise) {
+  const auto& said =
+      *derived_.emplace_back(std::make_unique<const Words>(Words{std::move(words), std::move(otherwise)}));
+  std::vector<Cell> cells;
+  cells.reserve(cells_.size() + rows());
+  const std::size_t width = columns_.size();
+  for (std::size_t r = 0, count = rows(); r < count; ++r) {
+    const auto* const record = cells_.data() + r * width;
+    cells.insert(cells.end(), record, record + width);
+    Cell cell = record[from];
+    if (const auto at = said.words.find(std::string(cell.text)); at != said.words.end())
+      cell.text = at->second;
+    else if (said.otherwise)
+      cell.text = *said.otherwise;
+    cells.push_back(cell);
+  }
+  cells_ = std::move(cells);
+  columns_.push_back(std::move(name));
+}
+
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
   const auto it = std::find(columns_.begin(), columns_.end(), name);
   if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());

@@ -31,7 +31,7 @@ class Reader {
     }
     known(root,
           {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs",
-           "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted", "sample_of"});
+           "derived", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted", "sample_of"});
     if (word(root, "schema") != kDefinitionSchema)
       fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
             "begin with 'schema: mlsysim/validation@1'");
@@ -42,6 +42,7 @@ class Reader {
     raise();
     t_.data = open_(data);
     if (const YamlValue* v = root.find("sample_of")) sample_of(*v);
+    if (const YamlValue* v = root.find("derived")) derived(*v);
     t_.unpredicted = word(root, "unpredicted", Need::optional);
     columns(root, "labels", t_.labels);
     if (t_.unpredicted.empty()) compared(root);
@@ -104,6 +105,29 @@ class Reader {
     if (list == nullptr) return;
     for (const auto& name : words(*list, key))
       attempt(*list, [&] { out.push_back(t_.data.column(name, list->where)); });
+  }
+  /// Columns that the source does not have, each from one that it has.
+  void derived(const YamlValue& map) {
+    if (map.kind != YamlValue::Kind::map) {
+      fault(map, "'derived' is not a map", map.describe(),
+            "a map of new columns: {column: ..., words: {theirs: ours}, otherwise: a word}", "");
+      return;
+    }
+    for (const auto& [key, value] : map.pairs)
+      attempt(value, [&, &name = key.text, &rule = value] {
+        known(rule, {"column", "words", "otherwise"});
+        const auto& there = t_.data.columns();
+        if (std::find(there.begin(), there.end(), name) != there.end())
+          fault(rule, fmt::format("the source has the column '{}' itself", name), "'" + name + "'",
+                "a name that no column has", "name the derived column otherwise");
+        const auto from = t_.data.column(word(rule, "column"), rule.where);
+        std::map<std::string, std::string> words;
+        if (const YamlValue* list = rule.find("words"))
+          for (const auto& [theirs, ours] : list->pairs) words.emplace(theirs.text, ours.text);
+        std::optional<std::string> otherwise;
+        if (const YamlValue* v = rule.find("otherwise")) otherwise = v->text;
+        t_.data.derive(name, from, std::move(words), std::move(otherwise));
+      });
   }
   void source(const YamlValue& root) {
     const YamlValue* s = root.find("source");

@@ -1,6 +1,8 @@
 """mlsysim validate: tables, records, tables of the user, refusals."""
 
+import csv
 import pathlib
+import re
 import xml.etree.ElementTree
 
 import pytest
@@ -92,6 +94,19 @@ def test_every_definition_is_installed_beside_the_zoo(run):
     here = pathlib.Path(__file__).parents[2] / "zoo" / "validation"
     listed = {line.split(",")[0] for line in run("validate", "--list", "-o", "csv").out.splitlines()[1:]}
     assert listed == {p.relative_to(here).with_suffix("").as_posix() for p in here.glob("*/*.yaml")}
+
+
+def test_large_tables_ship_as_samples():
+    """A table of more than 300 records stays where it comes from; its definition says how many there are."""
+    here = pathlib.Path(__file__).parents[2] / "zoo" / "validation"
+    sizes = {}
+    for path in here.glob("*/*.csv"):
+        with path.open(newline="") as file:
+            sizes[path] = sum(1 for _ in csv.DictReader(file))
+    assert len(sizes) > 50 and {p.name: n for p, n in sizes.items() if n > 300} == {}
+    for definition in here.glob("*/*.yaml"):
+        said = dict(re.findall(r"^(data|sample_of): (\S+)$", definition.read_text(), re.M))
+        assert "sample_of" not in said or sizes[definition.parent / said["data"]] < int(said["sample_of"]), definition
 
 
 STREAMS = "hardware,values,reads,writes,measured [GB/s]\n" + "".join(

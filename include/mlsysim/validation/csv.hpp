@@ -4,7 +4,9 @@
 #include <mlsysim/units/error.hpp>
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,11 @@ class CsvTable {
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
+  /// Adds a column that says another one in other words: a word of `words` becomes what stands there, any
+  /// other becomes `otherwise`, or stays as it is without one. Its values have the places of that column's.
+  /// @pre no column has this name, and there is a column `from`
+  void derive(std::string name, std::size_t from, std::map<std::string, std::string> words,
+              std::optional<std::string> otherwise);
   /// Position of a column. @throws LookupError with near misses
   [[nodiscard]] std::size_t column(std::string_view name, const Location& asked_at = {}) const;
   /// The text of a value; empty where the source states nothing.
@@ -40,7 +47,7 @@ class CsvTable {
 
  private:
   struct Cell {
-    std::string_view text;  // into `bytes_`; doubled quotes are reduced in place
+    std::string_view text;  // into `bytes_`, where doubled quotes are reduced in place, or `derived_`
     int line = 0, column = 0;
   };
   friend class CsvReader;
@@ -48,6 +55,11 @@ class CsvTable {
   std::unique_ptr<std::string> bytes_;  // at one address while tables move
   std::vector<std::string> columns_;
   std::vector<Cell> cells_;
+  struct Words {
+    std::map<std::string, std::string> words;
+    std::optional<std::string> otherwise;
+  };
+  std::vector<std::unique_ptr<const Words>> derived_;
 };
 
 }  // namespace mlsysim

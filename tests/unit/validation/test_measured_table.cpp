@@ -64,6 +64,28 @@ TEST_CASE("tables: rows become inputs, the rest is left out with its reason", "[
   CHECK(rows.left_out[3].reason == "the source states no value");
 }
 
+TEST_CASE("tables: a derived column says another one in other words", "[validation]") {
+  const std::string csv = "gpu,half,n,latency\nh,1,8,1\n\"\",1,9,2\n";
+  auto t = sample(csv, std::string(kDefinition) +
+                           "derived:\n  kind: {column: gpu, words: {h: 1}, otherwise: 0}\n"
+                           "  named: {column: gpu, words: {\"\": nobody}}\n");
+  const auto moved = std::move(t);
+  const auto kind = moved.data.column("kind"), named = moved.data.column("named");
+  CHECK(moved.data.number(0, kind) == 1);
+  CHECK(moved.data.number(1, kind) == 0);
+  CHECK(moved.data.text(0, named) == "h");
+  CHECK(moved.data.text(1, named) == "nobody");
+  CHECK(moved.data.where(1, named).line == 3);
+  CHECK(moved.data.text(1, moved.data.column("n")) == "9");
+  const auto refused = [&](const char* rule, const char* part) {
+    CHECK_THROWS_WITH(sample(csv, std::string(kDefinition) + rule), Catch::Contains(part));
+  };
+  refused("derived:\n  gpu: {column: half}\n", "the source has the column 'gpu' itself");
+  refused("derived:\n  new: {column: gpus}\n", "no column 'gpus'");
+  refused("derived:\n  new: {column: gpu, word: {h: 1}}\n", "'word' is not known");
+  refused("derived: [gpu]\n", "'derived' is not a map");
+}
+
 TEST_CASE("tables: repeats become one row with their median", "[validation]") {
   auto definition = std::string(kDefinition) + "repeats: median\n";
   const auto t = sample("gpu,half,n,latency\nh,8,8,30\nh,8,8,10\nh,8,8,11\nh,16,8,5\n", definition);
