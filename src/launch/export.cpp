@@ -23,6 +23,14 @@ struct Told {
   std::string quantity, value;
 };
 
+/// The row that gives a quantity; none where the engine has no flag for it.
+const detail::FlagRow* row_of(const FlagTable& table, std::string_view quantity) {
+  const auto& rows = table.rows();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.sets == quantity; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 /// A plan and what it becomes.
 class Exporter {
  public:
@@ -58,10 +66,11 @@ class Exporter {
   [[nodiscard]] double nodes() const { return r_.fleet().count; }
 
  private:
+  /// What the engine has no flag for is left out here, and found by `lost_fields`.
   void tell(std::string quantity, std::string_view value) {
-    told_.push_back({std::move(quantity), std::string(value)});
+    if (row_of(table_, quantity) != nullptr) told_.push_back({std::move(quantity), std::string(value)});
   }
-  void tell(std::string quantity, double value) { told_.push_back({std::move(quantity), count_text(value)}); }
+  void tell(std::string quantity, double value) { tell(std::move(quantity), count_text(value)); }
   void above_one(std::string quantity, double value) {
     if (value > 1) tell(std::move(quantity), value);
   }
@@ -237,11 +246,6 @@ class Exporter {
   std::vector<Told> told_;
 };
 
-const detail::FlagRow& row_of(const FlagTable& table, const std::string& quantity) {
-  return *std::find_if(table.rows().begin(), table.rows().end(),
-                       [&](const auto& row) { return row.sets == quantity; });
-}
-
 std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == ':' || c == '-';
@@ -261,7 +265,7 @@ std::string as_command(const Exporter& plan, const FlagTable& table, LaunchForma
           : fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", plan.per_node(),
                         plan.nodes());
   for (const auto& [quantity, value] : told) {
-    const auto& row = row_of(table, quantity);
+    const auto& row = *row_of(table, quantity);
     const bool bare = row.takes == detail::Takes::switched || row.takes == detail::Takes::toggle;
     out += fmt::format(" \\\n  --{}", row.flag);
     if (!bare) out += " " + shell_word(value);
@@ -282,7 +286,7 @@ Json json_value(const detail::FlagRow& row, const std::string& value) {
 Json as_tree(const FlagTable& table, const std::vector<Told>& told) {
   Json out = Json::object();
   for (const auto& [quantity, value] : told) {
-    const auto& row = row_of(table, quantity);
+    const auto& row = *row_of(table, quantity);
     Json* at = &out;
     std::string_view path = row.flag;
     for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {

@@ -125,3 +125,49 @@ TEST_CASE("what an engine cannot be told is said", "[launch]") {
   CHECK_THROWS_WITH(export_launch(built.scenario, LaunchFormat::megatron, ""), Contains("launch.018"));
   CHECK_THROWS_WITH(export_launch(built.scenario, LaunchFormat::mlperf, ""), Contains("launch.018"));
 }
+
+TEST_CASE("every field of a plan comes back or is said to be left, whatever the engine", "[launch]") {
+  const Fields common{{"hardware", "H100"}, {"batch_size", "64"}, {"seq_len", "4096"}, {"tp_size", "2"},
+                      {"pp_size", "2"},     {"ep_size", "2"},     {"precision", "fp8"}};
+  Fields trains = common, serves = common;
+  trains.insert({{"workload", "Mixtral_8x7B"},
+                 {"mode", "train"},
+                 {"accelerators", "32"},
+                 {"cp_size", "2"},
+                 {"zero_stage", "2"},
+                 {"v_stages", "2"},
+                 {"shard_size", "2"},
+                 {"offload_states", "0.5"},
+                 {"schedule", "gpipe"},
+                 {"optimizer", "adamw"},
+                 {"dropout", "true"},
+                 {"microbatch_count", "4"},
+                 {"recomputation", "norm"},
+                 {"tp_overlap", "0.5"},
+                 {"gradient_precision", "bf16"}});
+  serves.insert({{"workload", "Mixtral_8x7B"},
+                 {"mode", "serve"},
+                 {"accelerators", "8"},
+                 {"kv_precision", "int8"},
+                 {"draft_model", "Llama3_8B"},
+                 {"draft_tokens", "3"},
+                 {"output_tokens", "99"},
+                 {"cached_prefix_len", "64"},
+                 {"prefill_chunk_tokens", "512"}});
+  for (const auto format : {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm,
+                            LaunchFormat::megatron, LaunchFormat::deepspeed, LaunchFormat::torchtitan}) {
+    const bool serving = format <= LaunchFormat::trtllm;
+    const auto& fields = serving ? serves : trains;
+    const auto text = export_launch(scenario(fields).scenario, format, "");
+    const auto launch = back(text, format, fields);
+    INFO(text.text);
+    for (const auto& [field, value] : fields) {
+      const auto at = launch.fields.find(field);
+      const bool comes_back = at != launch.fields.end() && at->second == value;
+      const bool said = std::any_of(text.not_carried.begin(), text.not_carried.end(),
+                                    [&](const auto& lost) { return lost.starts_with(field + " "); });
+      INFO(field);
+      CHECK((comes_back || said || field == "mode" || field == "workload"));
+    }
+  }
+}
