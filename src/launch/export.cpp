@@ -31,6 +31,16 @@ const detail::FlagRow* row_of(const FlagTable& table, std::string_view quantity)
   return found == rows.end() ? nullptr : &*found;
 }
 
+[[noreturn]] void refuse(LaunchFormat format, std::string key, std::string found, std::string expected,
+                         std::string hint) {
+  throw InputError({.id = "mlsysim.launch.018",
+                    .message = fmt::format("{} does not start such a plan", name_of(format)),
+                    .key = std::move(key),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint)});
+}
+
 /// A plan and what it becomes.
 class Exporter {
  public:
@@ -46,14 +56,10 @@ class Exporter {
     const bool writes = serves || format_ == LaunchFormat::megatron || format_ == LaunchFormat::deepspeed ||
                         format_ == LaunchFormat::torchtitan;
     if (!writes || (r_.mode() == Mode::serve) != serves || r_.mode() == Mode::infer)
-      throw InputError(
-          {.id = "mlsysim.launch.018",
-           .message = fmt::format("{} does not start such a plan", name_of(format_)),
-           .key = "to",
-           .found = fmt::format("mode {}", name_of(r_.mode())),
-           .expected = "vllm, sglang or trtllm for a plan that serves; megatron, deepspeed or torchtitan "
-                       "for one that trains",
-           .hint = "choose another engine, or another mode"});
+      refuse(format_, "to", fmt::format("mode {}", name_of(r_.mode())),
+             "vllm, sglang or trtllm for a plan that serves; megatron, deepspeed or torchtitan for one that "
+             "trains",
+             "choose another engine, or another mode");
     if (serves)
       serving();
     else
@@ -140,7 +146,7 @@ class Exporter {
   /// Sequences of a micro-batch of one rank.
   [[nodiscard]] double micro_batch() const {
     const double local = s_.batch_size / dp_;
-    if (s_.microbatch_size) return *s_.microbatch_size / s_.ep_size;
+    if (s_.microbatch_size) return std::max(1.0, std::floor(*s_.microbatch_size / s_.ep_size));
     if (s_.microbatch_count) return std::max(1.0, std::floor(local / *s_.microbatch_count));
     return s_.pp_size > 1 ? 1 : std::max(1.0, std::floor(local / s_.gradient_accumulation_steps));
   }
@@ -323,7 +329,14 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
     q.fields["accelerators"] = count_text(plan.devices());
   if (scenario.output_tokens) q.fields["output_tokens"] = count_text(*scenario.output_tokens);
   if (scenario.draft_model != nullptr) q.fields["draft_model"] = scenario.draft_model->name;
-  const auto back = read_launch(q, Zoo{});
+  const auto back = [&] {
+    try {
+      return read_launch(q, Zoo{});
+    } catch (const Error& error) {  // such as a batch that the replicas do not share evenly
+      const auto& why = error.facts();
+      refuse(format, why.key, why.found, why.expected, "change the batch or the degrees of the plan");
+    }
+  }();
   std::vector<std::string> out;
   const Scenario plain;
   for (const auto& f : describe<Scenario>()) {

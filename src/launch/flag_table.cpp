@@ -21,6 +21,7 @@ constexpr auto kTakes = std::to_array<std::string_view>(
 using Meaning = std::pair<std::string_view, std::string_view>;
 constexpr auto kMeanings = std::to_array<Meaning>({
     {"model", "the model"},
+    {"model_family", "the family of the model"},
     {"draft_model", "the model that proposes tokens"},
     {"draft_tokens", "tokens proposed for each check"},
     {"tp", "ranks that divide each layer"},

@@ -108,7 +108,9 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     const auto asked = settings.text(quantity);
     if (q.fields.contains(std::string(field))) return;
     std::string note;
-    const auto model = detail::model_of(asked, zoo, note);
+    auto model = detail::model_of(asked, zoo, note);
+    if (model.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B" of it
+      model = detail::model_of(settings.text("model_family") + "_" + asked, zoo, note);
     if (model.empty())
       throw LookupError({.id = "mlsysim.launch.012",
                          .message = fmt::format("the zoo has no model '{}'", asked.substr(0, 80)),

@@ -52,7 +52,7 @@ void refuse(const std::string& file, Refusal why) {
 }
 
 Json parse_json(std::string_view text, const std::string& file) {
-  const char* hint = "give a config.json as it was downloaded";
+  const char* hint = "give a config.json as it was downloaded; --format names the engine of a launch";
   if (text.size() > kJsonLimit)
     refuse(file, {"mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", text.size()),
                   fmt::format("at most {} B", kJsonLimit), hint});

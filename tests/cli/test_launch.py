@@ -80,3 +80,8 @@ def test_export_and_import_give_the_same_scorecard(run, plan, tmp_path):
 
 def test_export_refuses_what_an_engine_does_not_do(refused):
     refused("export", "Llama3_8B", "H100", "--to", "megatron", parts=["mlsysim.launch.018", "mode serve"])
+    # A batch that the replicas do not share evenly: the error is about the plan, not about a file that nobody has seen.
+    for engine in ("megatron", "deepspeed", "torchtitan"):
+        done = refused("export", "Llama3_8B", "H100", "--mode", "train", "--accelerators", "8", "--tp-size", "1", "--batch-size", "100",
+                       "--to", engine, parts=["mlsysim.launch.018", engine])
+        assert "launch.sh" not in done.err and "launch.json" not in done.err and "launch.toml" not in done.err

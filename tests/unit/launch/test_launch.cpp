@@ -178,6 +178,8 @@ TEST_CASE("files of training", "[launch]") {
   CHECK(field(titan, "zero_stage") == "3");
   CHECK(field(titan, "recomputation") == "full");
   CHECK_NOTHROW(titan.build(standard_zoo()));
+  const std::string job = "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 1\n";
+  CHECK(field(read(job, "job.toml", {{"hardware", "H100"}}), "workload") == "Llama3_70B");
   const auto accelerate = read(
       "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n"
       "  fsdp_offload_params: false\n  fsdp_activation_checkpointing: true\nmixed_precision: bf16\n"
@@ -204,6 +206,15 @@ TEST_CASE("files of training", "[launch]") {
   CHECK(nemo.format == LaunchFormat::nemo);
   CHECK(field(nemo, "accelerators") == "16");
   CHECK(field(nemo, "tp_size") == "2");
+  const auto older = read(
+      "trainer: {devices: 8, num_nodes: 2, precision: bf16-mixed, max_steps: 5}\nmodel:\n"
+      "  micro_batch_size: 1\n  global_batch_size: 64\n  activations_checkpoint_granularity: full\n"
+      "  activations_checkpoint_method: uniform\n  optim: {name: distributed_fused_adam, lr: 0.1}\n",
+      "nemo.yaml", {{"hardware", "H100"}, {"workload", "Llama3_8B"}});
+  CHECK(field(older, "precision") == "bf16");
+  CHECK(field(older, "recomputation") == "full");
+  CHECK(finding(older, "model.optim.name").use == FlagUse::contradicts);
+  CHECK(finding(older, "model.optim").use == FlagUse::ignored);
 }
 
 TEST_CASE("what cannot be read is refused with what to do", "[launch]") {
