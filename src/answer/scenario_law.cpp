@@ -58,13 +58,17 @@ std::string scenario_key(const ScenarioShape& s) {
   std::string key;
   const auto put = [&](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
   const auto put_structure = [&](const Structure& p) {
-    for (const int x :
-         {static_cast<int>(p.architecture), static_cast<int>(p.kernel), static_cast<int>(p.phase),
-          static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
+    for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.kernel),
+                        static_cast<int>(p.phase), static_cast<int>(p.recomputed.bits),
+                        static_cast<int>(p.schedule), p.zero_stage, static_cast<int>(p.adapted)})
       put(x);
-    for (const bool x :
-         {p.causal, p.moe, p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased, p.fused,
-          p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch, p.capped})
+    for (const bool x : {p.causal,       p.moe,           p.sequence_parallel,
+                         p.offloads,     p.narrow,        p.dropout,
+                         p.biased,       p.fused,         p.per_operator,
+                         p.known,        p.attends,       p.drafting,
+                         p.per_token,    p.prefetch,      p.capped,
+                         p.adapts,       p.widens,        p.orthogonalizes,
+                         p.chunked_loss, p.mixed_storage, p.widened})
       put(x);
   };
   put(s.kind);
@@ -76,6 +80,7 @@ std::string scenario_key(const ScenarioShape& s) {
        {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.fails, s.has_tokens, s.has_layers,
         s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills, s.budgeted})
     put(x);
+  put(s.kept);
   put(s.chunks);
   put(s.links.levels);
   put(s.links.axes);

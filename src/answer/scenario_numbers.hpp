@@ -160,6 +160,9 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
     v.draft_plan.pp = v.draft_plan.ep = T{1.0};
     v.acceptance = run.draft_acceptance_rate;
     v.drafted = run.draft_tokens;
+    v.kept = s.kept;
+    v.acceptance_decay = run.draft_acceptance_decay;
+    v.acceptance_length = run.acceptance_length;
   }
   return v;
 }

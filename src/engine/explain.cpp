@@ -252,7 +252,9 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
   if (!check) return s;
   s.plan.new_tokens = v.drafted + 1;
   s.plan.context += v.drafted;
-  const double tokens = ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens;
+  const double tokens = v.kept == Acceptance::independent
+                            ? ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens
+                            : detail::yield_of_check(v);
   s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted,
                         tokens);
   Plan<> proposal = v.draft_plan;

@@ -22,6 +22,8 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"draft_model", "workload", kServe},
     {"draft_acceptance_rate", "workload", kServe, true, true},
     {"draft_tokens", "workload", kServe, true, true},
+    {"draft_acceptance_decay", "workload", kServe, true, true},
+    {"acceptance_length", "workload", kServe, true, true},
     {"hardware", "hardware"},
     {"accelerators", "hardware"},
     {"node_count", "hardware"},

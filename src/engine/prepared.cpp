@@ -60,6 +60,9 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   take_stack(in.draft_stack, shape.draft_stack, shape.draft_place);
   run.draft_acceptance_rate = v.acceptance;
   run.draft_tokens = v.drafted;
+  shape.kept = v.kept;
+  run.draft_acceptance_decay = v.acceptance_decay;
+  run.acceptance_length = v.acceptance_length;
 }
 
 /// What one pass or step over one device and model has.

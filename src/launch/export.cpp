@@ -215,6 +215,7 @@ class Exporter {
       tell("bf16", "true");
     tell("optimizer", s_.optimizer == OptimizerKind::adam    ? "Adam"
                       : s_.optimizer == OptimizerKind::adamw ? "AdamW"
+                      : s_.optimizer == OptimizerKind::muon  ? "Muon"
                                                              : "SGD");
     if (s_.offload_states > 0) tell("offload_states", "cpu");
     if (s_.offload_states > 0 && s_.offload_states < 1) tell("offload_share", s_.offload_states);

@@ -192,7 +192,7 @@ void put_formats(Settings& s, Launch& launch) {
   if (choice_of<OptimizerKind>(optimizer))
     fields["optimizer"] = optimizer;
   else if (!optimizer.empty())
-    s.end("optimizer", FlagUse::contradicts, "states are those of sgd, adam or adamw: say --optimizer");
+    s.end("optimizer", FlagUse::contradicts, "states are those of sgd, adam, adamw or muon: say --optimizer");
   if (s.has("attention")) fields["attention_kernel"] = s.text("attention");
   if (s.has("fused")) fields["kernel_fusion"] = s.on("fused") ? "true" : "false";
   if (s.has("compiler"))

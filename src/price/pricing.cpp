@@ -84,11 +84,11 @@ class RooflinePricing final : public OperatorPricing {
 template <std::size_t N> using Names = std::array<std::string_view, N>;
 
 std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
-  static constexpr Names<16> training{
-      "cp_size",    "schedule",        "shard_size",          "recomputed_share",  "attention_kernel",
-      "dropout",    "kernel_fusion",   "gradient_precision",  "backward_prefetch", "overlap_slowdown",
-      "tp_overlap", "offload_weights", "offload_activations", "offload_states",    "power_cap",
-      "clock_limit"};
+  static constexpr Names<19> training{
+      "lora_rank",           "lora_modules",      "fused_loss",       "cp_size",    "schedule",
+      "shard_size",          "recomputed_share",  "attention_kernel", "dropout",    "kernel_fusion",
+      "gradient_precision",  "backward_prefetch", "overlap_slowdown", "tp_overlap", "offload_weights",
+      "offload_activations", "offload_states",    "power_cap",        "clock_limit"};
   static constexpr Names<3> serving{"fleet", "power_cap", "clock_limit"};
   static constexpr Names<1> batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
       scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
@@ -218,10 +218,11 @@ class TextbookPricing final : public Pricing {
   /// An fp32 master copy whatever the format, and gradients in the format itself.
   Storage training_storage(Precision precision, OptimizerKind optimizer) const override {
     const double b = bytes_per_element(precision);
-    const double states = optimizer == OptimizerKind::none  ? 0.0
-                          : optimizer == OptimizerKind::sgd ? 4.0
-                                                            : 12.0;
-    return {b, b, b, b, states};
+    const double states = optimizer == OptimizerKind::none   ? 0.0
+                          : optimizer == OptimizerKind::sgd  ? 4.0
+                          : optimizer == OptimizerKind::muon ? 8.0
+                                                             : 12.0;
+    return {b, b, b, b, states, states};
   }
   void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>&,
                    const Conventions&, Notes&) const override {

@@ -23,7 +23,9 @@ struct TrainingCase {
   AttentionKernel attention_kernel = AttentionKernel::fused;
   bool dropout = false, kernel_fusion = true, backward_prefetch = true;
   OptimizerKind optimizer = OptimizerKind::adam;
-  double trainable_fraction = 1;
+  double trainable_fraction = 1, lora_rank = 0;
+  LoraModules lora_modules = LoraModules::all;
+  bool fused_loss = false;
   std::optional<Precision> gradient_precision{};
   std::optional<double> overlap_efficiency{};
   double tp_overlap = 0;
@@ -82,6 +84,12 @@ struct TrainingCase {
         field(&C::trainable_fraction, "trainable_fraction", "", "trained share of the weights")
             .within(0, 1)
             .defaulted("1"),
+        field(&C::lora_rank, "lora_rank", "", "rank of low-rank adapters; 0: none")
+            .non_negative()
+            .counted()
+            .defaulted("none"),
+        field(&C::lora_modules, "lora_modules", "", "products with adapters").defaulted("all"),
+        field(&C::fused_loss, "fused_loss", "", "output head and loss run chunk by chunk").defaulted("no"),
         field(&C::gradient_precision, "gradient_precision", "",
               "format of gradients; that of the weights where absent"),
         field(&C::overlap_efficiency, "overlap_efficiency", "", "share of the exchange that hides")
@@ -181,6 +189,9 @@ struct TrainingRun {
     in.seq_len = c.seq_len;
     in.optimizer = c.optimizer;
     in.trainable_fraction = c.trainable_fraction;
+    if (c.lora_rank > 0) in.lora_rank = c.lora_rank;
+    in.lora_modules = c.lora_modules;
+    in.fused_loss = c.fused_loss;
     in.overlap_efficiency = c.overlap_efficiency;
     in.tp_overlap = c.tp_overlap;
   }

@@ -139,6 +139,7 @@ def grouped(f, share, a, reach):
         + (norms == "full") * (query + kv_heads * qk)
         + bool(a.get("sinks")) * heads
     )
+    op.joins = 2 if a.get("shared_kv") else 3
     op.kept *= f.split
     op.remade = {"norm", "block"}
     op.biased += qkv_bias

@@ -26,6 +26,8 @@ def with_backward(ops, h, plan):
         again = recompute(forward, plan)
     back = []
     for op in reversed(forward):
+        if plan.fused_loss and op.name == "loss":
+            continue  # its gradients were made with it
         back += backward(op, h, plan)
     return forward + again + back
 
@@ -83,6 +85,8 @@ def backward(op, h, plan):
     elif op.kind == "stream":
         # A function of one array reads it and the gradient and writes one: three arrays for two. A norm reads
         # both twice, once for the gradients of its weights, and the residual's gradients are summed.
+        if "widened" in op.parts:
+            return [mirror]  # once more, for the gradient of the input
         mirror.work = 2 * op.work
         mirror.traffic = op.traffic + op.live if op.group == "norm" else 1.5 * op.traffic
     elif op.kind == "collective":
@@ -105,7 +109,8 @@ def backward_of_product(op, mirror, h, plan):
         return [mirror, second]  # two activations: the other gradient is waited for as well
     second.run = "weight_gradient"
     second.traffic = op.live + 2 * plan.gradient_bytes * op.params  # the gradient is read and written
-    second.share = op.share * plan.trainable  # frozen weights have none
+    # Frozen weights have none.
+    second.share = op.share * (1 if "adapter" in op.parts else plan.trainable)
     if not h.biased:
         return [mirror, second]
     bias = []

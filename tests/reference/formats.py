@@ -6,6 +6,7 @@ and the two ends are what the plan takes.
 
 from types import SimpleNamespace
 
+import memory
 import model
 import operators
 import passes
@@ -125,15 +126,4 @@ def store(plan, f):
 
 def bytes_of(plan, t):
     """Of the weights of a stage."""
-    inside = t.dense_params - t.edge_params
-    return (
-        plan.weight_bytes * inside + edge_bytes(plan) * t.edge_params + expert_bytes(plan) * t.expert_params
-    )
-
-
-def edge_bytes(plan):
-    return plan.weight_bytes if plan.edge_bytes is None else plan.edge_bytes
-
-
-def expert_bytes(plan):
-    return plan.weight_bytes if plan.expert_bytes is None else plan.expert_bytes
+    return memory.held(plan, t, 1, 1)

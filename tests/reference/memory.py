@@ -36,6 +36,16 @@ def serving_memory(weights, state, live, device):
     return with_losses({"weights": weights, "kv_cache": state, "activations": 2 * live}, device)
 
 
+def held(plan, totals, parts, expert_parts):
+    """Weights as they are stored: routed experts, and what lies before and behind the blocks, may have formats of
+    their own."""
+    edges = totals.dense_params - totals.block_params
+    edge = plan.weight_bytes if plan.edge_bytes is None else plan.edge_bytes
+    expert = plan.weight_bytes if plan.expert_bytes is None else plan.expert_bytes
+    dense = plan.weight_bytes * totals.block_params + edge * edges
+    return dense / parts + expert * totals.expert_params / expert_parts
+
+
 def training_memory(plan, device, totals, blocks, in_flight):
     """Weights, gradients and states are divided by the ranks that share them from ZeRO 3, 2 and 1 on
     (rajbhandari2020zero, section 3). Activations: what the backward pass needs of every micro-batch in
@@ -50,17 +60,32 @@ def training_memory(plan, device, totals, blocks, in_flight):
         return shard if plan.zero_stage >= from_stage else whole
 
     # Gathered or fetched: the weights of the block at work and of the next one.
-    two_blocks = 2 * plan.weight_bytes * whole / blocks
+    two_blocks = 2 * held(plan, totals, 1, 1) / blocks
     buffers = two_blocks if plan.zero_stage >= 3 else 0.0
     if offloads(plan):
         buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks
+    parts = [holders(plan, routed).shards if plan.zero_stage >= 3 else 1 for routed in (False, True)]
+    # Adapters are dense weights of their own.
+    sharers = holders(plan, False).shards
+
+    def beside(amount, from_stage):
+        return amount / sharers if plan.zero_stage >= from_stage else amount
+
+    learned = totals.adapter_params
+    # Of the matrices in the blocks Muon keeps one moment less.
+    inner_experts = totals.expert_params
+    if plan.zero_stage >= 1:
+        inner_experts /= holders(plan, True).shards
+    saved = (plan.state_bytes - plan.matrix_state_bytes) * (beside(totals.block_params, 1) + inner_experts)
+    states = plan.state_bytes * (stored(1) * plan.trainable + beside(learned, 1)) - saved * plan.trainable
     return with_losses(
         {
-            "weights": plan.weight_bytes * stored(3) * (1 - plan.offload_weights),
+            "weights": held(plan, totals, *parts) * (1 - plan.offload_weights)
+            + plan.adapter_bytes * beside(learned, 3),
             "activations": max(totals.block_again, totals.live)
             + totals.kept * in_flight * (1 - plan.offload_activations),
-            "gradients": plan.gradient_bytes * stored(2) * plan.trainable,
-            "optimizer_states": plan.state_bytes * stored(1) * plan.trainable * (1 - plan.offload_states),
+            "gradients": plan.gradient_bytes * (stored(2) * plan.trainable + beside(learned, 2)),
+            "optimizer_states": states * (1 - plan.offload_states),
             "communication_buffers": buffers,
         },
         device,

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import adapters
 import attention
 import convolution
 from op import (
@@ -42,6 +43,8 @@ def forward(h, plan):
     input_embedding(f)
     blocks(f)
     output_head(f)
+    if plan.lora_rank:
+        f.ops = adapters.with_adapters(f.ops, plan)
     pipeline_transfer(f)
     return f.ops
 
@@ -93,6 +96,7 @@ def feed_forward_pair(f, group, names, share, rows, width, copies, outer, gated)
     up_name, act_name, down_name = names
     matrices_up = 2 if gated else 1
     up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)
+    up.joins = matrices_up
     up.kept *= f.split
     up.remade = {"norm", "block"}
     values = rows * width * copies
@@ -224,7 +228,9 @@ def output_head(f):
         # A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
         own = max(h.head_params, 1 if plan.pp > 1 else 0)
         logits.params = h.vocab * h.hidden / plan.tp * own + h.head_bias * h.vocab / plan.tp
-        if f.training:
+        if f.training and plan.fused_loss:
+            chunked_loss(f, rows, logits)
+        elif f.training:
             loss(f, rows)
     else:
         matmul(f, "pooler", "head", h.pooler, f.sequences, h.hidden, h.hidden)
@@ -241,6 +247,15 @@ def loss(f, rows):
     op.traffic += 16 * logits
     op.kept = 4 * logits
     op.live += 8 * logits  # the logits, their copy and its gradient beside the probabilities that are kept
+
+
+def chunked_loss(f, rows, head):
+    """Chunks of tokens whose logits are as large as all hidden states; each chunk's logits are read twice and
+    become their gradients in place (hsu2024liger, section 3.2)."""
+    chunk = f.plan.activation_bytes * rows * min(f.h.hidden, f.h.vocab / f.plan.tp)
+    head.live = head.kept + chunk
+    op = elementwise(f, "loss", "head", 1, rows * f.h.vocab / f.plan.tp, 2, 1, 6)
+    op.live = chunk
 
 
 def pipeline_transfer(f):

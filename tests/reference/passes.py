@@ -133,7 +133,8 @@ def totals_of(ops, blocks, places):
     t = SimpleNamespace(
         dense_params=0.0,
         expert_params=0.0,
-        edge_params=0.0,
+        adapter_params=0.0,
+        block_params=0.0,  # of the dense ones, those inside blocks
         work=0.0,
         weight_work=0.0,
         kept=0.0,
@@ -146,14 +147,15 @@ def totals_of(ops, blocks, places):
             continue
         times = op.share * (blocks if op.place == "block" else 1)
         once = min(times, 1.0)  # a block holds each of its operators once where the operator occurs at all
-        if "routed" in op.parts:
+        if "adapter" in op.parts:
+            t.adapter_params += op.params * times
+        elif "routed" in op.parts:
             t.expert_params += op.params * times
         else:
             t.dense_params += op.params * times
-            if op.place in ("first", "last"):
-                t.edge_params += op.params * times
+            t.block_params += op.params * times if op.place == "block" else 0.0
         t.work += op.work * times
-        if op.kind == "matmul" and "core" not in op.parts:
+        if op.kind == "matmul" and not op.parts & {"core", "adapter"}:
             t.weight_work += op.work * times
         t.kept += op.kept * times
         t.state += op.state * times

@@ -27,6 +27,13 @@ def whole_model():
         edge_bytes=None,  # of embedding and head, likewise
         gradient_bytes=0,
         state_bytes=0,
+        matrix_state_bytes=0,  # of a weight matrix inside the blocks
+        orthogonal=False,
+        lora_rank=0,
+        lora_modules="all",
+        adapter_bytes=0,
+        widens=False,  # frozen weights of the blocks are stored in fewer bits than a product takes
+        fused_loss=False,
         activation_bytes=2,
         kv_bytes=2,
         trainable=1,
@@ -84,7 +91,10 @@ def training_plan(precision, optimizer):
     b = max(BYTES[precision], 2)
     plan.phase = "training"
     plan.weight_bytes = plan.gradient_bytes = plan.activation_bytes = plan.kv_bytes = b
-    moments = 8 if optimizer in ("adam", "adamw") else 0
+    moments = 8 if optimizer in ("adam", "adamw", "muon") else 0
     master = 4 if optimizer != "none" and b < 4 else 0
     plan.state_bytes = moments + master
+    # Muon keeps one moment of a matrix (jordan2024muon), and Adam's two of all else.
+    plan.orthogonal = optimizer == "muon"
+    plan.matrix_state_bytes = master + (4 if plan.orthogonal else moments)
     return plan

@@ -8,6 +8,7 @@ once a micro-batch, or once a step where they run in the update.
 import math
 from types import SimpleNamespace
 
+from adapters import trained
 from op import collective, emit
 from plan import expert_devices, ranks_of
 
@@ -37,10 +38,10 @@ def travel(ops, name, pattern, run, place, pieces, message, ranks, stride):
     return op
 
 
-def exchange_gradients(ops, plan, place, layers, weights, who):
+def exchange_gradients(ops, plan, place, layers, learning, who):
     """Reduced over all holders: once a step, from ZeRO-2 on with every micro-batch (rajbhandari2020zero,
     section 5)."""
-    amount = plan.gradient_bytes * weights * plan.trainable
+    amount = plan.gradient_bytes * learning
     pieces = pieces_of(plan, layers, amount)
     run = "backward" if plan.zero_stage >= 2 else "update"
     if plan.zero_stage == 0:
@@ -65,7 +66,7 @@ def exchange_gradients(ops, plan, place, layers, weights, who):
     )
 
 
-def gather_weights(ops, plan, place, layers, weights, who):
+def gather_weights(ops, plan, place, layers, weights, stored, learning, who):
     """After the update (ZeRO-1 and 2), or before each pass that uses them (ZeRO-3)."""
 
     def gather(run, amount):
@@ -74,14 +75,14 @@ def gather_weights(ops, plan, place, layers, weights, who):
             ops, "weight_gather", "all_gather", run, place, pieces, amount / pieces, who.shards, who.stride
         )
 
-    amount = plan.weight_bytes * weights
+    amount = stored * weights
     if plan.zero_stage >= 3:
         gather("forward", amount)
         waited = gather("backward", amount)
         if not plan.prefetch:
             waited.beside = ""  # asked for only when the block before is done
     elif plan.zero_stage >= 1:
-        gather("update", amount * plan.trainable)
+        gather("update", (plan.adapter_bytes if plan.lora_rank else plan.weight_bytes) * learning)
 
 
 def host_transfer(ops, name, run, place, amount):
@@ -90,16 +91,18 @@ def host_transfer(ops, name, run, place, amount):
     op.run, op.place, op.between, op.beside, op.message = run, place, "host", "pass", amount
 
 
-def optimizer(ops, plan, place, weights, who):
+def optimizer(ops, plan, place, learning, who):
     """Reads gradients, reads and writes its states, writes the weights; 12 operations a weight
     (Kingma and Ba 2015)."""
     op = emit(ops, "stream", "optimizer", "optimizer")
     op.run, op.place = "update", place
-    mine = (weights / who.shards if plan.zero_stage >= 1 else weights) * plan.trainable
+    mine = learning / who.shards if plan.zero_stage >= 1 else learning
+    states = plan.matrix_state_bytes if place == "block" else plan.state_bytes
+    written = plan.adapter_bytes if plan.lora_rank else plan.weight_bytes
     op.work = 12 * mine
-    op.traffic = (plan.gradient_bytes + 2 * plan.state_bytes + plan.weight_bytes) * mine
+    op.traffic = (plan.gradient_bytes + 2 * states + written) * mine
     if offloads(plan):
-        host_transfer(ops, "state_transfer", "update", place, plan.state_bytes * mine * plan.offload_states)
+        host_transfer(ops, "state_transfer", "update", place, states * mine * plan.offload_states)
 
 
 def offloads(plan):
@@ -112,12 +115,22 @@ def shard(ops, h, plan, place, layers, totals):
         if routed and not (h.moe and place == "block"):
             continue
         who = holders(plan, routed)
-        exchange_gradients(ops, plan, place, layers, weights, who)
-        gather_weights(ops, plan, place, layers, weights, who)
-        optimizer(ops, plan, place, weights, who)
+        learning = trained(plan, weights, totals.adapter_params)
+        own = plan.expert_bytes if routed else plan.edge_bytes if place != "block" else None
+        stored = plan.weight_bytes if own is None else own
+        learns = not plan.lora_rank or (place == "block" and not routed)
+        if learns:
+            exchange_gradients(ops, plan, place, layers, learning, who)
+        if learns or plan.zero_stage >= 3:
+            gather_weights(ops, plan, place, layers, weights, stored, learning, who)
+        if learns:
+            optimizer(ops, plan, place, learning, who)
     if not offloads(plan):
         return
-    weights = plan.weight_bytes * (totals.dense_params + totals.expert_params) * plan.offload_weights
+    edge = plan.edge_bytes if place != "block" else None
+    weights = (plan.weight_bytes if edge is None else edge) * totals.dense_params
+    weights += (plan.weight_bytes if plan.expert_bytes is None else plan.expert_bytes) * totals.expert_params
+    weights *= plan.offload_weights
     kept = totals.kept * plan.offload_activations
     host_transfer(ops, "weight_fetch", "forward", place, weights)
     host_transfer(ops, "weight_fetch", "backward", place, weights)

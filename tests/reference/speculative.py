@@ -15,12 +15,17 @@ from plan import serving_plan
 from zoo import BYTES, default, entry, get
 
 
-def accepted(rate, drafted):
-    """Tokens that a check yields, 1 + a + ... + a^K: each drafted token is kept with probability a, and the
-    check always yields one of its own (leviathan2023speculative, eq. 1)."""
-    expected = 0.0
-    for k in range(int(drafted) + 1):
-        expected += rate**k
+def yielded(s, drafted):
+    """Tokens that a check yields: as measured; or one of its own, and each drafted token with a probability
+    that falls by the same factor at each position (leviathan2023speculative, eq. 1, where it does not fall),
+    if those before it were kept."""
+    if s.acceptance_length:
+        return s.acceptance_length
+    expected, kept, probability = 1.0, 1.0, s.draft_acceptance_rate
+    for _ in range(int(drafted)):
+        kept *= probability
+        expected += kept
+        probability *= s.draft_acceptance_decay or 1.0
     return expected
 
 
@@ -28,7 +33,7 @@ def speed_up(s, a, batch, mean, final):
     """Changes the answer `a` of a target: K steps of the draft and one check yield several tokens (theorem
     3.8)."""
     drafted = s.draft_tokens or default("draft_tokens")
-    yields = accepted(s.draft_acceptance_rate, drafted)
+    yields = yielded(s, drafted)
     draft = entry("model", s.draft_model)
     # The draft runs on the devices of its target, whole on each where it has fewer heads than they are.
     tp = s.tp_size if s.tp_size <= model.attention_of(draft).get("heads", s.tp_size) else 1

@@ -214,7 +214,7 @@ def train_memory(w, t, s, b):
     korthikanti2022recomputation, table 2, for ceil(layers / pp) layers. No reserve, no fragmentation. The
     fp32 master copy is kept whatever the format."""
     hardware = s.hardware
-    states = {"none": 0, "sgd": 4}.get(s.optimizer, 12)
+    states = {"none": 0, "sgd": 4, "muon": 8}.get(s.optimizer, 12)
     mine = t.params / (s.tp * s.pp * ranks_of(s))
 
     def stored(from_stage):

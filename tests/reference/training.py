@@ -3,8 +3,11 @@
 import math
 from types import SimpleNamespace
 
+import adapters
+import formats
 import memory
 import operators
+import orthogonal
 import passes
 import power_cap
 import schedule
@@ -50,6 +53,14 @@ def view(s):
     p.overlap = default("overlap") if s.overlap is None else s.overlap
     p.steal = default("overlap_slowdown") if s.slowdown is None else s.slowdown
     p.tp_overlap = s.tp_overlap
+    p.fused_loss = s.fused_loss
+    if s.lora_rank:
+        p.lora_rank, p.lora_modules, p.trainable = s.lora_rank, s.lora_modules, 0
+        p.adapter_bytes = p.weight_bytes
+    if s.weight_format:
+        wide = p.weight_bytes
+        formats.store(p, formats.served(s.workload, s.hardware, "bf16", s.weight_format, None))
+        p.widened, p.widens = False, bool(s.lora_rank) and p.weight_bytes < wide
     if s.gradient_precision:
         p.gradient_bytes = BYTES[s.gradient_precision]
     d = v.device = device_view(s.hardware, s.precision, "training")
@@ -85,7 +96,10 @@ def operators_of_step(h, plan):
             ends = passes.totals_of([op for op in ops if op.place == place], 0, [place])
             sharding.shard(extra, h, plan, place, 1, ends)
     weights = of_blocks.dense_params + of_blocks.expert_params
-    exchanges = sharding.pieces_of(plan, blocks, plan.gradient_bytes * weights * plan.trainable)
+    learning = adapters.trained(plan, weights, of_blocks.adapter_params)
+    exchanges = sharding.pieces_of(plan, blocks, plan.gradient_bytes * learning)
+    if plan.orthogonal:
+        extra += orthogonal.updates(ops, plan)
     return ops + extra, exchanges
 
 

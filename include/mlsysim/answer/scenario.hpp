@@ -24,7 +24,7 @@ template <class T = double> struct RunNumbers {
   T tp_size{1.0}, pp_size{1.0}, ep_size{1.0}, expert_tp_size{1.0}, cp_size{1.0}, v_stages{1.0};
   T microbatch_size{1.0}, microbatch_count{1.0}, gradient_accumulation_steps{1.0};
   T congestion_factor{1.0}, straggler_factor{1.0};
-  T draft_acceptance_rate{0.0}, draft_tokens{1.0};
+  T draft_acceptance_rate{0.0}, draft_tokens{1.0}, draft_acceptance_decay{1.0}, acceptance_length{1.0};
   T duration_days{30.0}, infrastructure_multiplier{1.0};
   MoneyPerEnergy<T> kwh_price;
   Money<T> unit_cost;
@@ -44,7 +44,10 @@ template <class T = double> struct RunNumbers {
                 field(&R::congestion_factor, key::congestion_factor),
                 field(&R::straggler_factor, key::straggler_factor),
                 field(&R::draft_acceptance_rate, key::draft_acceptance_rate),
-                field(&R::draft_tokens, key::draft_tokens), field(&R::duration_days, key::duration_days),
+                field(&R::draft_tokens, key::draft_tokens),
+                field(&R::draft_acceptance_decay, "draft_acceptance_decay", "", "").within(0.01, 1),
+                field(&R::acceptance_length, "acceptance_length", "", "").within(1, 1025),
+                field(&R::duration_days, key::duration_days),
                 field(&R::infrastructure_multiplier, key::infrastructure_multiplier),
                 field(&R::kwh_price, key::kwh_price),
                 field(&R::unit_cost, "unit_cost", "USD", "price of one device"));
@@ -155,6 +158,7 @@ struct ScenarioShape {
   std::size_t draft_place = 0;
   bool generates = false;  ///< the number of output tokens is given
   bool drafts = false;
+  Acceptance kept = Acceptance::independent;
   double chunks = 1;      ///< of a prompt
   bool budgeted = false;  ///< passes of prompts have a budget of tokens
   Microbatches division = Microbatches::by_default;

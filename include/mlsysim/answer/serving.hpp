@@ -8,6 +8,10 @@
 
 namespace mlsysim {
 
+/// How many of the proposed tokens are kept: each with the same probability, with one that falls from token
+/// to token, or as it was measured.
+enum class Acceptance : std::uint8_t { independent, decaying, measured };
+
 /// What a served model is computed from. Categories (bools, the number of chunks, the pricing) fix which
 /// operations there are.
 template <class T = double> struct ServingViews {
@@ -27,7 +31,10 @@ template <class T = double> struct ServingViews {
   bool drafts = false;     ///< a small model proposes tokens
   ModelView<T> draft;
   Plan<T> draft_plan;
+  Acceptance kept = Acceptance::independent;
   T acceptance{0.0}, drafted{0.0};  ///< probability that a proposal is kept; proposals a verification
+  T acceptance_decay{1.0};          ///< factor of it from one proposal to the next, where it falls
+  T acceptance_length{1.0};         ///< tokens that a verification yields, where that was measured
 };
 
 template <class T = double> struct ServingNumbers {
@@ -172,6 +179,12 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
   return out;
 }
 
+/// Tokens that a verification yields, where they do not follow from one probability.
+template <class T> [[nodiscard]] T yield_of_check(const ServingViews<T>& v) {
+  if (v.kept == Acceptance::measured) return v.acceptance_length;
+  return apply<DecayingAcceptance, T>({v.acceptance, v.acceptance_decay, v.drafted}).expected_tokens;
+}
+
 /// A step of decoding: one pass of a micro-batch, or proposals of the draft model and their check.
 template <class T> struct DecodeStep {
   PassPrice<T> pass;
@@ -199,7 +212,9 @@ template <class T>
   check.context = plan.context + v.drafted;
   const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
   const Time<T> drafting = v.drafted * proposal.total, round = checked_cycle(verify, drafting, inflight);
-  out.itl = apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl;
+  out.itl = v.kept == Acceptance::independent
+                ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl
+                : (drafting + round) / yield_of_check(v);
   out.cycle = drafting + round;
   out.busy = verify.busy + v.drafted * proposal.busy;
   return out;

@@ -52,7 +52,15 @@ template <class I> [[nodiscard]] constexpr auto speculation_rows() {
   return rows(
       field(&I::draft_model, key::draft_model).defaulted("no speculation"),
       field(&I::draft_acceptance_rate, key::draft_acceptance_rate).defaulted("0.7, convention of MLSys-im"),
-      field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted(kDefaults.view()));
+      field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted(kDefaults.view()),
+      field(&I::draft_acceptance_decay, "draft_acceptance_decay", "",
+            "factor of the acceptance from one drafted token to the next")
+          .within(0.01, 1)
+          .defaulted("1; of a model's own draft layers zoo/catalogue.yaml"),
+      field(&I::acceptance_length, "acceptance_length", "",
+            "tokens that one verification yields, measured; in place of rate and decay")
+          .within(1, 1025)
+          .defaulted("from rate and decay"));
 }
 
 /// Pages of the cache, and the engine that fills them.
@@ -94,6 +102,16 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
           .defaulted("that of the weights"),
       field(&I::optimizer, key::optimizer).defaulted("Adam"),
       field(&I::trainable_fraction, key::trainable_fraction).defaulted("all weights"),
+      field(&I::lora_rank, "lora_rank", "", "rank of low-rank adapters, which alone are trained")
+          .at_least(1)
+          .counted()
+          .defaulted("no adapters"),
+      field(&I::lora_modules, "lora_modules", "",
+            "products with adapters: all of the blocks but routed experts, or those of attention")
+          .defaulted("all"),
+      field(&I::fused_loss, "fused_loss", "",
+            "output head and loss run chunk by chunk, so that logits are never whole in memory")
+          .defaulted("logits in fp32"),
       field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory")
           .within(0, 1)
           .defaulted("none"),

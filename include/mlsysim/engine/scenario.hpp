@@ -68,13 +68,16 @@ struct Scenario {
   AttentionKernel attention_kernel = AttentionKernel::fused;
   bool dropout = false, kernel_fusion = true, backward_prefetch = true;
   double trainable_fraction = 1;
+  std::optional<double> lora_rank{};
+  LoraModules lora_modules = LoraModules::all;
+  bool fused_loss = false;
   std::optional<double> overlap_efficiency{}, overlap_slowdown{};
   double tp_overlap = 0;
   double offload_weights = 0, offload_activations = 0, offload_states = 0;
   double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
-  std::optional<double> draft_tokens{};
+  std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
   double cached_prefix_len = 0;
   std::optional<double> prefill_chunk_tokens{};
   const GridProfile* grid = nullptr;

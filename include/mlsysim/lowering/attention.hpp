@@ -209,6 +209,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
                query_width * (1.0 + h.output_gate) + kv_heads * (h.qk_dim + h.v_dim * h.own_values), hidden);
     op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
                            h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
+    op.joins = 2.0 + h.own_values;
     op.kept *= f.split;
     op.remade = part::norm | part::block;
     op.biased += h.qkv_bias;

@@ -78,6 +78,9 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
   for (std::size_t i = forward_end; i-- > 0;) {
     ops.reserve(4);
     const Op<T>& forward = ops[i];
+    // A loss that runs with the head has made its gradients already.
+    if (structure.chunked_loss && forward.group == OpGroup::head && forward.kind == OpKind::elementwise)
+      continue;
     Op<T>& op = mirror(forward, Pass::backward);
     switch (forward.kind) {
       case OpKind::matmul:
@@ -96,7 +99,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params);
         gradient.unfused_traffic = gradient.traffic;
         // Frozen weights have no gradient.
-        gradient.count = forward.count * plan.trainable;
+        if (!(forward.parts & part::adapter)) gradient.count = forward.count * plan.trainable;
         if (structure.biased) bias_gradient(gradient, plan, ops);
         break;
       }
@@ -112,6 +115,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         // A function of one array reads it and the gradient and writes one. A norm reads both twice, once for
         // the gradients of its weights, and the residual's gradients are summed: ten arrays for five, and a
         // mask once.
+        if (forward.parts & part::widened) break;  // once more, for the gradient of the input
         op.work = 2.0 * forward.work;
         if (forward.group == OpGroup::norm) {
           op.traffic += forward.live;

@@ -12,6 +12,7 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
                        const T& copies, const T& outer, const T& matrices) {
   const T matrices_up = matrices - 1.0;
   auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
+  up.joins = matrices_up;
   up.kept *= f.split;
   up.remade = part::norm | part::block;
   const T values = rows * width * copies;

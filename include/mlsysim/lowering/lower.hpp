@@ -2,9 +2,11 @@
 /// Lowering: from a structure and numbers to the operator list. The only one; both fidelities, the memory
 /// model, the parameter count, reports and exporters read this list.
 
+#include <mlsysim/lowering/adapters.hpp>
 #include <mlsysim/lowering/backward.hpp>
 #include <mlsysim/lowering/convolution.hpp>
 #include <mlsysim/lowering/listed.hpp>
+#include <mlsysim/lowering/orthogonal.hpp>
 #include <mlsysim/lowering/sharding.hpp>
 #include <mlsysim/lowering/transformer.hpp>
 
@@ -44,6 +46,7 @@ std::size_t forward_pass(const Structure& structure, const StackView<T>& stack, 
     forward_listed(structure, layers, plan, ops);
   else
     forward_transformer(structure, stack, plan, ops);
+  if (structure.adapts && !listed) adapt(structure, plan, ops);
   const std::size_t weights_end = ops.size();
   if (!listed) pipeline_transfer(structure, stack, plan, chunks, ops);
   return weights_end;
@@ -89,14 +92,16 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, c
   if (training || structure.offloads) {
     const bool listed = is_listed(structure.architecture);
     const T blocks = blocks_of(structure, stack, layers, plan);
-    made.exchanges =
-        exchanges_of(structure, plan, blocks,
-                     Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
+    const auto& held = made.totals[Place::block];
+    made.exchanges = exchanges_of(
+        structure, plan, blocks,
+        Data<T>(plan.gradient_bytes * trained_of(structure, plan, held.params(), held.adapter_params)));
     shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
     if (!listed) {
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
       shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
     }
+    if (training && structure.orthogonalizes) orthogonalize(structure, plan, ops, made.forward_end);
   }
   made.end = ops.size();
   return made;

@@ -44,12 +44,41 @@ template <class T>
 /// What the memory model needs to know about a pass on one device.
 template <class T = double> struct MemoryDemand {
   Params<T> dense_params, expert_params;  ///< weights stored on the device before data-parallel sharding
+  Params<T> adapter_params;               ///< weights of low-rank adapters, likewise
+  Params<T> block_params;                 ///< of the dense ones, those inside blocks
   Data<T> kv_cache;                       ///< KV cache and recurrent states
   Data<T> activations;                    ///< all that is alive at the peak
   Data<T> buffers;                        ///< transfer buffers beside the gradient bucket
   T bucket{0.0};                          ///< gradient bucket of the collectives, as a share of the gradients
-  Params<T> edge_params;                  ///< of the dense ones, before and behind the blocks
 };
+
+/// Optimizer states that weight matrices inside the blocks do not have, which embedding and head do: a second
+/// moment, where their updates are made orthogonal.
+/// @cite jordan2024muon; liu2025muon, section 2.2
+template <class T>
+[[nodiscard]] Data<T> saved_states(const Structure& structure, const Plan<T>& plan,
+                                   const MemoryDemand<T>& demand) {
+  const bool sharded = structure.zero_stage >= 1;
+  const Params<T> dense =
+      sharded ? demand.block_params / Holders<T>(plan, false).shards : demand.block_params;
+  const Params<T> experts =
+      sharded ? demand.expert_params / Holders<T>(plan, true).shards : demand.expert_params;
+  return (plan.state_bytes - plan.matrix_state_bytes) * (dense + experts) * plan.trainable;
+}
+
+/// Adds what low-rank adapters hold: weights in the format of training, gradients and states of them alone
+/// (hu2022lora, section 4.2). ZeRO divides them as it does other dense weights.
+template <class T>
+void add_adapters(const Structure& structure, const Plan<T>& plan, const Params<T>& whole,
+                  MemoryBreakdown<T>& m) {
+  const T shards = Holders<T>(plan, false).shards;
+  const auto divided = [&](int from_stage, const Params<T>& of) {
+    return structure.zero_stage >= from_stage ? of / shards : of;
+  };
+  m.weights += plan.adapter_bytes * divided(3, whole);
+  m.gradients += plan.gradient_bytes * divided(2, whole);
+  m.optimizer_states += plan.state_bytes * divided(1, whole);
+}
 
 /// Memory of one device [B].
 ///
@@ -72,13 +101,17 @@ template <class T>
     return scattered ? Params<T>(weights / ranks) : weights;
   };
   m.weights = stored_weights<T>(structure, plan, held(demand.dense_params, shards),
-                                held(demand.expert_params, expert_shards), held(demand.edge_params, shards)) *
+                                held(demand.expert_params, expert_shards),
+                                held(demand.dense_params - demand.block_params, shards)) *
               (1.0 - plan.offload_weights);
   m.kv_cache = demand.kv_cache;
   m.activations = demand.activations;
   if (training) {
     m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
-    m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable * (1.0 - plan.offload_states);
+    m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable;
+    if (structure.orthogonalizes) m.optimizer_states -= saved_states(structure, plan, demand);
+    if (structure.adapts) add_adapters(structure, plan, demand.adapter_params, m);
+    m.optimizer_states = m.optimizer_states * (1.0 - plan.offload_states);
     m.communication_buffers = m.gradients * demand.bucket;
   }
   m.communication_buffers += demand.buffers;
@@ -108,19 +141,24 @@ template <class T>
   const bool training = structure.phase == Phase::training;
   // A training pass starts from nothing and leaves nothing behind: it keeps no keys, values or states for
   // later tokens.
-  MemoryDemand<T> d{
-      totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0},
-      totals.edge_params};
+  MemoryDemand<T> d{totals.dense_params,
+                    totals.expert_params,
+                    totals.adapter_params,
+                    totals.block_params,
+                    training ? Data<T>() : totals.state,
+                    {},
+                    {},
+                    T{0.0}};
   // A program says what is alive while an operator runs; of other models only its own operands are known.
   const double buffers = structure.architecture == Architecture::program ? 1.0 : 2.0;
   d.activations = training ? max(totals.block_again, totals.live) +
                                  totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : buffers * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.
-  const Data<T> two_blocks =
-      2.0 *
-      stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params, totals.edge_params) /
-      blocks;
+  const Data<T> two_blocks = 2.0 *
+                             stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params,
+                                               totals.dense_params - totals.block_params) /
+                             blocks;
   if (training && structure.zero_stage >= 3) d.buffers += two_blocks;
   if (structure.offloads)
     d.buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks;

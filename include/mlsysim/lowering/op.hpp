@@ -118,6 +118,7 @@ template <class T = double> struct Op {
   T reach{0.0};                           ///< attention: keys that a query sees, mean; 0: all n
   T group_heads{1.0};                     ///< attention: query heads that share a key-value head
   T biased{0.0};                          ///< product: 1 where a bias is added to its output
+  T joins{1.0};                           ///< product: weight matrices that lie side by side in it
   Work<T> work;                           ///< multiplies and adds
   Data<T> traffic;                        ///< bytes to and from memory, intermediates on chip
   Data<T> unfused_traffic;                ///< bytes when intermediates go to memory

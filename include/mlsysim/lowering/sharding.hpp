@@ -57,8 +57,8 @@ void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern,
 /// inside the group that shares one copy and then over the groups.
 template <class T>
 void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
-                        const T& layers, const Params<T>& weights, const Holders<T>& h) {
-  const Data<T> all = plan.gradient_bytes * weights * plan.trainable;
+                        const T& layers, const Params<T>& trained, const Holders<T>& h) {
+  const Data<T> all = plan.gradient_bytes * trained;
   const T pieces = exchanges_of(structure, plan, layers, all);
   const Data<T> gradients = all / pieces;
   const Pass pass = structure.zero_stage >= 2 ? Pass::backward : Pass::update;
@@ -73,25 +73,32 @@ void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<
                    gradients / h.shards, h.ranks / h.shards, h.stride * h.shards);
 }
 
+/// Weights that are trained, of `weights` that a place has: a share of them, or the adapters alone.
+template <class T>
+[[nodiscard]] Params<T> trained_of(const Structure& structure, const Plan<T>& plan, const Params<T>& weights,
+                                   const Params<T>& adapters) {
+  return structure.adapts ? adapters : weights * plan.trainable;
+}
+
 /// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3). Without
 /// prefetch the backward pass asks for the next block's weights only when it is done with a block, and waits
 /// for them.
 template <class T>
 void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
                     const T& layers, const Params<T>& weights, const DataPerParam<T>& bytes_each,
-                    const Holders<T>& h) {
-  const Data<T> all = bytes_each * weights;
+                    const Params<T>& trained, const Holders<T>& h) {
   const auto gather = [&](Pass pass, const Data<T>& bytes) {
     const T pieces = exchanges_of(structure, plan, layers, bytes);
     shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, pieces, bytes / pieces,
                      h.shards, h.stride);
   };
   if (structure.zero_stage >= 3) {
+    const Data<T> all = bytes_each * weights;
     gather(Pass::forward, all);
     gather(Pass::backward, all);
     if (!structure.prefetch) ops[ops.size() - 1].beside = Beside::nothing;
   } else if (structure.zero_stage >= 1) {
-    gather(Pass::update, all * plan.trainable);
+    gather(Pass::update, (structure.adapts ? plan.adapter_bytes : plan.weight_bytes) * trained);
   }
 }
 
@@ -111,17 +118,20 @@ void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place
 /// stream through the device.
 template <class T>
 void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
-               const Params<T>& weights, const Holders<T>& h) {
+               const Params<T>& trained, const Holders<T>& h) {
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::optimizer, "optimizer", T{1.0});
   op.pass = Pass::update;
   op.place = place;
-  const Params<T> mine = (structure.zero_stage >= 1 ? weights / h.shards : weights) * plan.trainable;
+  const Params<T> mine = structure.zero_stage >= 1 ? trained / h.shards : trained;
+  const auto& states =
+      structure.orthogonalizes && place == Place::block ? plan.matrix_state_bytes : plan.state_bytes;
   op.work = Work<T>::from_base(12.0 * mine.base());
-  op.traffic = (plan.gradient_bytes + 2.0 * plan.state_bytes + plan.weight_bytes) * mine;
+  op.traffic =
+      (plan.gradient_bytes + 2.0 * states + (structure.adapts ? plan.adapter_bytes : plan.weight_bytes)) *
+      mine;
   op.unfused_traffic = op.traffic;
   if (structure.offloads)
-    host_transfer(ops, "state_transfer", Pass::update, place, T{1.0},
-                  plan.state_bytes * mine * plan.offload_states);
+    host_transfer(ops, "state_transfer", Pass::update, place, T{1.0}, states * mine * plan.offload_states);
 }
 
 /// Everything that happens to weights and activations of one place beside the passes themselves.
@@ -131,17 +141,21 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
   ops.reserve(32);
   const bool training = structure.phase == Phase::training;
   const bool mixed = structure.mixed_storage;
-  const auto of = [&](const Params<T>& weights, const DataPerParam<T>& bytes_each,
+  const auto of = [&](const Params<T>& weights, const DataPerParam<T>& bytes_each, bool learns,
                       const Holders<T>& holders) {
-    exchange_gradients(structure, plan, ops, place, layers, weights, holders);
-    gather_weights(structure, plan, ops, place, layers, weights, bytes_each, holders);
-    optimizer(structure, plan, ops, place, weights, holders);
+    const Params<T> trained = trained_of(structure, plan, weights, totals.adapter_params);
+    if (learns) exchange_gradients(structure, plan, ops, place, layers, trained, holders);
+    if (learns || structure.zero_stage >= 3)
+      gather_weights(structure, plan, ops, place, layers, weights, bytes_each, trained, holders);
+    if (learns) optimizer(structure, plan, ops, place, trained, holders);
   };
   if (training) {
+    // Adapters stand beside the dense products of the blocks alone.
     of(totals.dense_params, mixed && place != Place::block ? plan.edge_bytes : plan.weight_bytes,
-       Holders<T>(plan, false));
+       !structure.adapts || place == Place::block, Holders<T>(plan, false));
     if (structure.moe && place == Place::block)
-      of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, Holders<T>(plan, true));
+      of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, !structure.adapts,
+         Holders<T>(plan, true));
   }
   if (!structure.offloads) return;
   const Params<T> edge = place == Place::block ? Params<T>() : totals.dense_params;

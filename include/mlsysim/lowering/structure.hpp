@@ -14,8 +14,8 @@ template <> struct Choices<Phase> {
 
 /// Parts of a block, as bits: an operator belongs to some, and recomputation names some.
 struct Parts {
-  std::uint8_t bits = 0;
-  friend constexpr Parts operator|(Parts a, Parts b) { return {static_cast<std::uint8_t>(a.bits | b.bits)}; }
+  std::uint16_t bits = 0;
+  friend constexpr Parts operator|(Parts a, Parts b) { return {static_cast<std::uint16_t>(a.bits | b.bits)}; }
   /// Do the two have a part in common?
   [[nodiscard]] friend constexpr bool operator&(Parts a, Parts b) { return (a.bits & b.bits) != 0; }
   friend constexpr bool operator==(Parts, Parts) = default;
@@ -25,6 +25,10 @@ inline constexpr Parts none{0}, core{1}, attention{2}, norm{4}, activation{8}, f
 inline constexpr Parts all{63};
 /// Of a routed expert: stored once per expert-parallel group. Not a part that recomputation names.
 inline constexpr Parts routed{64};
+/// Of a low-rank adapter: trained, where the weights beside it are not. Likewise.
+inline constexpr Parts adapter{128};
+/// Makes stored weights as wide as a product takes them. Likewise.
+inline constexpr Parts widened{256};
 }  // namespace part
 
 /// The parts that a choice of recomputation repeats.
@@ -63,19 +67,24 @@ struct Structure {
   bool causal = true;
   bool moe = false;  ///< some layers have routed experts
   bool sequence_parallel = false;
-  bool offloads = false;       ///< some of the weights, activations or optimizer states are in host memory
-  bool narrow = false;         ///< training casts the factors of its products to fewer than 16 bits
-  bool dropout = false;        ///< dropout masks are kept (GPT-3 and earlier)
-  bool biased = false;         ///< some products add a bias
-  bool fused = true;           ///< chains of element-wise operations run as one kernel
-  bool per_operator = false;   ///< recomputes all but attention and every second product
-  bool known = true;           ///< the shape is known, so that operators can be listed
-  bool attends = true;         ///< a transformer, of which closed forms of the activations hold
-  bool mixed_storage = false;  ///< routed experts, embedding and head are stored in formats of their own
-  bool widened = false;        ///< weights have fewer bits than the arithmetic
-  bool drafting = false;       ///< proposes tokens inside the step of another model
-  bool per_token = false;      ///< the published work is that of a token, not of a sample
-  bool capped = false;         ///< the power or the clock of the devices is limited
+  bool offloads = false;        ///< some of the weights, activations or optimizer states are in host memory
+  bool narrow = false;          ///< training casts the factors of its products to fewer than 16 bits
+  bool dropout = false;         ///< dropout masks are kept (GPT-3 and earlier)
+  bool biased = false;          ///< some products add a bias
+  bool fused = true;            ///< chains of element-wise operations run as one kernel
+  bool per_operator = false;    ///< recomputes all but attention and every second product
+  bool known = true;            ///< the shape is known, so that operators can be listed
+  bool attends = true;          ///< a transformer, of which closed forms of the activations hold
+  bool drafting = false;        ///< proposes tokens inside the step of another model
+  bool per_token = false;       ///< the published work is that of a token, not of a sample
+  bool capped = false;          ///< the power or the clock of the devices is limited
+  bool mixed_storage = false;   ///< routed experts, embedding and head are stored in formats of their own
+  bool widened = false;         ///< weights have fewer bits than the arithmetic
+  bool adapts = false;          ///< low-rank adapters are trained, and nothing else
+  bool widens = false;          ///< frozen weights are stored in fewer bits than a product takes
+  bool orthogonalizes = false;  ///< the optimizer makes updates of matrices orthogonal (Muon)
+  bool chunked_loss = false;    ///< output head and loss run chunk by chunk over the tokens
+  LoraModules adapted = LoraModules::all;
   bool prefetch =
       true;  ///< the weights of the next block are gathered while the backward pass works on this one
 };

@@ -8,9 +8,10 @@ namespace mlsysim {
 /// Totals of forward operators on one device.
 template <class T = double> struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
-  Params<T> edge_params;  ///< of the dense ones those before and behind the blocks, where places are joined
-  Work<T> work;           ///< products, convolutions, attention and the rest, one forward pass
-  Work<T> weight_work;    ///< of it, products and convolutions with weights
+  Params<T> adapter_params;               ///< weights of low-rank adapters, in neither of the two
+  Params<T> block_params;                 ///< of the dense ones, those inside blocks; where stages are summed
+  Work<T> work;         ///< products, convolutions, attention and the rest, one forward pass
+  Work<T> weight_work;  ///< of it, products and convolutions with weights, adapters apart
   Data<T> traffic;
   Data<T> kept;         ///< activations kept for the backward pass, one micro-batch
   Data<T> block_again;  ///< activations of one block that recomputation restores
@@ -20,12 +21,15 @@ template <class T = double> struct ListTotals {
   [[nodiscard]] Params<T> params() const { return dense_params + expert_params; }
 
   ListTotals& operator+=(const Op<T>& op) {
-    if (op.parts & part::routed)
+    if (op.parts & part::adapter)
+      adapter_params += op.params * op.count;
+    else if (op.parts & part::routed)
       expert_params += op.params * op.count;
     else
       dense_params += op.params * op.count;
     work += op.work * op.count;
-    if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) && !(op.parts & part::core))
+    if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) &&
+        !(op.parts & (part::core | part::adapter)))
       weight_work += op.work * op.count;
     traffic += op.traffic * op.count;
     kept += op.kept * op.count;
@@ -42,6 +46,7 @@ template <class T = double> struct ListTotals {
     const T there = min(ceil(share), T{1.0});
     dense_params += other.dense_params * share;
     expert_params += other.expert_params * share;
+    adapter_params += other.adapter_params * share;
     work += other.work * share;
     weight_work += other.weight_work * share;
     traffic += other.traffic * share;
@@ -65,7 +70,7 @@ template <class T = double> struct PlaceTotals {
     t.add((*this)[Place::block], blocks);
     t.add((*this)[Place::first], first);
     t.add((*this)[Place::last], last);
-    t.edge_params = (*this)[Place::first].dense_params * first + (*this)[Place::last].dense_params * last;
+    t.block_params = (*this)[Place::block].dense_params * blocks;
     return t;
   }
 };

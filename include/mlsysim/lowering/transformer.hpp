@@ -35,6 +35,20 @@ template <class T> void input_embedding(const Frame<T>& f) {
       .place = Place::first;
 }
 
+/// Output head and cross entropy chunk by chunk over the tokens, so that logits are never whole in memory: a
+/// chunk's logits are as large as all hidden states (the rule of Liger). Each chunk's logits become their
+/// gradients in place and are multiplied on at once, so that the gradient of the hidden states is kept
+/// instead of these, and nothing of the loss is left for the backward pass. Its products are counted there
+/// all the same.
+/// @cite hsu2024liger, section 3.2
+template <class T> void chunked_loss(const Frame<T>& f, const T& rows, Op<T>& head) {
+  const T logits = rows * f.stack.vocab / f.plan.tp;
+  const Data<T> chunk = f.activations(rows * min(f.stack.hidden, f.stack.vocab / f.plan.tp));
+  head.live = head.kept + chunk;
+  auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 2, 1, 6);
+  op.live = chunk;
+}
+
 /// Cross entropy over logits that are divided over the tensor-parallel ranks: in fp32, several passes.
 template <class T> void loss(const Frame<T>& f, const T& rows) {
   const T logits = rows * f.stack.vocab / f.plan.tp;
@@ -67,7 +81,10 @@ template <class T> void output_head(const Frame<T>& f) {
     logits.biased = h.head_bias;
     logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.own_head, copied) +
                               h.head_bias * h.vocab / f.plan.tp);
-    if (f.training()) loss(f, rows);
+    if (f.training() && f.structure.chunked_loss)
+      chunked_loss(f, rows, logits);
+    else if (f.training())
+      loss(f, rows);
   } else {
     matmul(f, "pooler", OpGroup::head, h.pooler, f.sequences, h.hidden, h.hidden);
     matmul(f, "classifier", OpGroup::head, select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences, h.outputs,

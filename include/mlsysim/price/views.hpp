@@ -69,6 +69,7 @@ struct MemoryLevel {
 /// Storage of weights, activations, KV entries, gradients and optimizer states.
 struct Storage {
   double weight_bytes, activation_bytes, kv_bytes, gradient_bytes, state_bytes;
+  double matrix_state_bytes;  ///< state of a weight matrix inside the blocks; Muon keeps one moment of it
 };
 /// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by
 /// default `precision` when it has at least 8 bits, else 16 bits.

@@ -54,8 +54,13 @@ enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capac
 /// How kernels reach the device: one launch at a time by the host, or as a captured graph.
 enum class Execution : std::uint8_t { eager, graph };
 
-/// Optimizers whose states are held in memory during training.
-enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw };
+/// Optimizers whose states are held in memory during training. Muon turns the momentum of every weight matrix
+/// of the blocks into a nearly orthogonal one, and leaves embedding, head and vectors to Adam.
+enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw, muon };
+
+/// The products beside which low-rank adapters learn: all of the blocks but the router and the routed
+/// experts, or those of attention.
+enum class LoraModules : std::uint8_t { all, attention };
 
 /// Activations that are recomputed in the backward pass instead of kept: the attention core (selective),
 /// whole blocks (full), or single modules. per_operator keeps the outputs of attention and of every second
@@ -145,7 +150,11 @@ template <> struct Choices<Execution> {
 };
 template <> struct Choices<OptimizerKind> {
   static constexpr std::string_view what = "optimizer";
-  static constexpr std::array<std::string_view, 4> names{"none", "sgd", "adam", "adamw"};
+  static constexpr std::array<std::string_view, 5> names{"none", "sgd", "adam", "adamw", "muon"};
+};
+template <> struct Choices<LoraModules> {
+  static constexpr std::string_view what = "adapted products";
+  static constexpr std::array<std::string_view, 2> names{"all", "attention"};
 };
 template <> struct Choices<Recomputation> {
   static constexpr std::string_view what = "recomputation";

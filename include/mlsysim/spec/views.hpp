@@ -164,8 +164,11 @@ template <class T = double> struct Plan {
                                              ///< where the structure stores them in another way
   Data<T> activation_bytes;                                   ///< of one activation value
   Data<T> kv_bytes;                                           ///< of one cached value
-  T trainable{1.0};                                           ///< share of the weights that is trained
-  T recomputed{1.0};  ///< share of the blocks to which recomputation applies
+  DataPerParam<T> matrix_state_bytes;  ///< the same of a weight matrix inside the blocks
+  DataPerParam<T> adapter_bytes;       ///< of one weight of an adapter, where there are adapters
+  T trainable{1.0};                    ///< share of the weights that is trained, adapters apart
+  T lora_rank{0.0};                    ///< rank of the adapters, where there are any
+  T recomputed{1.0};                   ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
   T steal{0.0};       ///< time by which a hidden second of communication slows the kernels beside it
@@ -207,6 +210,12 @@ template <class T = double> struct Plan {
             .non_negative(),
         field(&P::gradient_bytes, "gradient_bytes", "B/param", "storage of one gradient").non_negative(),
         field(&P::state_bytes, "state_bytes", "B/param", "optimizer state of one weight").non_negative(),
+        field(&P::matrix_state_bytes, "matrix_state_bytes", "B/param",
+              "optimizer state of one weight of a matrix inside the blocks")
+            .non_negative(),
+        field(&P::adapter_bytes, "adapter_bytes", "B/param", "storage of one weight of an adapter")
+            .non_negative(),
+        field(&P::lora_rank, "lora_rank", "", "rank of the adapters").non_negative(),
         field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
         field(&P::trainable, "trainable", "", "trained share of the weights").within(0, 1),

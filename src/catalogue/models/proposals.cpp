@@ -41,15 +41,20 @@ Workload own_draft(const Workload& w) {
   return out;
 }
 
+void check_acceptance_length(double length, double drafted) {
+  if (length <= drafted + 1) return;
+  throw DomainError({.id = "mlsysim.catalogue.147",
+                     .message = "a verification cannot yield more than all drafted tokens and its own",
+                     .key = "acceptance_length",
+                     .found = fmt::format("{:g} with {:g} drafted tokens", length, drafted),
+                     .expected = fmt::format("at most {:g}", drafted + 1),
+                     .hint = "give the draft_tokens that it was measured with"});
+}
+
 double yield_of_check(const InFlightBatchingModel::Inputs& in, double drafted, Notes& notes) {
   if (in.acceptance_length) {
-    if (*in.acceptance_length <= drafted + 1) return *in.acceptance_length;
-    throw DomainError({.id = "mlsysim.catalogue.147",
-                       .message = "a verification cannot yield more than all drafted tokens and its own",
-                       .key = "acceptance_length",
-                       .found = fmt::format("{:g} with {:g} drafted tokens", *in.acceptance_length, drafted),
-                       .expected = fmt::format("at most {:g}", drafted + 1),
-                       .hint = "give the draft_tokens that it was measured with"});
+    check_acceptance_length(*in.acceptance_length, drafted);
+    return *in.acceptance_length;
   }
   const double decay = in.draft_acceptance_decay       ? *in.draft_acceptance_decay
                        : in.draft_model == in.workload ? number("catalogue.serving.draft_layer_decay", notes)

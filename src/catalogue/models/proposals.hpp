@@ -11,6 +11,8 @@ namespace mlsysim::detail {
 /// The draft layers of a model as a model of their own; embedding and head are the model's.
 /// @throws InputError when it has none
 [[nodiscard]] Workload own_draft(const Workload& w);
+/// @throws DomainError when more tokens were measured than `drafted` ones and the verification's own
+void check_acceptance_length(double length, double drafted);
 /// Tokens of a request that a verification of `drafted` tokens yields: measured, or by the law of acceptance.
 /// @throws DomainError when more was measured than can be
 [[nodiscard]] double yield_of_check(const InFlightBatchingModel::Inputs& in, double drafted, Notes& notes);

@@ -1,3 +1,4 @@
+#include "catalogue/models/proposals.hpp"
 #include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
@@ -81,6 +82,14 @@ void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, Servin
   v.acceptance = in.draft_acceptance_rate;
   v.drafted = in.draft_tokens.value_or(c.draft_tokens);
   if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
+  if (in.acceptance_length) {
+    detail::check_acceptance_length(*in.acceptance_length, v.drafted);
+    v.kept = Acceptance::measured;
+    v.acceptance_length = *in.acceptance_length;
+  } else if (in.draft_acceptance_decay) {
+    v.kept = Acceptance::decaying;
+    v.acceptance_decay = *in.draft_acceptance_decay;
+  }
 }
 
 /// Limits of power and clock hold for the devices of both pools.

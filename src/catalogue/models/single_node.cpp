@@ -46,6 +46,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
+  v.model.structure.orthogonalizes = in.optimizer == OptimizerKind::muon && v.pricing->lists_operators();
   set_limits(in, c, v, notes);
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;

@@ -23,6 +23,8 @@ ServingModel::Inputs serving_of(const In& in) {
   out.cached_prefix_len = 0;
   out.prefill_chunk_tokens.reset();
   out.draft_model = nullptr;
+  out.draft_acceptance_decay.reset();
+  out.acceptance_length.reset();
   return out;
 }
 

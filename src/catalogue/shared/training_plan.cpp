@@ -143,17 +143,20 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
 
 void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
                   Structure& structure, Notes& notes) {
-  if (plan.trainable >= 1)
-    throw DomainError({.id = "mlsysim.catalogue.110",
-                       .message = "weights that are trained are not stored in a format of their own",
-                       .key = "weight_format",
-                       .found = fmt::format("{}, with a trainable_fraction of 1", name_of(format)),
-                       .expected = "a trainable_fraction below 1: adapters beside frozen weights",
-                       .hint = "give trainable_fraction, or leave weight_format out"});
+  if (plan.trainable >= 1 && !structure.adapts)
+    throw DomainError(
+        {.id = "mlsysim.catalogue.110",
+         .message = "weights that are trained are not stored in a format of their own",
+         .key = "weight_format",
+         .found = fmt::format("{}, with a trainable_fraction of 1", name_of(format)),
+         .expected = "lora_rank, or a trainable_fraction below 1: what learns beside frozen weights",
+         .hint = "give lora_rank, or leave weight_format out"});
   const Precision any = Precision::bf16;  // what is asked here is how they are stored
   const auto stored =
       served_format(workload, {.precision = any, .weight_format = format}, hardware, nullptr, notes);
+  const auto wide = plan.weight_bytes;
   set_stored(stored, structure.known && workload.has_shape(), plan, structure);
+  structure.widens = structure.adapts && plan.weight_bytes < wide;
 }
 
 }  // namespace mlsysim::detail

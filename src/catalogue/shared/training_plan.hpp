@@ -44,6 +44,23 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
 /// @cite dettmers2023qlora, section 3
 void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
                   Structure& structure, Notes& notes);
+/// Sets what is trained: a share of the weights, or low-rank adapters beside frozen ones.
+template <class In> void set_trained(const In& in, TrainingViews<>& v, Notes& notes) {
+  auto& s = v.model.structure;
+  const bool layers = !is_listed(in.workload->architecture);
+  s.adapts = in.lora_rank && layers && v.pricing->lists_operators();
+  s.adapted = in.lora_modules;
+  s.orthogonalizes = in.optimizer == OptimizerKind::muon && v.pricing->lists_operators();
+  s.chunked_loss = in.fused_loss && v.pricing->lists_operators();
+  if (!layers) warn_of_idle(in, {"lora_rank", "fused_loss"}, "on a model without attention", notes);
+  if (!in.lora_rank) warn_of_idle(in, {"lora_modules"}, "without lora_rank", notes);
+  if (!s.adapts) return;
+  warn_of_idle(in, {"trainable_fraction"}, "beside lora_rank", notes);
+  auto& p = v.plan;
+  p.trainable = 0;
+  p.lora_rank = *in.lora_rank;
+  p.adapter_bytes = p.weight_bytes;
+}
 
 /// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan
 /// (see DistributedModel::Inputs).
@@ -95,9 +112,10 @@ template <class In>
   p.offload_states = moved * in.offload_states;
   p.exchange_bucket = c.exchange_bucket;
   set_storage(p, v.pricing->training_storage(precision, in.optimizer));
-  if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   if (in.gradient_precision)
     p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
+  set_trained(in, v, notes);
+  if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   return v;
 }
 

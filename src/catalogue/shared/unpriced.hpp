@@ -66,7 +66,10 @@ template <class In> void warn_of_idle(const In& in, FieldNames names, std::strin
 /// Warns of what is said about a draft model that is not there.
 template <class In> void warn_of_idle_draft(const In& in, Notes& notes) {
   if (in.draft_model == nullptr)
-    warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+    warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens", "draft_acceptance_decay", "acceptance_length"},
+                 "without draft_model", notes);
+  else if (in.acceptance_length)
+    warn_of_idle(in, {"draft_acceptance_rate", "draft_acceptance_decay"}, "beside acceptance_length", notes);
 }
 
 }  // namespace mlsysim::detail

@@ -106,7 +106,7 @@ class OperatorFailures final : public OverScalars<OperatorFailures> {
                                   const Figures&) const override {
     const Storage s = training_storage(precision, optimizer);
     const double master = s.weight_bytes < 4 && s.state_bytes >= 4 ? 0.0 : s.weight_bytes;
-    return (s.state_bytes + master) * unit::B / unit::param;
+    return (s.matrix_state_bytes + master) * unit::B / unit::param;  // most weights are matrices of blocks
   }
   double writers(double nodes, Notes& notes) const override {
     notes.assume("writers", nodes, "one writer per node");

@@ -185,7 +185,7 @@ ModelView<> model_view(const Workload& w, Phase phase) {
 Storage inference_storage(Precision precision, std::optional<Precision> kv_precision) {
   const double b = bytes_per_element(precision);
   const double kv = kv_precision ? bytes_per_element(*kv_precision) : (b < 1 ? 2.0 : b);
-  return {b, std::max(b, 2.0), kv, 0, 0};
+  return {b, std::max(b, 2.0), kv, 0, 0, 0};
 }
 
 std::string_view kv_format_words(Precision precision) {
@@ -197,13 +197,15 @@ Storage training_storage(Precision precision, OptimizerKind optimizer) {
   const double b = std::max(bytes_per_element(precision), 2.0);
   const double moments = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw ? 8.0 : 0.0;
   const double master = optimizer != OptimizerKind::none && b < 4 ? 4.0 : 0.0;
-  return {b, b, b, b, moments + master};
+  if (optimizer == OptimizerKind::muon) return {b, b, b, b, 8.0 + master, 4.0 + master};
+  return {b, b, b, b, moments + master, moments + master};
 }
 
 void set_storage(Plan<>& plan, const Storage& storage) {
   plan.weight_bytes = storage.weight_bytes * unit::B / unit::param;
   plan.gradient_bytes = storage.gradient_bytes * unit::B / unit::param;
   plan.state_bytes = storage.state_bytes * unit::B / unit::param;
+  plan.matrix_state_bytes = storage.matrix_state_bytes * unit::B / unit::param;
   plan.activation_bytes = storage.activation_bytes * unit::B;
   plan.kv_bytes = storage.kv_bytes * unit::B;
 }

@@ -153,6 +153,10 @@ train Llama3_8B Lab_64_H100 bf16 b128 operator zero3 \
 train Llama3_8B H100 bf16 b1 operator offload_states=1 offload_weights=1 offload_activations=1
 train Llama3_8B Lab_64_H100 bf16 b128 textbook zero3 {offload_states=1,offload_activations=1}
 train Llama3_8B Lab_64_H100 bf16 b128 {operator,textbook} zero1 optimizer={none,sgd,adam,adamw}
+train Llama3_8B Lab_64_H100 bf16 b128 {operator,textbook} zero1 optimizer=muon
+train Llama3_8B Lab_64_H100 bf16 b128 operator {zero1,zero3} \
+    {lora_rank=16,lora_rank=16 lora_modules=attention}
+train Llama3_8B Lab_64_H100 bf16 b128 operator zero1 fused_loss=true
 train Llama3_8B Lab_64_H100 bf16 b128 {operator,textbook} zero1 gradient_precision=fp32
 train Llama3_8B Lab_64_H100 bf16 b128 operator zero1 trainable_fraction={0,0.01,0.5}
 train Llama3_8B Lab_64_H100 bf16 b128 textbook zero1 trainable_fraction=0.01

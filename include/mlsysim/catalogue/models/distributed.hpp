@@ -64,6 +64,9 @@ struct DistributedModel : Model<DistributedModel> {
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
     std::optional<WeightFormat> weight_format{};
+    std::optional<double> lora_rank{};
+    LoraModules lora_modules = LoraModules::all;
+    bool fused_loss = false;
     std::optional<double> overlap_efficiency{}, overlap_slowdown{};
     double tp_overlap = 0;
     double offload_weights = 0, offload_activations = 0, offload_states = 0;

@@ -108,15 +108,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .within(0.01, 1)
                    .defaulted("zoo/catalogue.yaml")),
           serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(),
-          rows(field(&I::draft_acceptance_decay, "draft_acceptance_decay", "",
-                     "factor of the acceptance from one drafted token to the next")
-                   .within(0.01, 1)
-                   .defaulted("1; of a model's own draft layers zoo/catalogue.yaml"),
-               field(&I::acceptance_length, "acceptance_length", "",
-                     "tokens that one verification yields, measured; in place of rate and decay")
-                   .within(1, 1025)
-                   .defaulted("from rate and decay"),
-               field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts")
+          rows(field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts")
                    .within(1, 65536)
                    .counted()
                    .defaulted("prompts run where tokens are generated"),

@@ -54,7 +54,7 @@ struct ServingModel : Model<ServingModel> {
     Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
     const Workload* draft_model = nullptr;
     double draft_acceptance_rate = 0.7;
-    std::optional<double> draft_tokens{};
+    std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
     const Fleet* fleet = nullptr;
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;

@@ -42,6 +42,9 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     double gradient_accumulation_steps = 1;
     double trainable_fraction = 1;
     std::optional<WeightFormat> weight_format{};
+    std::optional<double> lora_rank{};
+    LoraModules lora_modules = LoraModules::all;
+    bool fused_loss = false;
     bool sequence_parallel = true;
     AttentionKernel attention_kernel = AttentionKernel::fused;
     bool dropout = false;

@@ -1,0 +1,94 @@
+#pragma once
+/// Low-rank adapters beside frozen weights (LoRA), and frozen weights stored in few bits (QLoRA): a rule on
+/// the forward list.
+
+#include <mlsysim/lowering/emit.hpp>
+
+namespace mlsysim::detail {
+
+/// Whether adapters learn beside a product: all products of the blocks with dense weights, or those of
+/// attention alone.
+template <class T> [[nodiscard]] bool is_adapted(const Structure& structure, const Op<T>& op) {
+  return !(op.parts & part::routed) &&
+         (structure.adapted == LoraModules::all || op.group == OpGroup::attention);
+}
+
+/// Appends an operator that runs where `beside` does.
+template <class T>
+Op<T>& emit_beside(OpList<T>& ops, std::size_t beside, OpKind kind, std::string_view name) {
+  Op<T>& op = emit(ops, kind, ops[beside].group, name, ops[beside].count);
+  op.parts = ops[beside].parts | part::adapter;
+  op.remade = ops[beside].remade;
+  op.place = ops[beside].place;
+  return op;
+}
+
+/// A product of `copies` matrices of adapters, (m x k)(k x n); in 16 bits also where others have fewer.
+template <class T>
+void adapter_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t beside,
+                     std::string_view name, const T& m, const T& n, const T& k, const T& copies) {
+  Op<T>& op = emit_beside(ops, beside, OpKind::matmul, name);
+  op.wide = structure.narrow;
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.copies = copies;
+  op.work = flops<T>(2.0 * m * n * k * copies);
+  op.params = params<T>(n * k * copies);
+  op.live = plan.activation_bytes * ((m * k + m * n) * copies);
+  op.traffic = op.live + plan.adapter_bytes * op.params;
+  op.unfused_traffic = op.traffic;
+}
+
+/// The adapters of one product, y + (x A) B: each of the matrices that it joins has its own A and B. The
+/// parts of a divided product are those of its adapters, so that partial sums are joined with its own. Input
+/// x is kept with the product.
+/// @cite hu2022lora, section 4.1
+template <class T>
+void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t i) {
+  const T m = ops[i].m, n = ops[i].n, k = ops[i].k, copies = ops[i].copies, joins = ops[i].joins;
+  adapter_product(structure, plan, ops, i, "adapter_down", m, T(plan.lora_rank * joins), k, copies);
+  adapter_product(structure, plan, ops, i, "adapter_up", m, T(n / joins), plan.lora_rank, T(copies * joins));
+  ops[ops.size() - 1].kept = plan.activation_bytes * (m * plan.lora_rank * joins * copies);
+  Op<T>& sum = emit_beside(ops, i, OpKind::elementwise, "adapter_sum");
+  const T values = m * n * copies;
+  sum.work = flops<T>(2.0 * values);
+  // Scaled and added in one pass, or in two.
+  sum.live = plan.activation_bytes * ((structure.fused ? 3.0 : 5.0) * values);
+  sum.traffic = sum.unfused_traffic = sum.live;
+}
+
+/// Frozen weights of few bits are widened into a buffer before each product, which reads them there.
+/// @cite dettmers2023qlora, section 3
+template <class T>
+void widen(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t i) {
+  const T values = ops[i].n * ops[i].k * ops[i].copies;
+  const bool expert = structure.mixed_storage && (ops[i].parts & part::routed);
+  const Data<T> stored = (expert ? plan.expert_bytes : plan.weight_bytes) * params<T>(values),
+                wide = plan.adapter_bytes * params<T>(values);
+  ops[i].traffic += wide - stored;
+  ops[i].unfused_traffic = ops[i].traffic;
+  Op<T>& op = emit_beside(ops, i, OpKind::elementwise, "widen");
+  op.parts = ops[i].parts | part::widened;
+  op.work = flops<T>(2.0 * values);  // a look-up and a scale
+  op.live = wide;
+  op.traffic = op.unfused_traffic = stored + wide;
+}
+
+/// Adds adapters to the forward list of a step that trains nothing else. Of frozen products without adapters
+/// no input is kept.
+template <class T> void adapt(const Structure& structure, const Plan<T>& plan, OpList<T>& ops) {
+  const std::size_t end = ops.size();
+  for (std::size_t i = 0; i < end; ++i) {
+    ops.reserve(4);
+    const bool product = ops[i].kind == OpKind::matmul && !(ops[i].parts & part::core);
+    const bool inside = ops[i].place == Place::block;
+    if (!product) continue;
+    const bool learns = inside && is_adapted(structure, ops[i]);
+    if (!learns) ops[i].kept = {};
+    if (inside && structure.widens) widen(structure, plan, ops, i);
+    if (learns) adapt_product(structure, plan, ops, i);
+  }
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,49 @@
+#pragma once
+/// Muon: updates of weight matrices made nearly orthogonal, as products of the update.
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/lowering/holders.hpp>
+
+namespace mlsysim::detail {
+
+/// Appends `count` products (m x k)(k x n) of `copies` matrices, in 16 bits.
+template <class T>
+void update_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::string_view name,
+                    const T& count, const T& m, const T& n, const T& k, const T& copies) {
+  Op<T>& op = emit(ops, OpKind::matmul, OpGroup::optimizer, name, count);
+  op.pass = Pass::update;
+  op.wide = structure.narrow;
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.copies = copies;
+  op.work = flops<T>(2.0 * m * n * k * copies);
+  op.live = op.traffic = plan.activation_bytes * ((m * k + k * n + m * n) * copies);
+  op.unfused_traffic = op.traffic;
+}
+
+/// Newton and Schulz's iteration on the momentum X (a x b, a <= b) of every weight matrix of the blocks: five
+/// times A = X X^T, A A, and (.) X, 4 a^2 b + 2 a^3 FLOP each time. From ZeRO-1 on each rank has its share of
+/// the matrices, whole; without, every replica makes all. Tensor-parallel ranks take their parts of a matrix
+/// for matrices.
+/// @cite jordan2024muon; liu2025muon, section 2.3
+template <class T>
+void orthogonalize(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+  constexpr double iterations = 5;
+  for (std::size_t i = 0; i < forward_end; ++i) {
+    ops.reserve(3);
+    const Op<T>& of = ops[i];
+    if (of.kind != OpKind::matmul || (of.parts & part::core) || of.place != Place::block) continue;
+    const bool routed = of.parts & part::routed;
+    const T wide = of.n / of.joins, a = min(wide, of.k), b = max(wide, of.k);
+    // A pass uses some of the experts; all that are stored are updated.
+    const T stored = routed ? T(of.params.base() / (of.n * of.k * of.copies)) : T{1.0};
+    const T share = structure.zero_stage >= 1 ? T(1.0 / Holders<T>(plan, routed).shards) : T{1.0};
+    const T count = of.count * (iterations * share * plan.trainable), copies = of.copies * of.joins * stored;
+    update_product(structure, plan, ops, "update_square", count, a, a, b, copies);
+    update_product(structure, plan, ops, "update_power", count, a, a, a, copies);
+    update_product(structure, plan, ops, "update_turn", count, a, b, a, copies);
+  }
+}
+
+}  // namespace mlsysim::detail

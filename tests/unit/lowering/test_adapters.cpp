@@ -1,0 +1,155 @@
+// What is trained beside frozen weights, updates that are made orthogonal, and a loss in chunks: each amount
+// worked by hand.
+
+#include <mlsysim/catalogue/models/training_memory.hpp>
+#include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include "by_hand.hpp"
+
+using namespace by_hand;
+
+namespace {
+
+/// One product of two joined matrices beside a scores product, in a block: 10 x (11 -> 14), three copies.
+void add_product(Bench& b, OpGroup group = OpGroup::feed_forward, Parts parts = part::none) {
+  Op<>& op = detail::matmul(b.frame(), "product", group, 4.0, 10.0, 14.0, 11.0, 3.0, parts);
+  op.joins = 2;
+}
+
+TrainingMemoryModel::Result memory(const TrainingMemoryModel::Inputs& in) {
+  return TrainingMemoryModel{}.solve(in);
+}
+TrainingMemoryModel::Inputs llama(const char* model) {
+  return {.workload = &standard_zoo().at<Workload>(model),
+          .hardware = &standard_zoo().at<HardwareNode>("H100"),
+          .seq_len = 2048,
+          .precision = Precision::bf16};
+}
+
+}  // namespace
+
+TEST_CASE("adapters of a product, by hand", "[lowering]") {
+  Bench b(Phase::training);
+  b.structure.adapts = true;
+  b.plan.lora_rank = 5;
+  b.plan.adapter_bytes = 13 * u::B / u::param;
+  add_product(b);
+  detail::adapt(b.structure, b.plan, b.ops);
+  // x A: 10 x (11 -> 5) for each of the two matrices, side by side, three copies.
+  const double down = 11 * 10 * 3, up = 5 * 7 * 6;
+  check(b["adapter_down"],
+        {2 * 10 * down, down, 2 * 10 * (11 + 10) * 3, 2 * 10 * (11 + 10) * 3 + 13 * down, 0, 0});
+  // (x A) B: 10 x (5 -> 7), six times; x A is kept.
+  check(b["adapter_up"],
+        {2 * 10 * up, up, 2 * 10 * (5 + 7) * 6, 2 * 10 * (5 + 7) * 6 + 13 * up, 2 * 10 * 5 * 6, 0});
+  // 420 sums: two arrays in, one out.
+  check(b["adapter_sum"], {2 * 420, 0, 2 * 3 * 420, 2 * 3 * 420, 0, 0});
+  CHECK(b["product"].kept.base() == 2 * 10 * 11 * 3);  // the input is kept for the gradient of A
+  CHECK(b["adapter_up"].count == 4);
+  const auto totals = totals_of(b.ops, b.ops.size());
+  CHECK(totals.adapter_params.base() == 4 * (down + up));
+  CHECK(totals.dense_params.base() == 4 * 14 * 11 * 3);
+  CHECK(totals.weight_work.base() == 4 * 2 * 10 * 14 * 11 * 3);  // of what is frozen
+  // Gradients of adapters alone.
+  b.plan.trainable = 0;
+  detail::backward(b.structure, b.plan, b.ops, b.ops.size());
+  double gradients = 0;
+  for (const auto& op : b.ops)
+    if (op.pass == Pass::weight_gradient) gradients += op.work.base() * op.count;
+  CHECK(gradients == 4 * 2 * 10 * (down + up));
+}
+
+TEST_CASE("what no adapter stands beside keeps no input, and routed experts have none", "[lowering]") {
+  for (const bool routed : {true, false}) {
+    Bench b(Phase::training);
+    b.structure.adapts = true;
+    b.structure.adapted = routed ? LoraModules::all : LoraModules::attention;
+    b.plan.lora_rank = 5;
+    add_product(b, OpGroup::feed_forward, routed ? part::routed : part::none);
+    detail::adapt(b.structure, b.plan, b.ops);
+    CHECK_FALSE(b.has("adapter_down"));
+    CHECK(b["product"].kept.base() == 0);
+  }
+}
+
+TEST_CASE("frozen weights of few bits are widened before each product, by hand", "[lowering]") {
+  Bench b(Phase::training);
+  b.structure.adapts = b.structure.widens = true;
+  b.structure.adapted = LoraModules::attention;
+  b.plan.lora_rank = 5;
+  b.plan.weight_bytes = 0.5 * u::B / u::param;
+  b.plan.adapter_bytes = 2 * u::B / u::param;
+  b.plan.trainable = 0;
+  add_product(b);
+  const double values = 14 * 11 * 3, narrow = b["product"].traffic.base();
+  detail::adapt(b.structure, b.plan, b.ops);
+  CHECK(b["product"].traffic.base() == Approx(narrow + 1.5 * values));  // it reads the buffer
+  check(b["widen"], {2 * values, 0, 2 * values, 2.5 * values, 0, 0});
+  detail::backward(b.structure, b.plan, b.ops, b.ops.size());
+  int times = 0;
+  for (const auto& op : b.ops)
+    if (op.name == "widen" && op.pass == Pass::backward) {
+      ++times;
+      CHECK(op.traffic.base() == 2.5 * values);  // once more, as it was
+    }
+  CHECK(times == 1);
+}
+
+TEST_CASE("an update that is made orthogonal costs 4 a a b + 2 a a a FLOP an iteration", "[lowering]") {
+  Bench b(Phase::training);
+  b.structure.orthogonalizes = true;
+  b.plan.dp = 4;
+  add_product(b);  // two matrices of 11 x 7, three copies, in four blocks
+  const double a = 7, wide = 11, matrices = 2 * 3 * 4;
+  const auto work = [&](int stage) {
+    b.structure.zero_stage = stage;
+    const std::size_t before = b.ops.size();
+    detail::orthogonalize(b.structure, b.plan, b.ops, 1);
+    double sum = 0;
+    for (std::size_t i = before; i < b.ops.size(); ++i) {
+      CHECK(b.ops[i].pass == Pass::update);
+      sum += b.ops[i].work.base() * b.ops[i].count;
+    }
+    return sum;
+  };
+  const double all = 5 * matrices * (4 * a * a * wide + 2 * a * a * a);
+  CHECK(work(0) == Approx(all));      // every replica makes all
+  CHECK(work(1) == Approx(all / 4));  // or its share
+}
+
+TEST_CASE("the rank-8 adapters of all projections of Llama-3-8B are 20,971,520 weights", "[lowering]") {
+  // The number that PEFT prints: 32 layers of 8 (2 x 8192 + 2 x 5120 + 3 x 18432).
+  auto in = llama("Llama3_8B");
+  in.lora_rank = 8;
+  const auto m = memory(in).memory;
+  constexpr double adapters = 20971520;
+  CHECK(m.gradients.base() == Approx(2 * adapters));
+  CHECK(m.optimizer_states.base() == Approx(12 * adapters));
+  CHECK(m.weights.base() == Approx(2 * (8030261248.0 + adapters)));
+  in.lora_modules = LoraModules::attention;  // 32 x 8 (2 x 8192 + 2 x 5120)
+  CHECK(memory(in).memory.gradients.base() == Approx(2.0 * 6815744));
+}
+
+TEST_CASE("Muon keeps one moment of the matrices in the blocks", "[lowering]") {
+  auto in = llama("Llama3_8B");
+  const double adam = memory(in).memory.optimizer_states.base();
+  in.optimizer = OptimizerKind::muon;
+  const double edges = 2.0 * 128256 * 4096 + 4096;  // embedding, head and the last norm
+  CHECK(adam == Approx(12 * 8030261248.0));
+  CHECK(memory(in).memory.optimizer_states.base() == Approx(8 * (8030261248.0 - edges) + 12 * edges));
+}
+
+TEST_CASE("a fused loss holds no logits of the whole batch", "[lowering]") {
+  auto in = llama("Llama3_8B");
+  in.recomputation = Recomputation::full;
+  const auto whole = memory(in).memory.activations;
+  in.fused_loss = true;
+  const auto chunked = memory(in).memory.activations;
+  // 2,048 tokens x 128,256 logits: 4 B are kept, and 2 + 8 B alive at the peak beside the hidden states.
+  const double logits = 2048.0 * 128256;
+  CHECK((whole - chunked).base() > 4 * logits);
+  CHECK((whole - chunked).base() < 14 * logits);
+}
