@@ -3,6 +3,7 @@
 
 #include "export_law.hpp"
 #include "keywords.hpp"
+#include "plugin_host.hpp"
 #include "values.hpp"
 
 #include <mlsysim/engine/scenario.hpp>
@@ -14,6 +15,8 @@
 #include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
+#include <mlsysim/pipeline/sweep_callbacks.hpp>
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
@@ -330,6 +333,14 @@ py::tuple answer_tuple(const AskedSubject& a, const Space& space, const ExploreA
                         axes_of(a, space, answer));
 }
 
+/// Names callbacks of plugins that threw, which changed nothing.
+void warn_of(const SweepCallbacks& callbacks) {
+  for (const auto& f : callbacks.failures())
+    if (const auto text = fmt::format("the callback {}.{} failed: {}", f.who, f.event, f.what);
+        PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0)
+      throw py::error_already_set();
+}
+
 /// A search of the kind "optimize" or "pareto". Ctrl-C ends it with what it has.
 py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::list& axes,
                      const py::list& objectives, const std::vector<std::string>& constraints,
@@ -356,7 +367,9 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
   std::atomic<bool> cancel{false};
   std::unique_ptr<py::error_already_set> interruption;
   how.cancel = &cancel;
+  SweepCallbacks plugins(the_host().callbacks(), a.subject.title);
   how.progress = [&](const Progress& p) {
+    plugins.tell(p.done, p.total, p.seconds_left);
     const py::gil_scoped_acquire locked;
     if (interruption == nullptr && PyErr_CheckSignals() != 0) {
       interruption = std::make_unique<py::error_already_set>();
@@ -375,7 +388,9 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
   {
     const py::gil_scoped_release unlocked;
     answer = kind == "pareto" ? pareto(space, question, how) : optimize(space, question, how);
+    plugins.finish(static_cast<double>(answer.total));
   }
+  warn_of(plugins);
   auto found = answer_tuple(a, space, answer);
   if (interruption == nullptr) return found;
   interruption->value().attr("answer") = std::move(found);  // what was found until then

@@ -156,6 +156,17 @@ class PyCallback final : public Callback {
   void on_skip(const StageEvent& e) override { with_reason("on_skip", e); }
   void on_error(const StageEvent& e) override { with_reason("on_error", e); }
   void on_infeasible(const StageEvent& e) override { with_reason("on_infeasible", e); }
+  void on_break(const BreakEvent& e) override {
+    notify("on_break", [&](py::dict& d) {
+      const auto& why = about(e.why);
+      d["stage_name"] = e.at.stage;
+      d["reason"] = name_of(e.why);
+      d["id"] = why.id;
+      d["severity"] = why.severity;
+      d["text"] = e.at.reason;
+      d["hint"] = why.hint;
+    });
+  }
   void on_progress(const ProgressEvent& e) override {
     notify("on_progress", [&](py::dict& d) {
       d["stage_name"] = e.stage;

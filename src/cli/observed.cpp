@@ -1,9 +1,12 @@
 #include "observed.hpp"
 
 #include "output.hpp"
+#include "plugins.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 
@@ -14,30 +17,39 @@ Observed::Observed() {
   if (file != nullptr && *file != '\0') observer_ = observer_of(read_observability(file));
 }
 
-std::function<void(const Progress&)> Observed::progress(std::string title,
+SweepCallbacks& Observed::sweep(const std::string& title) {
+  if (sweep_ == nullptr) {
+    auto callbacks = plugin_callbacks();
+    if (observer_ != nullptr) callbacks.push_back(observer_.get());
+    sweep_ = std::make_unique<SweepCallbacks>(std::move(callbacks), title);
+  }
+  return *sweep_;
+}
+
+std::function<void(const Progress&)> Observed::progress(const std::string& title,
                                                         std::function<void(const Progress&)> next) {
-  if (observer_ == nullptr) return next;
-  return [this, title = std::move(title), next = std::move(next)](const Progress& p) {
-    {
-      const std::lock_guard lock(mutex_);
-      observer_->on_sweep(title, p.done, p.total, 0);
-    }
+  auto& told = sweep(title);
+  if (told.empty()) return next;
+  return [&told, next = std::move(next)](const Progress& p) {
+    told.tell(p.done, p.total, p.seconds_left);
     if (next) next(p);
   };
 }
 
-void Observed::swept(const std::string& title, double points) {
-  if (observer_ != nullptr) observer_->on_sweep(title, points, points, 0);
-}
+void Observed::swept(const std::string& title, double points) { sweep(title).finish(points); }
 
 std::string Observed::sent() {
-  if (observer_ == nullptr) return {};
+  std::string faults;
+  if (sweep_ != nullptr)
+    for (const auto& f : sweep_->failures())
+      faults += fmt::format("mlsysim: error: callback '{}' threw in {}: {}\n", f.who, f.event, f.what);
+  if (observer_ == nullptr) return faults;
   try {
     observer_->finish();
   } catch (const Error& error) {
-    return error_text(error);
+    faults += error_text(error);
   }
-  return {};
+  return faults;
 }
 
 }  // namespace mlsysim::cli

@@ -5,23 +5,23 @@
 
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/pipeline/sweep_callbacks.hpp>
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace mlsysim::cli {
 
-/// The observer of a command: MLSYSIM_OBSERVE names an observability.yaml, and nothing is observed without
-/// it.
+/// Who watches a command: the callbacks of loaded plugins, and the observer of the observability.yaml that
+/// MLSYSIM_OBSERVE names.
 class Observed {
  public:
   /// @throws InputError, ErrorList for a configuration that cannot be used
   Observed();
-  /// Null where nothing is observed.
+  /// Null where MLSYSIM_OBSERVE is not set.
   [[nodiscard]] Observer* observer() const { return observer_.get(); }
   /// Tells how far a sweep is, besides `next`, which may be empty.
-  [[nodiscard]] std::function<void(const Progress&)> progress(std::string title,
+  [[nodiscard]] std::function<void(const Progress&)> progress(const std::string& title,
                                                               std::function<void(const Progress&)> next);
   /// The end of a sweep that told nothing by itself.
   void swept(const std::string& title, double points);
@@ -45,8 +45,9 @@ class Observed {
  private:
   /// What could not be sent, in words; empty where all was.
   [[nodiscard]] std::string sent();
+  SweepCallbacks& sweep(const std::string& title);
   std::unique_ptr<Observer> observer_;
-  std::mutex mutex_;
+  std::unique_ptr<SweepCallbacks> sweep_;
 };
 
 }  // namespace mlsysim::cli

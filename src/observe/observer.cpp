@@ -51,7 +51,7 @@ void Observer::on_pipeline_end(const Run& run, double seconds) {
   tell(e);
 }
 
-void Observer::stage(EventKind kind, const StageEvent& s) {
+Event Observer::event(EventKind kind, const StageEvent& s) {
   auto e = event(kind);
   e.stage = s.stage;
   e.resolver = s.resolver.info().name;
@@ -60,21 +60,23 @@ void Observer::stage(EventKind kind, const StageEvent& s) {
   e.status = name_of(s.status);
   e.reason = s.reason;
   e.seconds = times_ == EventTimes::clock ? s.seconds : 0;
+  return e;
+}
+
+void Observer::stage(EventKind kind, const StageEvent& s) {
+  auto e = event(kind, s);
   fields_.clear();
   if (kind == EventKind::stage_end)
     for (const auto& f : s.resolver.outputs()) fields_.push_back({f.name, read_dynamic(f, s.result)});
   e.results = fields_;
   tell(e);
-  if (kind != EventKind::error && kind != EventKind::infeasible) return;
-  e.kind = EventKind::breaks;
-  e.why = kind == EventKind::error ? break_reason(s.error)
-          : s.why != nullptr       ? break_reason(*s.why)
-                                   : BreakReason::no_solution;
-  tell(e);
 }
 
-void Observer::on_error(const StageEvent& e) { stage(EventKind::error, e); }
-void Observer::on_infeasible(const StageEvent& e) { stage(EventKind::infeasible, e); }
+void Observer::on_break(const BreakEvent& b) {
+  auto e = event(EventKind::breaks, b.at);
+  e.why = b.why;
+  tell(e);
+}
 
 void Observer::on_progress(const ProgressEvent& p) {
   if (p.search == nullptr) return;  // the end of the stage says the same
@@ -84,13 +86,12 @@ void Observer::on_progress(const ProgressEvent& p) {
   tell(e);
 }
 
-void Observer::on_sweep(std::string_view what, double done, double total, double seconds) {
-  if (done == 0 || pipeline_ != what) ++runs_;
-  pipeline_ = what;
+void Observer::on_sweep(const SweepEvent& s) {
+  if (s.done == 0 || pipeline_ != s.title) ++runs_;
+  pipeline_ = s.title;
   auto e = event(EventKind::sweep);
-  e.done = done;
-  e.total = total;
-  e.seconds = times_ == EventTimes::clock ? seconds : 0;
+  e.done = s.done;
+  e.total = s.total;
   tell(e);
 }
 

@@ -1,4 +1,5 @@
 #include "detail/run_state.hpp"
+#include "detail/tell.hpp"
 
 #include <fmt/format.h>
 
@@ -19,18 +20,7 @@ double now() {
 }  // namespace
 
 template <class F> void Run::State::tell(const RunOptions& options, const char* event, F&& call) {
-  for (Callback* callback : options.callbacks) {
-    std::string what;
-    try {
-      call(*callback);
-      continue;
-    } catch (const std::exception& error) {
-      what = error.what();
-    } catch (...) {
-      what = "an exception that is no std::exception";
-    }
-    report.callback_failures.push_back({callback->name(), event, std::move(what)});
-  }
+  for (Callback* callback : options.callbacks) detail::tell(*callback, event, call, report.callback_failures);
 }
 
 StageEvent Run::State::event_of(std::size_t i) const {
@@ -55,6 +45,11 @@ void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& optio
     tell(options, "on_infeasible", [&](Callback& c) { c.on_infeasible(event); });
   } else {
     tell(options, "on_error", [&](Callback& c) { c.on_error(event); });
+  }
+  if (event.status != StageStatus::ok) {
+    const BreakEvent fault{event,
+                           event.why != nullptr ? break_reason(*event.why) : break_reason(event.error)};
+    tell(options, "on_break", [&](Callback& c) { c.on_break(fault); });
   }
   const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
   tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });

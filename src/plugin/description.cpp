@@ -43,7 +43,7 @@ std::string slot_of(const PluginDescription& plugin, std::string_view slot, std:
   const auto named = [&](const auto& list) {
     return i < list.size() ? fmt::format("{} of {}", slot, list[i].name) : std::string(slot);
   };
-  if (slot == "on_event") return named(plugin.callbacks);
+  if (slot == "on_event" || slot == "on_break" || slot == "on_sweep") return named(plugin.callbacks);
   if (slot == "query_support") return named(plugin.backends);
   if (slot == "convert") return named(plugin.converters);
   if (slot == "create" || slot == "can_create" || slot == "destroy" || slot == "solve")

@@ -124,13 +124,9 @@ class InProcess final : public PluginCode {
     return args.outcome;
   }
 
-  void event(std::size_t i, MlsEvent event) override {
-    const auto& c = callbacks_[i];
-    event.host = services_->api();
-    event.user = c.user;
-    raise(*services_, enter("on_event", i, [&] { return c.on_event(&event); }), description_.name,
-          what("on_event", i));
-  }
+  void event(std::size_t i, MlsEvent event) override { tell("on_event", i, event, callbacks_[i].on_event); }
+  void broke(std::size_t i, MlsBreak event) override { tell("on_break", i, event, callbacks_[i].on_break); }
+  void swept(std::size_t i, MlsSweep event) override { tell("on_sweep", i, event, callbacks_[i].on_sweep); }
 
   std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program,
                                                       std::string_view device, std::int32_t effort,
@@ -232,6 +228,13 @@ class InProcess final : public PluginCode {
   }
 
  private:
+  /// Calls a slot of a callback.
+  template <class E> void tell(const char* slot, std::size_t i, E& event, MlsError* (*call)(const E*)) {
+    event.host = services_->api();
+    event.user = callbacks_[i].user;
+    raise(*services_, enter(slot, i, [&] { return call(&event); }), description_.name, what(slot, i));
+  }
+
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
     return slot_of(description_, slot, i);
   }

@@ -1,6 +1,6 @@
 #include "detail/code.hpp"
 #include "detail/discovery.hpp"
-#include "detail/wire.hpp"
+#include "detail/event_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -236,17 +236,9 @@ class Isolated final : public PluginCode {
     return reading([&] { return read_results(answer, values, call); });
   }
 
-  void event(std::size_t i, MlsEvent e) override {
-    const std::lock_guard lock(mutex_);
-    revive();
-    Writer out;
-    out.put(static_cast<std::uint64_t>(i)).put(e.kind);
-    for (const auto& s : {e.pipeline, e.stage, e.resolver, e.reason}) out.text(plugin::from_c(s));
-    out.put(e.seconds).put(e.result_count);
-    for (std::uint64_t k = 0; k < e.result_count; ++k)
-      out.text(plugin::from_c(e.results[k].name)).value(e.results[k].value);
-    (void)ask("on_event", i, Message::event, out, nullptr);
-  }
+  void event(std::size_t i, MlsEvent e) override { tell("on_event", i, Message::event, e); }
+  void broke(std::size_t i, MlsBreak e) override { tell("on_break", i, Message::broke, e); }
+  void swept(std::size_t i, MlsSweep e) override { tell("on_sweep", i, Message::swept, e); }
 
   std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program,
                                                       std::string_view device, std::int32_t effort,
@@ -313,6 +305,14 @@ class Isolated final : public PluginCode {
   [[nodiscard]] std::string why_it_stays() const override { return {}; }
 
  private:
+  template <class E> void tell(const char* slot, std::size_t i, Message message, const E& event) {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    write(out.put(static_cast<std::uint64_t>(i)), event);
+    (void)ask(slot, i, message, out, nullptr);
+  }
+
   struct Instance {
     std::size_t resolver = 0;
     std::vector<OwnedValue> options;

@@ -180,9 +180,9 @@ MlsUnit adopt(const MlsUnit* unit) { return widen(unit, "MlsUnit", MLS_UNIT_SIZE
 MlsCallback adopt(const MlsCallback* callback) {
   auto out = widen(callback, "MlsCallback", MLS_CALLBACK_SIZE_1_0);
   (void)registered_name(out.name, "callback");
-  if (out.on_event == nullptr)
-    refuse(fmt::format("the callback '{}' cannot be called", from_c(out.name)), "on_event", "a null slot",
-           "a function");
+  if (out.on_event == nullptr && out.on_break == nullptr && out.on_sweep == nullptr)
+    refuse(fmt::format("the callback '{}' cannot be called", from_c(out.name)), "on_event", "null slots",
+           "on_event, on_break or on_sweep");
   return out;
 }
 

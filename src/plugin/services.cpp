@@ -163,7 +163,9 @@ MlsError* add_callback(const MlsHostApi* api, MlsRegistration* registration, con
                                   .key = name,
                                   .found = "the name again",
                                   .expected = "names that differ"});
-    r.into->callbacks.push_back({std::move(name), read_text(full.summary, "summary of a callback")});
+    r.into->callbacks.push_back({std::move(name), read_text(full.summary, "summary of a callback"),
+                                 full.on_event != nullptr, full.on_break != nullptr,
+                                 full.on_sweep != nullptr});
     r.callbacks.push_back(full);
   });
 }

@@ -138,7 +138,10 @@ void write_description(Writer& out, const PluginDescription& d) {
     out.text(u.symbol).text(u.base).text(u.decimal_prefixes).text(u.meaning).put(u.multiplier).put(u.divisor);
   });
   write_list(out, d.zoo, [&](const ZooText& z) { out.text(z.name).text(z.text); });
-  write_list(out, d.callbacks, [&](const CallbackDescription& c) { out.text(c.name).text(c.summary); });
+  write_list(out, d.callbacks, [&](const CallbackDescription& c) {
+    out.text(c.name).text(c.summary);
+    for (const bool slot : {c.on_event, c.on_break, c.on_sweep}) out.put(static_cast<std::uint8_t>(slot));
+  });
   write_list(out, d.backends, [&](const BackendDescription& b) {
     out.text(b.name).text(b.summary).text(b.predict).put(b.max_effort);
     write_list(out, b.devices, [&](const std::string& name) { out.text(name); });
@@ -181,8 +184,10 @@ PluginDescription read_description(MessageReader& in) {
     d.zoo.push_back({std::move(name), in.text()});
   });
   read_list(in, [&] {
-    auto name = in.text();
-    d.callbacks.push_back({std::move(name), in.text()});
+    CallbackDescription c;
+    for (auto* s : {&c.name, &c.summary}) *s = in.text();
+    for (auto* slot : {&c.on_event, &c.on_break, &c.on_sweep}) *slot = in.get<std::uint8_t>() != 0;
+    d.callbacks.push_back(std::move(c));
   });
   read_list(in, [&] {
     BackendDescription b;

@@ -37,6 +37,7 @@ Infeasible SearchSummary::why_infeasible() const {
     why.reason = fmt::format("none of {} candidates meets every constraint", total_);
   if (!binding_.empty()) why.reason += fmt::format("; binding: {}", binding_);
   why.smallest_change = relaxation_;
+  if (!binding_.empty()) why.facts.push_back({"binding", binding_});
   why.facts.push_back({"total_searched", fmt::format("{}", total_)});
   why.facts.push_back({"infeasible", fmt::format("{}", infeasible_)});
   for (const auto& [reason, count] : reasons_)

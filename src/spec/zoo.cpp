@@ -104,7 +104,7 @@ void Zoo::Shelves::not_there(std::string_view name, std::string_view type, const
   throw LookupError(
       {.id = "mlsysim.spec.001",
        .message = fmt::format("the zoo has no {} named '{}'", type, name),
-       .key = std::string(name),
+       .key = std::string(type),
        .found = fmt::format("'{}'", name),
        .expected = fmt::format("the exact name or alias of one of {} entries", count),
        .hint = fmt::format("{}{}`mlsysim zoo list {}` lists them", near, near.empty() ? "" : " ", type)});

@@ -18,6 +18,8 @@ TABLE = "docs/reference/errors.md"
 TOPS = ("include/mlsysim", "src", "bindings", "plugins")
 ID = re.compile(r'"(mlsysim\.[a-z]+\.\d{3})"')
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# What an error is about, by its id: no place that raises one.
+KINDS = "src/pipeline/break_reason.cpp"
 COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
 MESSAGE = re.compile(r"\.message\s*=")
 NEXT_MEMBER = re.compile(r"\.(?:id|key|found|expected|hint|where|excerpt)\s*=")
@@ -109,9 +111,9 @@ def places_of(root):
     for top in TOPS:
         for path in sorted((root / top).rglob("*")):
             read = {".cpp": places_in_cpp, ".hpp": places_in_cpp, ".h": places_in_cpp, ".py": places_in_python}.get(path.suffix)
-            if read is None:
-                continue
             name = path.relative_to(root).as_posix()
+            if read is None or name == KINDS:
+                continue
             for error, place in read(name, path.read_text()):
                 found[error].append(place)
     return dict(sorted(found.items()))
@@ -157,6 +159,8 @@ def complaints_of(root):
     due = rows_of(places, written)
     found = [*composed(root), *doubles(places)]
     found += [f"{TABLE}: {error} is not in the code" for error in written if error not in due]
+    if (root / KINDS).exists():
+        found += [f"{KINDS}: no error has the id {error}" for error in ID.findall((root / KINDS).read_text()) if error not in due]
     for error, row in due.items():
         if row[0] == UNKNOWN:
             at = places[error][0]

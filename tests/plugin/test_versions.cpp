@@ -7,7 +7,9 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/pipeline/sweep_callbacks.hpp>
 #include <mlsysim/plugin/host.hpp>
+#include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -28,6 +30,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Has no answer above one.
+struct Narrow : Model<Narrow> {
+  struct Inputs {
+    double share;
+    static constexpr auto fields() { return rows(field(&Inputs::share, "share", "", "of one")); }
+  };
+  struct Result {
+    double rest;
+    static constexpr auto fields() { return rows(field(&Result::rest, "rest", "", "to one")); }
+  };
+  Result solve(const Inputs& in) const {
+    if (in.share > 1) throw DomainError({.id = "test.001", .message = "the share is above one"});
+    return {1 - in.share};
+  }
+};
+
 const std::string kNpu = kBuild + "/plugins/acme_npu/mlsysim-plugin-acme-npu.so";
 std::string old_hello(const char* version) {
   return kBuild + "/tests/plugin/old/mlsysim-plugin-hello-" + version + ".so";
@@ -37,8 +55,8 @@ std::string old_hello(const char* version) {
 
 TEST_CASE("a plugin that was built with an earlier header works unchanged", "[plugin]") {
   double old_answer = 0;
-  for (const auto& [path, minor] :
-       {std::pair{old_hello("1.0"), 0}, std::pair{old_hello("1.1"), 1}, std::pair{kHello, MLS_ABI_MINOR}}) {
+  for (const auto& [path, minor] : {std::pair{old_hello("1.0"), 0}, std::pair{old_hello("1.1"), 1},
+                                    std::pair{old_hello("1.2"), 2}, std::pair{kHello, MLS_ABI_MINOR}}) {
     PluginHost host(closed({path}));
     const auto report = host.load_all();
     if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
@@ -70,7 +88,7 @@ TEST_CASE("a host of version 1.0 takes plugins that need no more, and refuses th
     FAIL("taken");
   } catch (const PluginFault& fault) {
     const std::string text = fault.what();
-    CHECK(text.find("plugin: ABI 1.2, needs host >= 1.1; host: ABI 1.0") != std::string::npos);
+    CHECK(text.find("plugin: ABI 1.3, needs host >= 1.1; host: ABI 1.0") != std::string::npos);
     CHECK(text.find("upgrade mlsysim to one with ABI >= 1.1") != std::string::npos);
     CHECK(fault.code() == MLS_FAILED_PRECONDITION);
   }
@@ -180,6 +198,31 @@ TEST_CASE("callbacks of plugins watch pipelines, and nothing is made before it i
   run.set("x", 2.0);
   run.execute(watched);
   CHECK(number(run, "events") == 1);
+}
+
+TEST_CASE("callbacks of plugins are told of breaks and sweeps, in this process and in one of their own",
+          "[plugin]") {
+  for (const bool isolated : {false, true}) {
+    PluginHost host(closed({kProbe + ".so"}, isolated ? Isolation::always : Isolation::never));
+    host.load_all();
+    PipelineBuilder builder;
+    builder.stage(Narrow{}, "narrow").given("share");
+    const auto pipeline = builder.build();
+    Run broken(pipeline);
+    broken.set("share", 2.0);
+    const RunOptions watched{.callbacks = host.callbacks(), .callback_faults = CallbackFaults::raise};
+    CHECK_THROWS_AS(broken.execute(watched), DomainError);
+    SweepCallbacks sweep(host.callbacks(), "a sweep");
+    sweep.tell(0, 30, 1);
+    sweep.tell(20, 30, 1);
+    sweep.finish(30);
+    sweep.finish(30);
+    CHECK(sweep.failures().empty());
+    const auto run = pipeline_of("probe/Model", "x").run({{"x", 1.0}});
+    CHECK(number(run, "breaks") == 1);
+    CHECK(number(run, "sweeps") == 30);
+    CHECK(number(run, "events") == 0);
+  }
 }
 
 TEST_CASE("a thousand reloads leave no memory behind", "[plugin]") {

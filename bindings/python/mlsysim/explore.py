@@ -9,6 +9,7 @@
 import json
 import operator
 import os
+import warnings
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
@@ -96,6 +97,43 @@ class Subject:
     def __init__(self, core):
         self._core = core
         self._asked = None
+        self._observers = []
+
+    def register_callback(self, callback):
+        """Adds an observer with the method on_sweep: how far `sweep`, `optimize` and `pareto` are.
+
+        It gets, in this order or by name: title (what is swept), done, total [points], seconds_left [s]; done is total once, at the
+        end. One that raises is named in a RuntimeWarning, is not called again, and changes nothing.
+        """
+        from .pipelines import _Observer
+
+        self._observers.append(_Observer(callback, ("on_sweep",)))
+        return self
+
+    def _told(self, progress):
+        """A function for the progress of a sweep that tells the observers, too, and one for its end."""
+        watching, last = list(self._observers), None
+
+        def tell(done, total, seconds_left):
+            nonlocal last
+            last = done
+            for observer in tuple(watching):
+                try:
+                    observer.notify("on_sweep", {"title": self.title, "done": done, "total": total, "seconds_left": seconds_left})
+                except Exception as error:
+                    watching.remove(observer)
+                    warnings.warn(f"the callback {observer.name}.on_sweep failed: {error}", RuntimeWarning, stacklevel=3)
+
+        def told(done, total, rate, seconds_left):
+            tell(done, total, seconds_left)
+            if progress is not None:
+                progress(done, total, rate, seconds_left)
+
+        def end(total):
+            if last != total:
+                tell(total, total, 0.0)
+
+        return (told if watching else progress), end
 
     def __reduce__(self):
         # Asked again where it is unpickled: what it is made of belongs to one process.
@@ -226,11 +264,15 @@ class Subject:
         `progress` is called with done, total, rate and seconds_left [points, points/s, s] as shards come back; True shows a bar.
         """
         question = (_axes(axes), _texts(subject_to), _texts(show), anything)
+        progress, end = self._told(bar() if progress is True else progress)
         if executor is None:
-            return Sweep([self._core.rows(*question, 1, 1)])
-        from . import scale
+            found = Sweep([self._core.rows(*question, 1, 1)])
+        else:
+            from . import scale
 
-        return Sweep(scale.run(executor, self, "rows", question, shards, bar() if progress is True else progress))
+            found = Sweep(scale.run(executor, self, "rows", question, shards, progress))
+        end(float(len(found)))
+        return found
 
     def merge(self, parts):
         """Joins the Explorations of all shards of one question into the answer of one run."""
@@ -247,7 +289,7 @@ class Subject:
                 anything=False, evaluations=20000, seed=1, progress=None, executor=None, shards=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
-        progress = bar() if progress is True else progress
+        progress, end = self._told(bar() if progress is True else progress)
         part, parts = _shard(shard)
         if executor is not None:
             from . import scale
@@ -257,7 +299,9 @@ class Subject:
                 best, _ = scale.bounded(executor, self, question, shards, progress)
                 return Exploration(self._core.bounded_answer(*question, *best), question)
             states = scale.run(executor, self, "state", (question_of, question), shards, progress)
-            return Exploration(self._core.merge(*question, states), question)
+            found = Exploration(self._core.merge(*question, states), question)
+            end(found.total)
+            return found
         try:
             answer = self._core.search(question_of, *question, strategy, _count("threads", threads), part, parts,
                                        _count("evaluations", evaluations), _count("seed", seed), progress)
@@ -266,7 +310,9 @@ class Subject:
                 stopped.partial = Exploration(stopped.answer, question)
                 del stopped.answer
             raise
-        return Exploration(answer, question)
+        found = Exploration(answer, question)
+        end(found.total)
+        return found
 
     def __repr__(self):
         return f"Subject({self.title!r})"

@@ -9,7 +9,7 @@ from .stages import Stage
 __all__ = ["Pipeline", "PipelineResults"]
 
 _EVENTS = ("on_pipeline_start", "on_pipeline_end", "on_stage_start", "on_stage_end", "on_skip", "on_error", "on_infeasible",
-           "on_progress")
+           "on_progress", "on_break")
 
 
 def _classes(name):
@@ -64,13 +64,15 @@ class PipelineResults(dict):
 class _Observer:
     """Passes events to the methods that a callback has, with those of the values that they take."""
 
-    def __init__(self, callback):
+    def __init__(self, callback, events=_EVENTS):
         self.name = type(callback).__name__
         self._methods = {}
-        for event in _EVENTS:
+        for event in events:
             method = getattr(callback, event, None)
             if method is not None:
                 self._methods[event] = (method, _parameters(method))
+        if not self._methods:
+            raise TypeError(f"{self.name} observes nothing: it has none of the methods {', '.join(events)}")
 
     def listens(self, event):
         return event in self._methods
@@ -222,17 +224,15 @@ class Pipeline:
 
     def register_callback(self, callback):
         """Adds an observer with any of the methods on_pipeline_start, on_pipeline_end, on_stage_start, on_stage_end,
-        on_skip, on_error, on_infeasible, on_progress.
+        on_skip, on_error, on_infeasible, on_progress, on_break.
 
         They get, in this order: pipeline_name, seconds (pipelines); stage_name, result, seconds (ends of stages); stage_name,
-        reason (skips, errors, infeasible stages); stage_name, done, total (progress). Parameters of these names get them by
+        reason (skips, errors, infeasible stages); stage_name, done, total (progress); stage_name, reason, id, severity, text, hint
+        (breaks: stages without a full answer; reason is one of a closed list, such as "missing_field", and id its number). Parameters of these names get them by
         name, others by position; what a method does not take is left out. One that raises is named in a RuntimeWarning and
         changes nothing.
         """
-        observer = _Observer(callback)
-        if not observer._methods:
-            raise TypeError(f"{observer.name} observes nothing: it has none of the methods {', '.join(_EVENTS)}")
-        self._observers.append(observer)
+        self._observers.append(_Observer(callback))
         return self
 
     # Looking ----------------------------------------------------------------------------------------------------------

@@ -40,53 +40,6 @@ template <> struct Choices<EventKind> {
       "error",          "infeasible",   "optimizer",   "sweep",     "break"};
 };
 
-/// Why there is no full answer: a closed list, whose names may be labels of metrics and whose ids are never
-/// used again.
-enum class BreakReason : std::uint8_t {
-  missing_field,
-  missing_stage_input,
-  unit_error,
-  unsupported_precision,
-  unsupported_op,
-  dynamic_shape,
-  infeasible_memory,
-  infeasible_constraint,
-  no_solution,
-  out_of_domain,
-  unknown_hardware,
-  unknown_model,
-  version_mismatch,
-  plugin_error,
-  timeout,
-  numeric,
-  approximation,
-  budget_exceeded,
-  internal,
-  unknown_name,
-  invalid_input
-};
-template <> struct Choices<BreakReason> {
-  static constexpr std::string_view what = "reason of breaks";
-  static constexpr std::array<std::string_view, 21> names{
-      "missing_field",    "missing_stage_input", "unit_error",        "unsupported_precision",
-      "unsupported_op",   "dynamic_shape",       "infeasible_memory", "infeasible_constraint",
-      "no_solution",      "out_of_domain",       "unknown_hardware",  "unknown_model",
-      "version_mismatch", "plugin_error",        "timeout",           "numeric",
-      "approximation",    "budget_exceeded",     "internal",          "unknown_name",
-      "invalid_input"};
-};
-/// What is known of a reason.
-struct BreakInfo {
-  std::string_view id;        ///< "MB007"
-  std::string_view severity;  ///< "error": there is no answer; "degraded": there is one, but not the full one
-  std::string_view text, hint;
-};
-[[nodiscard]] const BreakInfo& about(BreakReason reason);
-/// The reason behind an error, by its type and its facts.
-[[nodiscard]] BreakReason break_reason(const std::exception_ptr& error);
-/// The reason behind an infeasible stage.
-[[nodiscard]] BreakReason break_reason(const Infeasible& why);
-
 /// One number, flag or text of a result.
 struct EventField {
   std::string_view name;
@@ -133,17 +86,18 @@ class Observer final : public Callback {
   void on_stage_start(const StageEvent& e) override { stage(EventKind::stage_start, e); }
   void on_stage_end(const StageEvent& e) override { stage(EventKind::stage_end, e); }
   void on_skip(const StageEvent& e) override { stage(EventKind::skip, e); }
-  void on_error(const StageEvent& e) override;
-  void on_infeasible(const StageEvent& e) override;
+  void on_error(const StageEvent& e) override { stage(EventKind::error, e); }
+  void on_infeasible(const StageEvent& e) override { stage(EventKind::infeasible, e); }
+  void on_break(const BreakEvent& e) override;
   void on_progress(const ProgressEvent& e) override;
-  /// How far a sweep is. @param what its title
-  void on_sweep(std::string_view what, double done, double total, double seconds);
+  void on_sweep(const SweepEvent& e) override;
   /// Finishes every sink; the first that fails is told of when all have had their turn. @throws InputError
   void finish();
 
  private:
   [[nodiscard]] Event event(EventKind kind);
   void stage(EventKind kind, const StageEvent& e);
+  [[nodiscard]] Event event(EventKind kind, const StageEvent& e);
   void tell(const Event& e);
 
   std::string commit_, pipeline_;

@@ -1,6 +1,7 @@
 #pragma once
 /// Watching a run. Callbacks see names, results and times, and cannot change anything.
 
+#include <mlsysim/pipeline/breaks.hpp>
 #include <mlsysim/resolve/resolver.hpp>
 #include <mlsysim/resolve/search.hpp>
 
@@ -41,6 +42,19 @@ struct ProgressEvent {
   const SearchProgress* search = nullptr;  ///< while the stage searches
 };
 
+/// A stage without a full answer. It follows the error or the infeasibility that it is of.
+struct BreakEvent {
+  const StageEvent& at;
+  BreakReason why{};  ///< `about(why)` has its id, severity and a hint
+};
+
+/// How far a sweep, an optimization or a front is.
+struct SweepEvent {
+  std::string_view title;      ///< what is swept: "Llama3_8B, serve", or the name of a resolver
+  double done = 0, total = 0;  ///< points; done is total once, at the end
+  double seconds_left = 0;     ///< an estimate
+};
+
 /// Base of all observers; override what you want to see. One that throws is named in the report of the run
 /// and does not change it. Calls come from the thread that executes the run, end events exactly once, also
 /// after errors.
@@ -62,6 +76,9 @@ class Callback {
   virtual void on_error(const StageEvent&) {}
   virtual void on_infeasible(const StageEvent&) {}
   virtual void on_progress(const ProgressEvent&) {}
+  virtual void on_break(const BreakEvent&) {}
+  /// Outside of runs, from any thread of the sweep but one at a time; see `SweepCallbacks`.
+  virtual void on_sweep(const SweepEvent&) {}
 };
 
 }  // namespace mlsysim

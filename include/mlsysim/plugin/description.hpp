@@ -63,6 +63,7 @@ struct ZooText {
 
 struct CallbackDescription {
   std::string name, summary;
+  bool on_event = true, on_break = false, on_sweep = false;  ///< what it watches
 };
 
 struct BackendDescription {

@@ -1,5 +1,5 @@
 #pragma once
-/// The C interface of plugins, version 1.2. Pure C11; the only thing that crosses between host and plugin.
+/// The C interface of plugins, version 1.3. Pure C11; the only thing that crosses between host and plugin.
 ///
 /// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's
 /// table; the host's table comes back with `initialize`. Nothing else is linked, in either direction.
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define MLS_ABI_MAJOR 1 /* changes when something that exists changes its meaning or place */
-#define MLS_ABI_MINOR 2 /* changes when something is appended */
+#define MLS_ABI_MINOR 3 /* changes when something is appended */
 #define MLS_ENTRY_SYMBOL "mlsysim_get_plugin_api"
 
 /* Size of a struct up to and including a member. A size constant names the true last member, or this file
@@ -254,15 +254,50 @@ typedef struct MlsEvent {
 MLS_LAST_MEMBER(MlsEvent, result_count);
 #define MLS_EVENT_SIZE_1_0 MLS_SIZE_THROUGH(MlsEvent, result_count)
 
+/* A stage without a full answer (since 1.3). It follows the error or the infeasibility that it is of. */
+typedef struct MlsBreak {
+  MLS_HEAD;
+  const MlsHostApi* host;
+  const void* user; /* of the MlsCallback */
+  MlsString pipeline;
+  MlsString stage;
+  MlsString resolver;
+  MlsString id;       /* "MB007": never used for anything else */
+  MlsString reason;   /* "infeasible_memory": one of a closed list, which may grow */
+  MlsString severity; /* "error": there is no answer; "degraded": there is one, but not the full one */
+  MlsString text;     /* what the stage said */
+  MlsString hint;
+} MlsBreak;
+MLS_LAST_MEMBER(MlsBreak, hint);
+#define MLS_BREAK_SIZE_1_3 MLS_SIZE_THROUGH(MlsBreak, hint)
+
+/* How far a sweep, an optimization or a front is (since 1.3). `done` is `total` once, at the end. */
+typedef struct MlsSweep {
+  MLS_HEAD;
+  const MlsHostApi* host;
+  const void* user; /* of the MlsCallback */
+  MlsString title;  /* what is swept */
+  double done;      /* points */
+  double total;
+  double seconds_left; /* an estimate */
+} MlsSweep;
+MLS_LAST_MEMBER(MlsSweep, seconds_left);
+#define MLS_SWEEP_SIZE_1_3 MLS_SIZE_THROUGH(MlsSweep, seconds_left)
+
+/* At least one slot is no null; `on_event` must be given to hosts before 1.3. */
 typedef struct MlsCallback {
   MLS_HEAD;
   MlsString name; /* "namespace/Name" */
   MlsString summary;
   const void* user;
   MlsError* (*on_event)(const MlsEvent* event);
+  /* Since 1.3. */
+  MlsError* (*on_break)(const MlsBreak* event);
+  MlsError* (*on_sweep)(const MlsSweep* event); /* from any thread of the sweep, one call at a time */
 } MlsCallback;
-MLS_LAST_MEMBER(MlsCallback, on_event);
+MLS_LAST_MEMBER(MlsCallback, on_sweep);
 #define MLS_CALLBACK_SIZE_1_0 MLS_SIZE_THROUGH(MlsCallback, on_event)
+#define MLS_CALLBACK_SIZE_1_3 MLS_SIZE_THROUGH(MlsCallback, on_sweep)
 
 /* ---- backends: does a device run a program, and how fast (since 1.1) ---- */
 typedef struct MlsOp {

@@ -102,9 +102,13 @@ class Plugin {
     row.writes = function;
     return *this;
   }
-  /// An observer of pipelines. @param observe called with every event; what it throws is reported
-  Plugin& callback(const std::string& name, std::string summary, void (*observe)(const MlsEvent&)) {
-    callbacks_.push_back({about_.space + "/" + name, std::move(summary), observe});
+  /// An observer of pipelines and sweeps; null for what it does not watch. What it throws is reported.
+  /// @param observe called with every event of a pipeline
+  /// @param on_break with each stage without a full answer, by a host of version 1.3
+  /// @param on_sweep with the progress of sweeps, by a host of version 1.3
+  Plugin& callback(const std::string& name, std::string summary, void (*observe)(const MlsEvent&),
+                   void (*on_break)(const MlsBreak&) = nullptr, void (*on_sweep)(const MlsSweep&) = nullptr) {
+    callbacks_.push_back({about_.space + "/" + name, std::move(summary), observe, on_break, on_sweep});
     return *this;
   }
 
@@ -147,7 +151,18 @@ class Plugin {
   struct CallbackRow {
     std::string name, summary;
     void (*observe)(const MlsEvent&);
+    void (*on_break)(const MlsBreak&);
+    void (*on_sweep)(const MlsSweep&);
   };
+  /// A slot of C that calls a function of a row.
+  template <class E, void (*CallbackRow::*Function)(const E&)> static MlsError* observed(const E* event) {
+    try {
+      (static_cast<const CallbackRow*>(event->user)->*Function)(*event);
+      return nullptr;
+    } catch (...) {
+      return Host(event->host).error_of_exception();
+    }
+  }
   struct BackendRow {
     std::string name, summary;
     std::vector<std::string> devices;
@@ -233,14 +248,9 @@ class Plugin {
       c.name = c_text(row.name);
       c.summary = c_text(row.summary);
       c.user = &row;
-      c.on_event = [](const MlsEvent* event) -> MlsError* {
-        try {
-          static_cast<const CallbackRow*>(event->user)->observe(*event);
-          return nullptr;
-        } catch (...) {
-          return Host(event->host).error_of_exception();
-        }
-      };
+      if (row.observe != nullptr) c.on_event = &observed<MlsEvent, &CallbackRow::observe>;
+      if (row.on_break != nullptr) c.on_break = &observed<MlsBreak, &CallbackRow::on_break>;
+      if (row.on_sweep != nullptr) c.on_sweep = &observed<MlsSweep, &CallbackRow::on_sweep>;
       if (auto* error = api->add_callback(api, registration, &c)) return error;
     }
     if (!backends_.empty() || !converters_.empty()) return register_since_1_1(api, registration);

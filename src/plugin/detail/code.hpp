@@ -36,6 +36,8 @@ class PluginCode {
   virtual std::int32_t solve(std::size_t resolver, void* instance, std::span<const MlsValue> in,
                              std::span<MlsValue> out, MlsCall& call) = 0;
   virtual void event(std::size_t callback, MlsEvent event) = 0;
+  virtual void broke(std::size_t callback, MlsBreak event) = 0;
+  virtual void swept(std::size_t callback, MlsSweep event) = 0;
   /// Reasons are those of the call. @return verdict and effort
   virtual std::pair<std::int32_t, std::int32_t> query_support(std::size_t backend, const Program& program,
                                                               std::string_view device, std::int32_t effort,

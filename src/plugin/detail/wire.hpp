@@ -25,6 +25,8 @@ enum class Message : std::uint32_t {
   can_create,
   solve,
   event,
+  broke,
+  swept,
   query_support,
   convert_text,
   has_feature,

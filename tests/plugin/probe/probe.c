@@ -3,6 +3,7 @@
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef PROBE_FACTOR
 #define PROBE_FACTOR 2
@@ -13,7 +14,7 @@
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
-static volatile int instances, events;
+static volatile int instances, events, breaks, sweeps;
 
 static const MlsField inputs[] = {{.struct_size = sizeof(MlsField),
                                    .kind = MLS_FIELD_NUMBER,
@@ -38,7 +39,17 @@ static const MlsField outputs[] = {{.struct_size = sizeof(MlsField),
                                     .kind = MLS_FIELD_NUMBER,
                                     .flags = MLS_FIELD_PRIVATE,
                                     .name = MLS_TEXT("events"),
-                                    .meaning = MLS_TEXT("seen")}};
+                                    .meaning = MLS_TEXT("seen")},
+                                   {.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("breaks"),
+                                    .meaning = MLS_TEXT("out of a domain, with an id and words")},
+                                   {.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("sweeps"),
+                                    .meaning = MLS_TEXT("at their end, by their points")}};
 static const MlsField options[] = {{.struct_size = sizeof(MlsField),
                                     .kind = MLS_FIELD_NUMBER,
                                     .flags = MLS_FIELD_OPTIONAL,
@@ -62,7 +73,7 @@ static MlsError* solve(MlsSolveArgs* args) {
   static const MlsString small = MLS_TEXT("MlsSolveArgs is too small");
   if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0)
     return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
-  for (int i = 0; i < 4; ++i) args->outputs[i].kind = MLS_NUMBER;
+  for (int i = 0; i < 6; ++i) args->outputs[i].kind = MLS_NUMBER;
   double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
   if (PROBE_THREADS == MLS_THREAD_SERIAL) { /* two at once are seen */
     static volatile int inside;
@@ -75,10 +86,25 @@ static MlsError* solve(MlsSolveArgs* args) {
   args->outputs[1].number = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
   args->outputs[2].number = instances;
   args->outputs[3].number = events;
+  args->outputs[4].number = breaks;
+  args->outputs[5].number = sweeps;
   return NULL;
 }
 static MlsError* on_event(const MlsEvent* event) {
   if (event->kind == MLS_EVENT_STAGE_END && event->result_count > 0) __sync_add_and_fetch(&events, 1);
+  return NULL;
+}
+static int is(MlsString text, const char* wanted) {
+  return text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0;
+}
+static MlsError* on_break(const MlsBreak* event) {
+  if (is(event->id, "MB010") && is(event->reason, "out_of_domain") && is(event->severity, "degraded") &&
+      event->text.size > 0 && event->hint.size > 0 && event->stage.size > 0 && event->resolver.size > 0)
+    __sync_add_and_fetch(&breaks, 1);
+  return NULL;
+}
+static MlsError* on_sweep(const MlsSweep* event) {
+  if (event->done == event->total && event->title.size > 0) __sync_add_and_fetch(&sweeps, (int)event->total);
   return NULL;
 }
 
@@ -90,7 +116,7 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
                                     .inputs = inputs,
                                     .input_count = 1,
                                     .outputs = outputs,
-                                    .output_count = 4,
+                                    .output_count = 6,
                                     .options = options,
                                     .option_count = 1,
 #ifdef PROBE_OWNERSHIP
@@ -103,7 +129,9 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
   static const MlsCallback callback = {.struct_size = sizeof(MlsCallback),
                                        .name = MLS_TEXT("probe/Counter"),
                                        .summary = MLS_TEXT("Counts stages"),
-                                       .on_event = on_event};
+                                       .on_event = on_event,
+                                       .on_break = on_break,
+                                       .on_sweep = on_sweep};
   MlsError* error = host->add_resolver(host, registration, &model);
   return error != NULL ? error : host->add_callback(host, registration, &callback);
 }

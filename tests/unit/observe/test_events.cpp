@@ -6,8 +6,11 @@
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/units/error.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -144,17 +147,41 @@ TEST_CASE("every reason has an id of its own, a severity, words and a hint", "[o
   CHECK(reason(UnitError({.message = "x"})) == BreakReason::unit_error);
   CHECK(reason(DimensionError({.message = "x"})) == BreakReason::unit_error);
   CHECK(reason(LookupError({.message = "x", .key = "hardware"})) == BreakReason::unknown_hardware);
-  CHECK(reason(LookupError({.message = "there is no model 'x'"})) == BreakReason::unknown_model);
+  CHECK(reason(LookupError({.message = "x", .key = "workload"})) == BreakReason::unknown_model);
+  CHECK(reason(LookupError({.id = "mlsysim.launch.012", .message = "x"})) == BreakReason::unknown_model);
+  CHECK(reason(LookupError({.message = "there is no model 'memory' of this device"})) ==
+        BreakReason::unknown_name);
   CHECK(reason(LookupError({.message = "x"})) == BreakReason::unknown_name);
   CHECK(reason(PipelineError({.message = "x"})) == BreakReason::missing_stage_input);
   CHECK(reason(PluginError({.message = "x"})) == BreakReason::plugin_error);
   CHECK(reason(SolverError({.message = "x"})) == BreakReason::no_solution);
-  CHECK(reason(InputError({.message = "A needs 'b'", .found = "nothing"})) == BreakReason::missing_field);
+  CHECK(reason(InputError({.id = "mlsysim.resolve.012", .message = "x"})) == BreakReason::missing_field);
+  CHECK(reason(InputError({.id = "mlsysim.catalogue.035", .message = "x"})) ==
+        BreakReason::infeasible_memory);
+  CHECK(reason(PluginError({.id = "mlsysim.plugin.116", .message = "x"})) == BreakReason::timeout);
+  CHECK(reason(LookupError({.id = "mlsysim.spec.042", .message = "x", .key = "precision"})) ==
+        BreakReason::unsupported_precision);
   CHECK(reason(InputError({.message = "x"})) == BreakReason::invalid_input);
   CHECK(reason(std::bad_alloc()) == BreakReason::internal);
-  CHECK(break_reason(Infeasible{.reason = "needs 141 GB, the device has 80 GB"}) ==
+  CHECK(break_reason(Infeasible{.reason = "x", .facts = {{"binding", "memory_utilization"}}}) ==
         BreakReason::infeasible_memory);
-  CHECK(break_reason(Infeasible{.reason = "no replica meets it"}) == BreakReason::infeasible_constraint);
+  CHECK(break_reason(Infeasible{.reason = "no replica has the memory"}) ==
+        BreakReason::infeasible_constraint);
+}
+
+TEST_CASE("a real device that lacks a figure, a format or memory breaks for that reason", "[observe]") {
+  const auto reason = [](auto&& run) {
+    try {
+      run();
+    } catch (...) {
+      return break_reason(std::current_exception());
+    }
+    return BreakReason::internal;
+  };
+  CHECK(reason([] { (void)standard_zoo().at<HardwareNode>("H1000"); }) == BreakReason::unknown_hardware);
+  CHECK(reason([] { (void)standard_zoo().at<Workload>("Lama"); }) == BreakReason::unknown_model);
+  CHECK(reason([] { (void)rate_at(standard_zoo().at<HardwareNode>("V100"), Precision::fp8); }) ==
+        BreakReason::unsupported_precision);
 }
 
 TEST_CASE("one file says where events go, and each form can be read by what reads it", "[observe]") {
@@ -175,7 +202,7 @@ exporters:
     const auto observer = observer_of(read_observability(folder.path / "observability.yaml"));
     (void)watched(*observer, 0.8);
     CHECK_THROWS_AS(watched(*observer, 0.95), DomainError);
-    observer->on_sweep("space", 10, 20, 0);
+    observer->on_sweep({.title = "space", .done = 10, .total = 20});
     observer->finish();
   }
   std::size_t lines = 0;

@@ -131,6 +131,12 @@ class Worker {
         case Message::event:
           event(i, in);
           break;
+        case Message::broke:
+          broke(i, in);
+          break;
+        case Message::swept:
+          swept(i, in);
+          break;
         case Message::query_support:
           support(i, in, out);
           break;
@@ -244,6 +250,28 @@ class Worker {
     e.results = results.data();
     e.result_count = results.size();
     code_->event(i, e);
+  }
+
+  void broke(std::uint64_t i, MessageReader& in) {
+    MlsBreak e{};
+    e.struct_size = sizeof e;
+    std::array<std::string, 8> texts;
+    for (auto& t : texts) t = in.text();
+    const std::array into{&e.pipeline, &e.stage,    &e.resolver, &e.id,
+                          &e.reason,   &e.severity, &e.text,     &e.hint};
+    for (std::size_t k = 0; k < texts.size(); ++k) *into[k] = plugin::to_c(texts[k]);
+    code_->broke(i, e);
+  }
+
+  void swept(std::uint64_t i, MessageReader& in) {
+    MlsSweep e{};
+    e.struct_size = sizeof e;
+    const auto title = in.text();
+    e.title = plugin::to_c(title);
+    e.done = in.get<double>();
+    e.total = in.get<double>();
+    e.seconds_left = in.get<double>();
+    code_->swept(i, e);
   }
 
   Channel channel_;
