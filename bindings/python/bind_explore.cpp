@@ -451,6 +451,7 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
                                            std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
   std::string feasible(n, 0);
   std::vector<std::pair<std::uint64_t, std::string>> skipped;
+  SweepCallbacks plugins(the_host().callbacks(), a.subject.title);
   {
     const py::gil_scoped_release unlocked;
     visit_points(space, question, range.first, range.last, [&](const RowBlock& b) {
@@ -461,7 +462,9 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
         std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(at));
       for (std::size_t p = 0; p < b.points; ++p) feasible[at + p] = static_cast<char>(b.feasible[p]);
     });
+    plugins.finish(static_cast<double>(n));
   }
+  warn_of(plugins);
   py::list axis_rows, shown, why;
   std::uint64_t stride = space.size();
   for (const auto& axis : space.axes()) {

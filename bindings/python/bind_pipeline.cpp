@@ -172,6 +172,8 @@ class PyCallback final : public Callback {
       d["stage_name"] = e.stage;
       d["done"] = e.done;
       d["total"] = e.total;
+      d["searched"] = e.search == nullptr ? py::object(py::none())
+                                          : py::object(py::float_(static_cast<double>(e.search->searched)));
     });
   }
 
@@ -285,6 +287,16 @@ void bind_pipeline(py::module_& m) {
            })
       .def("warnings",
            [](const HeldRun& h, const std::string& stage) { return py::cast(h.run.notes(stage).warnings); })
+      .def("breaks",
+           [](const HeldRun& h) {
+             py::list out;
+             for (const auto& b : h.run.breaks())
+               out.append(py::dict(py::arg("stage") = b.stage, py::arg("reason") = name_of(b.why),
+                                   py::arg("id") = about(b.why).id,
+                                   py::arg("severity") = about(b.why).severity, py::arg("text") = b.text,
+                                   py::arg("hint") = about(b.why).hint));
+             return out;
+           })
       .def("callback_failures", [](const HeldRun& h) {
         py::list out;
         for (const auto& f : h.run.report().callback_failures)

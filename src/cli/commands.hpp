@@ -196,6 +196,7 @@ struct PipelineRequest {
   std::vector<std::string>
       words;  ///< stages by resolver name (Name or instance:Name), and inputs as key=value
   std::vector<std::string> links;  ///< "A.latency=B.time"
+  bool fail_fast = false;          ///< nothing runs behind the first stage without an answer
 };
 [[nodiscard]] Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options);
 [[nodiscard]] Answer pipeline_show(const PipelineRequest& request, const std::string& form);

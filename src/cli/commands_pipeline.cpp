@@ -103,8 +103,19 @@ Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& op
   }
   auto callbacks = plugin_callbacks();
   if (observer != nullptr) callbacks.push_back(observer);
-  run.execute({.callbacks = std::move(callbacks), .callback_faults = CallbackFaults::raise});
-  Answer out{render(run, options)};
+  Answer out;
+  try {
+    run.execute({.callbacks = std::move(callbacks),
+                 .callback_faults = CallbackFaults::raise,
+                 .fail_fast = request.fail_fast});
+  } catch (const Error& error) {
+    // Stages that do not need the one that failed have their answers all the same.
+    if (run.report().executed == 0) throw;
+    out.diagnostics = error_text(error);
+    out.exit = Exit::bad_input;
+  }
+  out.payload = render(run, options);
+  if (out.exit != Exit::fine) return out;
   for (const auto& stage : run.stages())
     if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;
   return out;

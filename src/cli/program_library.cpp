@@ -68,10 +68,13 @@ void Program::pipeline_commands() {
   };
   auto* run =
       command(*p, "run", "runs stages and shows every result",
+              "A stage that fails keeps those from running that need it, and no others.\n"
               "Examples:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024\n"
               "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100 -o json",
               [this] { return pipeline_run(pipeline_, render_); }, {Place::resolver});
   words(*run);
+  run->add_flag("--fail-fast", pipeline_.fail_fast,
+                "run nothing behind the first stage that fails or is infeasible, needed or not");
   auto* show = command(
       *p, "show", "where each input comes from, without running",
       "Examples:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid\n"

@@ -199,10 +199,19 @@ std::string Run::show() const {
 }
 
 std::string Run::to_json() const {
-  Json json{{"schema", "mlsysim.run/1"},
-            {"pipeline", state_->graph.name},
-            {"given", Json::object()},
-            {"stages", Json::array()}};
+  Json json{{"schema", "mlsysim.run/1"}, {"pipeline", state_->graph.name}, {"given", Json::object()},
+            {"complete", true},          {"breaks", Json::array()},        {"stages", Json::array()}};
+  const auto less = breaks();
+  for (const auto& b : less) {
+    const auto& known = about(b.why);
+    json["breaks"].push_back({{"stage", b.stage},
+                              {"reason", name_of(b.why)},
+                              {"id", known.id},
+                              {"severity", known.severity},
+                              {"text", b.text},
+                              {"hint", known.hint}});
+  }
+  json["complete"] = json["breaks"].empty();
   for (std::size_t g = 0; g < state_->values.size(); ++g)
     json["given"][state_->graph.givens[g].key] = json_of(nullptr, state_->values[g].value);
   for (const auto& view : stages()) {
@@ -216,7 +225,9 @@ std::string Run::to_json() const {
     }
     if (view.ok()) {
       for (const auto& f : view.resolver().outputs()) stage["result"][f.name] = json_of(&f, view[f.name]);
-      stage["warnings"] = notes(view.name()).warnings;
+      stage["warnings"] = Json::array();
+      for (const auto& b : less)
+        if (b.stage == view.name()) stage["warnings"].push_back(b.text);
     }
     json["stages"].push_back(std::move(stage));
   }

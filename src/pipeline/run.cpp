@@ -189,6 +189,29 @@ NoteBook Run::notes(std::string_view stage) const {
   return book;
 }
 
+std::vector<StageBreak> Run::breaks() const {
+  std::vector<StageBreak> out;
+  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+    const auto& name = state_->graph.stages[i].name;
+    const auto& trouble = state_->trouble[i];
+    switch (state_->slots[i].status) {
+      case StageStatus::ok:
+        for (auto& w : notes(name).warnings) out.push_back({name, BreakReason::approximation, std::move(w)});
+        break;
+      case StageStatus::infeasible:
+        out.push_back({name, break_reason(trouble.why), trouble.reason});
+        break;
+      case StageStatus::failed:
+        out.push_back({name, break_reason(trouble.error), trouble.reason});
+        break;
+      case StageStatus::skipped:
+      case StageStatus::waiting:
+        break;
+    }
+  }
+  return out;
+}
+
 Verification Run::verify(std::string_view stage) const {
   const auto view = (*this)[stage];
   return view.resolver().verify(view.in_, view.result());

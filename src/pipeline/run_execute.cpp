@@ -33,7 +33,8 @@ StageEvent Run::State::event_of(std::size_t i) const {
           .reason = trouble[i].reason};
 }
 
-void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& options) {
+void Run::State::tell_end(std::size_t i, double seconds, const std::vector<std::string>& warnings,
+                          const RunOptions& options) {
   auto event = event_of(i);
   event.seconds = seconds;
   event.error = trouble[i].error;
@@ -50,6 +51,11 @@ void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& optio
     const BreakEvent fault{event,
                            event.why != nullptr ? break_reason(*event.why) : break_reason(event.error)};
     tell(options, "on_break", [&](Callback& c) { c.on_break(fault); });
+  }
+  for (const auto& warning : warnings) {
+    event.reason = warning;
+    const BreakEvent less{event, BreakReason::approximation};
+    tell(options, "on_break", [&](Callback& c) { c.on_break(less); });
   }
   const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
   tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
@@ -102,6 +108,7 @@ void Run::State::settle(std::size_t i, StageStatus status) {
   Slot& slot = slots[i];
   const Hot& h = hot[i];
   for (auto c = h.consumers; c < h.consumers_end; ++c) slots[indices[c]].dirty = true;
+  if (status != StageStatus::ok && status != StageStatus::skipped && broken == kNone) broken = i;
   if (status == StageStatus::ok && slot.status == StageStatus::ok && h.plain) {
     slot.dirty = false;
     return;
@@ -149,14 +156,18 @@ void Run::State::observed(std::size_t i, SolveContext& ctx, const RunOptions& op
     tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
   };
   ctx.search = &search;
+  heard.clear();
+  ctx.notes = Notes(heard);
   trouble[i] = {};
   const double start = now();
   const auto status = attempt(i, ctx);
   const double seconds = now() - start;
   ctx.search = nullptr;
+  ctx.notes = {};
   ++report.executed;
   settle(i, status);
-  tell_end(i, seconds, options);
+  if (status != StageStatus::ok) heard.warnings.clear();
+  tell_end(i, seconds, heard.warnings, options);
 }
 
 std::size_t Run::State::sweep(std::size_t i) {
@@ -207,6 +218,10 @@ void Run::State::run_in_order(const RunOptions& options) {
       skip(i, kNone, options);
       continue;
     }
+    if (options.fail_fast && broken != kNone) {
+      skip(i, broken, options);
+      continue;
+    }
     if (not_ok > 0) {
       if (const auto b = blocker(i); b != kNone) {
         skip(i, b, options);
@@ -233,7 +248,7 @@ void Run::State::run_in_waves(const RunOptions& options) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       if (graph.stages[i].level != level || !slots[i].dirty) continue;
       const bool stop = options.cancel != nullptr && options.cancel->requested();
-      const auto b = blocker(i);
+      const auto b = options.fail_fast && broken != kNone ? broken : blocker(i);
       if (stop || b != kNone)
         skip(i, stop ? kNone : b, options);
       else
@@ -246,12 +261,14 @@ void Run::State::run_in_waves(const RunOptions& options) {
     }
     std::vector<StageStatus> ended(together.size());
     std::vector<double> seconds(together.size());
+    std::vector<NoteBook> notes(options.callbacks.empty() ? 0 : together.size());
     const auto work = [&](std::size_t first) {
       SolveContext own;
       SearchOptions search;
       search.cancel = options.cancel;
       own.search = &search;
       for (std::size_t k = first; k < together.size(); k += options.threads) {
+        if (!notes.empty()) own.notes = Notes(notes[k]);
         const double start = now();
         ended[k] = attempt(together[k], own);
         seconds[k] = now() - start;
@@ -265,7 +282,8 @@ void Run::State::run_in_waves(const RunOptions& options) {
     for (std::size_t k = 0; k < together.size(); ++k) {
       ++report.executed;
       settle(together[k], ended[k]);
-      tell_end(together[k], seconds[k], options);
+      const bool watched = !notes.empty() && ended[k] == StageStatus::ok;
+      tell_end(together[k], seconds[k], watched ? notes[k].warnings : std::vector<std::string>(), options);
     }
     for (const auto i : alone) observed(i, context, options);
   }
@@ -277,7 +295,7 @@ void Run::State::execute(const RunOptions& options) {
   report.stage_failures.clear();
   report.callback_failures.clear();
   report.seconds = 0;
-  failed = kNone;
+  failed = broken = kNone;
   cancelled = false;
   const bool watched = !options.callbacks.empty();
   const double start = watched ? now() : 0;

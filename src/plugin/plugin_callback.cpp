@@ -61,6 +61,10 @@ void PluginCallback::on_break(const BreakEvent& b) {
   code_->broke(index_, e);
 }
 
+void PluginCallback::on_progress(const ProgressEvent& p) {
+  if (p.search != nullptr) on_sweep({.title = p.stage, .done = static_cast<double>(p.search->searched)});
+}
+
 void PluginCallback::on_sweep(const SweepEvent& s) {
   if (!about().on_sweep) return;
   MlsSweep e{};

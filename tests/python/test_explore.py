@@ -309,3 +309,32 @@ def test_a_resolver_without_an_answer_says_why():
     none = mlsysim.ask("BatchingOptimizer", model=Models.Llama3_8B, hardware=Hardware.H100, arrival_rate="5 request/s",
                        target_latency="1 s").results
     assert isinstance(none, mlsysim.Infeasible) and none.resolver == "BatchingOptimizer" and none.reason
+
+
+def test_callbacks_are_told_how_far_sweeps_are():
+    told = []
+
+    class Watch:
+        def on_sweep(self, title, done, total, seconds_left):
+            told.append((title, done, total))
+
+    class Broken:
+        calls = 0
+
+        def on_sweep(self, done):
+            Broken.calls += 1
+            raise RuntimeError("sink is full")
+
+    subject = mlsysim.ask(Models.Llama3_8B, Hardware.H100).register_callback(Watch())
+    axes = {"batch_size": "1..64*2"}
+    for ask in (lambda: subject.optimize(axes, minimize="itl"), lambda: subject.pareto(axes, minimize=["itl", "ttft"]),
+                lambda: subject.sweep(axes, show=["itl"])):
+        told.clear()
+        ask()
+        assert told[-1] == (subject.title, 7, 7) and [row for row in told if row[1] == 7] == told[-1:]
+    subject.register_callback(Broken())
+    with pytest.warns(RuntimeWarning, match="Broken.on_sweep failed: sink is full"):
+        found = subject.optimize(axes, minimize="itl")
+    assert found.total == 7 and Broken.calls == 1
+    with pytest.raises(TypeError, match="observes nothing"):
+        subject.register_callback(object())

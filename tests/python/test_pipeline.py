@@ -211,6 +211,29 @@ def test_skips_and_errors_are_told():
     assert told[0][:2] == ("error", "Heat") and "no TDP" in told[0][2] and told[1][:2] == ("skip", "Fans")
 
 
+def test_breaks_and_searches_are_told(h100):
+    told, searched = [], []
+
+    class Watch:
+        def on_break(self, stage_name, reason, id, severity, text, hint):
+            told.append((stage_name, reason, id, severity, text, hint))
+
+        def on_progress(self, stage_name, searched_=None, **more):
+            searched.append((stage_name, more["searched"]))
+
+    pipeline = Pipeline([mlsysim.BatchingOptimizer()]).register_callback(Watch())
+    load = {"model": mlsysim.Models.Llama3_8B, "hardware": h100, "seq_len": 1024, "arrival_rate": "2 request/s"}
+    results = pipeline.run(target_latency="1 ms", **load)
+    ((stage, reason, number, severity, text, hint),) = told
+    assert (stage, reason, number, severity) == ("BatchingOptimizer", "infeasible_constraint", "MB008", "error") and text and hint
+    assert [dict(row) for row in results.breaks] == [dict(zip(("stage", "reason", "id", "severity", "text", "hint"), told[0]))]
+    assert not results.complete and '"complete": false' in results.to_json()
+    counts = [n for name, n in searched if n is not None]
+    assert counts == sorted(counts) and counts[-1] >= 100 and searched[-1] == ("BatchingOptimizer", None)
+    whole = Pipeline([Heat()]).run(hardware=h100)
+    assert whole.complete and whole.breaks == []
+
+
 def test_a_callback_that_fails_changes_nothing(h100):
     class Broken:
         def on_stage_end(self, stage_name, result):

@@ -44,6 +44,17 @@ class PipelineResults(dict):
         """What a stage warns of."""
         return self._run.warnings(stage)
 
+    @property
+    def breaks(self):
+        """Stages without a full answer, as dicts with stage, reason, id, severity, text and hint: infeasible ones, and those whose
+        answer rests on less than it should, once for each of their warnings."""
+        return self._run.breaks()
+
+    @property
+    def complete(self):
+        """Whether there is no break."""
+        return not self.breaks
+
     def show(self):
         """All stages with their results as lines of text."""
         return self._run.show()
@@ -227,10 +238,10 @@ class Pipeline:
         on_skip, on_error, on_infeasible, on_progress, on_break.
 
         They get, in this order: pipeline_name, seconds (pipelines); stage_name, result, seconds (ends of stages); stage_name,
-        reason (skips, errors, infeasible stages); stage_name, done, total (progress); stage_name, reason, id, severity, text, hint
-        (breaks: stages without a full answer; reason is one of a closed list, such as "missing_field", and id its number). Parameters of these names get them by
-        name, others by position; what a method does not take is left out. One that raises is named in a RuntimeWarning and
-        changes nothing.
+        reason (skips, errors, infeasible stages); stage_name, done, total, searched (progress; searched: candidates of an optimizer
+        so far, else None); stage_name, reason, id, severity, text, hint (breaks: stages without a full answer; reason is one of a
+        closed list, such as "missing_field", and id its number). Parameters of these names get them by name, others by position;
+        what a method does not take is left out. One that raises is named in a RuntimeWarning and changes nothing.
         """
         self._observers.append(_Observer(callback))
         return self

@@ -42,7 +42,8 @@ struct ProgressEvent {
   const SearchProgress* search = nullptr;  ///< while the stage searches
 };
 
-/// A stage without a full answer. It follows the error or the infeasibility that it is of.
+/// A stage without a full answer. It follows the error, the infeasibility or the end that it is of: a stage
+/// that is ok has a break for each of its warnings, whose text is the reason.
 struct BreakEvent {
   const StageEvent& at;
   BreakReason why{};  ///< `about(why)` has its id, severity and a hint

@@ -23,6 +23,14 @@ struct RunOptions {
   const CancelToken* cancel = nullptr;  ///< stops searches and skips the stages that have not started
   unsigned threads =
       1;  ///< above 1, stages that are thread_safe and do not depend on each other run side by side
+  bool fail_fast = false;  ///< the first stage that fails or is infeasible keeps all later ones from running
+};
+
+/// A stage without a full answer.
+struct StageBreak {
+  std::string stage;
+  BreakReason why{};
+  std::string text;
 };
 
 /// What is to be told about a run beside its results.
@@ -117,6 +125,9 @@ class Run {
   }
   /// The same with the stage's warnings. The stage runs once more for it.
   [[nodiscard]] NoteBook notes(std::string_view stage) const;
+  /// Stages that failed or are infeasible, and those whose answer rests on less than it should, once for
+  /// each warning of `notes`. A run without breaks is complete: what was skipped was so because of one.
+  [[nodiscard]] std::vector<StageBreak> breaks() const;
   /// Puts the answer of a stage back into its equation.
   [[nodiscard]] Verification verify(std::string_view stage) const;
   /// Where a number came from: stage, law, source, and its inputs in turn, as indented lines.

@@ -75,7 +75,9 @@ struct Run::State {
   void skip(std::size_t i, std::size_t because, const RunOptions& options);
   void observed(std::size_t i, SolveContext& context, const RunOptions& options);
   template <class F> void tell(const RunOptions& options, const char* event, F&& call);
-  void tell_end(std::size_t i, double seconds, const RunOptions& options);
+  // @param warnings of a stage that is ok
+  void tell_end(std::size_t i, double seconds, const std::vector<std::string>& warnings,
+                const RunOptions& options);
   [[nodiscard]] StageEvent event_of(std::size_t i) const;
 
   Pipeline pipeline;
@@ -92,8 +94,10 @@ struct Run::State {
   std::vector<Value> values;
   std::vector<Trouble> trouble;
   SolveContext context;
+  NoteBook heard;  // of the stage that runs, while somebody watches
   PipelineReport report;
   std::size_t failed = detail::kNone;  // first stage that threw in this execution
+  std::size_t broken = detail::kNone;  // the one that ended it, where it is to fail fast
   bool cancelled = false;
 };
 

@@ -22,6 +22,7 @@ class PluginCallback final : public Callback {
   void on_infeasible(const StageEvent& e) override { stage(MLS_EVENT_STAGE_INFEASIBLE, e); }
   void on_break(const BreakEvent& e) override;
   void on_sweep(const SweepEvent& e) override;
+  void on_progress(const ProgressEvent& e) override;
 
  private:
   [[nodiscard]] const CallbackDescription& about() const { return code_->description().callbacks[index_]; }

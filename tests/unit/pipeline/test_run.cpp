@@ -4,6 +4,9 @@
 
 #include "support/catch.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <stdexcept>
 
 using namespace mlsysim;
@@ -172,6 +175,86 @@ TEST_CASE("an error keeps its type, names its stage, and spares the rest", "[pip
   CHECK(std::find(recorder.seen.begin(), recorder.seen.end(), "error StepModel held") != recorder.seen.end());
   CHECK_THROWS_AS(run.execute(), DomainError);  // it is tried again, not forgotten
   CHECK_NOTHROW(run.set("hfu", 1).execute());
+}
+
+namespace {
+
+/// Answers, but above one with less than it should.
+struct Coarse : Model<Coarse> {
+  static constexpr bool thread_safe = true;
+  struct Inputs {
+    double hfu;
+    MLSYSIM_FIELDS(Inputs, hfu)
+  };
+  struct Result {
+    double rest;
+    MLSYSIM_FIELDS(Result, rest)
+  };
+  Result solve(const Inputs& in, Notes& notes) const {
+    if (in.hfu > 1) notes.warn("a coarser rule stood in");
+    return {1 - in.hfu};
+  }
+};
+
+/// Stages and reasons of breaks.
+struct BreakDiary : Callback {
+  std::vector<std::string> seen;
+  void on_break(const BreakEvent& e) override {
+    seen.push_back(fmt::format("{} {}: {} {}, {}", e.at.stage, name_of(e.at.status), about(e.why).severity,
+                               name_of(e.why), e.at.reason.substr(0, e.at.reason.find('\n'))));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a stage without a full answer is a break, also where it is ok", "[pipeline]") {
+  const auto p = PipelineBuilder()
+                     .stage(Coarse{})
+                     .stage(PowerModel{})
+                     .stage(EnergyModel{})
+                     .given("hfu")
+                     .given("hardware")
+                     .given("duration_days", 1)
+                     .build();
+  World world;
+  world.hardware.power.tdp.reset();
+  for (const unsigned threads : {1U, 2U}) {
+    BreakDiary diary;
+    Run run(p);
+    run.set("hfu", 2).set("hardware", &world.hardware);
+    run.execute({.callbacks = {&diary}, .threads = threads});
+    CHECK(run["Coarse"].ok());
+    std::sort(diary.seen.begin(), diary.seen.end());
+    CHECK(diary.seen ==
+          std::vector<std::string>{"Coarse ok: degraded approximation, a coarser rule stood in",
+                                   "PowerModel infeasible: error infeasible_constraint, H has no TDP"});
+    const auto breaks = run.breaks();
+    REQUIRE(breaks.size() == 2);
+    CHECK(breaks[0].stage == "Coarse");
+    CHECK(breaks[0].why == BreakReason::approximation);
+    CHECK(run.to_json().find("\"complete\": false") != std::string::npos);
+  }
+  const World good;
+  Run run(p);
+  run.set("hfu", 1).set("hardware", &good.hardware).execute();
+  CHECK(run.breaks().empty());
+  CHECK(run.to_json().find("\"complete\": true") != std::string::npos);
+}
+
+TEST_CASE("a run may end with the first stage that has no answer", "[pipeline]") {
+  const auto p =
+      PipelineBuilder().stage(PowerModel{}).stage(Coarse{}).given("hfu", 1).given("hardware").build();
+  World world;
+  world.hardware.power.tdp.reset();
+  Run run(p);
+  run.set("hardware", &world.hardware).execute();
+  CHECK(run["Coarse"].ok());
+  for (const unsigned threads : {1U, 2U}) {
+    Run first(p);
+    first.set("hardware", &world.hardware).execute({.threads = threads, .fail_fast = true});
+    // Stages of one level run side by side: what has begun ends.
+    CHECK((first["Coarse"].status() == StageStatus::skipped) == (threads == 1));
+  }
 }
 
 TEST_CASE("a warm chain that fails in the middle says so, and recovers", "[pipeline]") {
