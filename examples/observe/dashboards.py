@@ -39,6 +39,8 @@ def panel(number, row, x, y):
     made.grid_pos(model.GridPos(h=height, w=width, x=x, y=y))
     if unit:
         made.unit(unit)
+    if (link := boards.drill_down(expressions[0])) is not None:
+        made.data_links([dashboard.DashboardLink(link[0]).url(link[1])])
     for at, expression in enumerate(expressions):
         made.with_target(target(kind, at, expression))
     return made

@@ -1,6 +1,6 @@
-"""The pipeline of graph breaks from records to a dashboard: reads records of two families at three commits, pushes
-metrics to a real Pushgateway and lines to Loki where it was built, asks them every query of the dashboards, and writes a page that shows the
-same panels without Grafana.
+"""The pipeline of graph breaks from records to a dashboard: reads records of two families and predicts models of two families at three
+commits, pushes metrics to a real Pushgateway and lines to Loki where it was built, asks them every query of the dashboards, and writes a
+page that shows the same panels without Grafana.
 
     python3 examples/observe/demo.py OUT        (scripts/observe-demo installs what it needs)
 """
@@ -61,12 +61,28 @@ def archive(out, commit, gateway, loki):
     if loki is not None:
         export(folder / "records", commit, "--loki", loki)
     (folder / "breaks.jsonl").write_text(export(folder / "records", commit, "--form", "jsonl").stdout)
+    predict(folder, commit, gateway)
+
+
+def predict(folder, commit, gateway):
+    """What the library predicts at one commit. Each of them asks for a batch twice as large, as a change of a service would."""
+    matrix = folder.parent / "predictions.yaml"
+    text = (HERE / "predictions.yaml").read_text()
+    matrix.write_text(text.replace("batch_size: 16", f"batch_size: {8 * 2 ** int(commit[-1])}"))
+    words = ["--commit", commit, "--push", gateway, "--job", "predictions", "--history", str(folder.parent / "predictions.sqlite"),
+             "--report", f"html={folder / 'predictions.html'}", "--report", f"junit={folder / 'predictions.xml'}"]
+    if not matrix.with_name("predictions.baseline.yaml").exists():
+        subprocess.run([PROGRAM, "ci", "accept", str(matrix)], check=True, capture_output=True)
+    done = subprocess.run([PROGRAM, "ci", "run", str(matrix), *words], capture_output=True, text=True, check=False)
+    (folder / "predictions.txt").write_text(done.stdout + done.stderr)
+    if done.returncode not in (0, 1):  # 1: a number is worse or over its budget, which the panels show
+        sys.exit(done.stderr)
 
 
 def ask(prometheus, loki):
-    """Every query of the dashboards of compile records, with all of each variable: rows of labels and values."""
+    """Every query of the dashboards of compile records and of predictions, with all of each variable: rows of labels and values."""
     rows = []
-    for board in ("overview", "breaks", "compile-time"):
+    for board in ("overview", "breaks", "compile-time", "predictions"):
         for title, kind, expression in boards.queries(board):
             if not boards.is_logql(kind, expression):
                 found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, expression).items()]
@@ -101,6 +117,7 @@ def page(answers):
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
+    (out / "predictions.baseline.yaml").unlink(missing_ok=True)
     lines = servers.running_loki() if servers.has_loki() else contextlib.nullcontext()
     with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus), lines as loki:
         for commit in COMMITS:

@@ -96,7 +96,7 @@ std::string annotations(const CiReport& r, Annotations form) {
 
 namespace detail {
 
-std::string in_words(const BrokenBudget& b) {
+std::string in_words(const HeldBudget& b) {
   return fmt::format("budget '{}' is broken: {} against {}", b.text,
                      pretty(AnyQuantity::from_base(b.value, b.exps)),
                      pretty(AnyQuantity::from_base(b.limit, b.exps)));

@@ -6,7 +6,7 @@
 
 namespace mlsysim::detail {
 
-[[nodiscard]] std::string in_words(const BrokenBudget& broken);
+[[nodiscard]] std::string in_words(const HeldBudget& broken);
 /// One line with all counts.
 [[nodiscard]] std::string summary_of(const CiReport& report);
 [[nodiscard]] Table differences_table(const CiReport& report);

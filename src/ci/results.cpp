@@ -79,6 +79,7 @@ void prepare(CellResult& to, const Zoo& zoo) {
   } catch (const Error& error) {
     to.status = CellStatus::failed;
     to.reason = error.what();
+    to.why = break_reason(std::current_exception());
   }
 }
 
@@ -95,10 +96,12 @@ std::vector<double> slots_of(CellResult& cell) {
   } catch (const Error& error) {
     cell.status = CellStatus::failed;
     cell.reason = error.what();
+    cell.why = break_reason(std::current_exception());
     return {};
   }
   if (!cell.reason.empty()) {
     cell.status = CellStatus::infeasible;
+    cell.why = BreakReason::infeasible_constraint;
     return {};
   }
   out.insert(out.end(), results.begin(), results.end());
@@ -107,6 +110,7 @@ std::vector<double> slots_of(CellResult& cell) {
     const double share = results[static_cast<std::size_t>(used - s.entry.results.data())];
     if (share > 1) {
       cell.status = CellStatus::infeasible;
+      cell.why = BreakReason::infeasible_memory;
       cell.reason = fmt::format("needs {:.4g} times the memory of a device", share);
       return {};
     }
@@ -184,8 +188,15 @@ std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, cons
   return out;
 }
 
+/// "itl" of "itl <= 30 ms".
+std::string left_side(const std::string& constraint) {
+  auto left = constraint.substr(0, constraint.find_first_of("<>="));
+  while (left.ends_with(' ')) left.pop_back();
+  return left;
+}
+
 void evaluate_cell(CellResult& cell, const CiMatrix& matrix, const std::vector<AskedBudget>& budgets,
-                   std::vector<BrokenBudget>& broken) {
+                   std::vector<HeldBudget>& held, std::vector<HeldBudget>& broken) {
   const auto slots = slots_of(cell);
   if (slots.empty()) return;
   const auto& entry = cell.subject->entry;
@@ -197,8 +208,9 @@ void evaluate_cell(CellResult& cell, const CiMatrix& matrix, const std::vector<A
   }
   for (const auto& b : budgets) {
     const double left = b.constraint.left()(slots), right = b.constraint.right()(slots);
-    if (!b.constraint.holds(left, right))
-      broken.push_back({cell.cell.name(), b.budget->text, left, right, b.constraint.left().exponents()});
+    held.push_back({cell.cell.name(), b.budget->text, left, right, b.constraint.left().exponents(),
+                    left_side(b.budget->constraint)});
+    if (!b.constraint.holds(left, right)) broken.push_back(held.back());
   }
 }
 
@@ -270,11 +282,11 @@ CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how) {
   });
   const bool whole = done == count;
   const auto budgets = asked_budgets(matrix, run, whole);
-  std::vector<std::vector<BrokenBudget>> broken(count);
+  std::vector<std::vector<HeldBudget>> held(count), broken(count);
   // What is prepared by the time of a stop is finished, which takes microseconds.
   for_each_cell(count, how.threads, whole ? how.cancel : nullptr, [&](std::size_t i) {
     if (prepared[i] == 0 || reached[i] != 0) return;
-    if (run.cells[i].subject != nullptr) evaluate_cell(run.cells[i], matrix, budgets[i], broken[i]);
+    if (run.cells[i].subject != nullptr) evaluate_cell(run.cells[i], matrix, budgets[i], held[i], broken[i]);
     reached[i] = 1;
   });
   run.complete = std::all_of(reached.begin(), reached.end(), [](char c) { return c != 0; });
@@ -282,6 +294,7 @@ CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how) {
   for (std::size_t i = 0; i < count; ++i) {
     if (reached[i] == 0) continue;
     kept.push_back(std::move(run.cells[i]));
+    run.budgets.insert(run.budgets.end(), held[i].begin(), held[i].end());
     run.broken.insert(run.broken.end(), broken[i].begin(), broken[i].end());
   }
   run.cells = std::move(kept);

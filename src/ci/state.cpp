@@ -31,6 +31,7 @@ CellResult cell_of(const Json& j) {
   CellResult out;
   out.status = choice_of<CellStatus>(j.at("status").get<std::string>()).value();
   out.reason = j.at("reason").get<std::string>();
+  out.why = choice_of<BreakReason>(j.at("why").get<std::string>()).value();
   out.results = j.at("results").get<std::vector<std::string>>();
   for (const auto& n : j.at("numbers")) {
     const auto base = n.at("base").get<std::string>();
@@ -57,6 +58,7 @@ std::string state_text(const CiRun& run, const std::string& key) {
           {{"name", n.name}, {"value", n.value}, {"base", canonical_unit(n.exps)}, {"unit", n.unit}});
     cells[c.cell.name()] = {{"status", name_of(c.status)},
                             {"reason", c.reason},
+                            {"why", name_of(c.why)},
                             {"results", results_of(c)},
                             {"numbers", std::move(numbers)}};
   }

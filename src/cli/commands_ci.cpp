@@ -3,7 +3,7 @@
 #include "output.hpp"
 #include "refuse.hpp"
 
-#include <mlsysim/ci/history.hpp>
+#include <mlsysim/ci/metrics.hpp>
 #include <mlsysim/ci/state.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
@@ -15,7 +15,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <map>
 #include <optional>
 
 namespace mlsysim::cli {
@@ -164,6 +163,7 @@ void write_all(const CiRequest& request, const CiReport& report, const std::vect
 Answer ci_run(const CiRequest& request, const RenderOptions& options) {
   return usable([&] {
     const auto wanted = wanted_reports(request);
+    const auto exports = ci_exports(request.sending);
     const auto matrix = read_matrix(request.matrix, zoo());
     const auto report = report_of(request, matrix);
     Answer out{.payload = render(report, form_of(options.format), options),
@@ -171,6 +171,7 @@ Answer ci_run(const CiRequest& request, const RenderOptions& options) {
     for (const auto& n : report.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", n);
     out.diagnostics += annotations(report, annotations_of(request.annotate));
     write_all(request, report, wanted, out);
+    ci_send(request.sending, exports, report, matrix, time_given(request.time), out);
     return out;
   });
 }
@@ -193,33 +194,11 @@ Answer ci_accept(const CiRequest& request) {
   });
 }
 
-namespace {
-
-/// All points of a metric with their times. Of two commits of one second the later one counts: a series has
-/// one value at a time.
-std::string history_text(const CiHistory& history, const CiHistoryRequest& request) {
-  const auto [unit, exps] = history.unit_of(request.metric);
-  MetricFamily family{"mlsysim_predicted",
-                      "Predicted number of a cell, in the base unit that is a label.",
-                      MetricType::gauge,
-                      {}};
-  for (const auto& cell : request.cell.empty() ? history.cells() : std::vector<std::string>{request.cell}) {
-    std::map<std::int64_t, double> values;
-    for (const auto& p : history.points(request.metric, cell)) values[p.time] = p.value;
-    for (const auto& [time, value] : values)
-      family.samples.push_back({{{"cell", cell}, {"number", request.metric}, {"unit", canonical_unit(exps)}},
-                                value,
-                                static_cast<double>(time)});
-  }
-  return open_metrics_text({family});
-}
-
-}  // namespace
-
 Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options) {
   return usable([&]() -> Answer {
     const CiHistory history(request.history, CiHistory::Open::read);
-    if (request.openmetrics) return {history_text(history, request)};
+    if (request.openmetrics)
+      return {open_metrics_text(history_metrics(history, request.metric, request.cell, zoo()))};
     if (request.cell.empty()) {
       const auto trend = history.trend(request.metric);
       Table t{.schema = "mlsysim/ci_trend@1",
@@ -261,9 +240,16 @@ Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options) {
       limits.cells.emplace();
       for (const auto& cell : read_matrix(request.matrix, zoo()).cells) limits.cells->push_back(cell.name());
     }
-    if (!limits.keep && !limits.before && !limits.cells)
-      cli::refuse("mlsysim.ci.025", "nothing says what goes", "prune", "no limit",
-                  "--keep, --older-than or --matrix", "e.g. --keep 500 --older-than '180 day'");
+    const bool groups = !request.push.empty();
+    if (!groups && request.history.empty())
+      cli::refuse("mlsysim.ci.026", "nothing is there to prune", "prune", "neither --history nor --push",
+                  "one of them", "e.g. --history predictions.sqlite");
+    if (groups ? !limits.cells : !limits.keep && !limits.before && !limits.cells)
+      cli::refuse(
+          "mlsysim.ci.025", "nothing says what goes", "prune", "no limit",
+          groups ? "--matrix" : "--keep, --older-than or --matrix",
+          groups ? "groups that the matrix does not fill go" : "e.g. --keep 500 --older-than '180 day'");
+    if (groups) return ci_prune_groups(request, options);
     CiHistory history(request.history, CiHistory::Open::change);
     const auto gone = history.prune(limits, request.dry_run);
     Table t{.schema = "mlsysim/ci_prune@1",

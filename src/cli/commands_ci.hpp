@@ -4,6 +4,7 @@
 #include "commands.hpp"
 
 #include <mlsysim/ci/report.hpp>
+#include <mlsysim/observe/exporters.hpp>
 
 #include <optional>
 #include <string>
@@ -11,7 +12,16 @@
 
 namespace mlsysim::cli {
 
+/// Servers that take what a run says. Nothing is sent where all are empty.
+struct CiSending {
+  std::string push, otlp;  ///< a Pushgateway; a receiver of OTLP metrics
+  std::string observe;     ///< an observability.yaml, each exporter of which gets the run
+  std::string job = "mlsysim", credentials_env;
+  double wait = 1;  ///< [s] before the second of three tries
+  bool alias = false, best_effort = false;
+};
 struct CiRequest {
+  CiSending sending{};
   std::string matrix;
   std::string history, commit, time;   ///< a file of SQLite; empty: nothing is stored
   std::string annotate = "automatic";  ///< or none, plain, github
@@ -20,8 +30,19 @@ struct CiRequest {
   unsigned jobs = 1;
   bool no_baseline = false, force = false, resume = false;
 };
-/// Predicts the matrix, compares, stores and reports. Exit codes 0, 1, 2 and 4 as CiReport says; 2 is a
-/// matrix that cannot be used, 5 a report or a history that could not be written.
+/// What is known of servers before anything is predicted.
+struct CiExports {
+  ObservePlan plan;
+  std::string credentials;
+};
+/// @throws InputError, ErrorList for a configuration or a secret that cannot be used
+[[nodiscard]] CiExports ci_exports(const CiSending& how);
+/// Sends the metrics of a run; what a server does not take is told in `out`, with exit code 5.
+void ci_send(const CiSending& how, const CiExports& exports, const CiReport& report, const CiMatrix& matrix,
+             std::uint64_t time, Answer& out);
+/// Predicts the matrix, compares, stores, sends and reports. Exit codes 0, 1, 2 and 4 as CiReport says; 2 is
+/// a matrix that cannot be used, 5 a report or a history that could not be written, or a server that took
+/// nothing.
 [[nodiscard]] Answer ci_run(const CiRequest& request, const RenderOptions& options);
 /// Predicts the matrix and writes its baseline.
 [[nodiscard]] Answer ci_accept(const CiRequest& request);
@@ -33,10 +54,13 @@ struct CiHistoryRequest {
 };
 [[nodiscard]] Answer ci_trend(const CiHistoryRequest& request, const RenderOptions& options);
 struct CiPruneRequest {
-  std::string history, matrix, older_than, time;  ///< older_than: "90 day"
+  std::string history, matrix, older_than, time;       ///< older_than: "90 day"
+  std::string push, job = "mlsysim", credentials_env;  ///< a gateway instead of a history
   std::optional<std::size_t> keep;
   bool dry_run = false;
 };
+/// Removes the groups of a job that a matrix does not fill any more from a gateway.
+[[nodiscard]] Answer ci_prune_groups(const CiPruneRequest& request, const RenderOptions& options);
 /// Removes old commits, and cells that the matrix has not any more.
 [[nodiscard]] Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options);
 /// Exit code 1 where there is a bad commit, as a script of git bisect expects of a bad state.

@@ -1,11 +1,14 @@
 #include "commands_compile.hpp"
 
+#include <mlsysim/compile/compile_time.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/error.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
@@ -90,6 +93,11 @@ CompileRecords records_of(const IngestRequest& request) {
   return ingest({request.paths.begin(), request.paths.end()}, how);
 }
 
+std::vector<std::string> lines_of(const CompileExportRequest& request, const std::vector<LogRecord>& log) {
+  return loki_bodies(log, request.job, "compile_break",
+                     request.no_metadata ? LokiMetadata::none : LokiMetadata::structured);
+}
+
 std::string exported(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
                      const std::vector<LogRecord>& log, std::uint64_t time) {
   const auto& form = request.format;
@@ -100,7 +108,7 @@ std::string exported(const CompileExportRequest& request, const std::vector<Metr
   if (form == "jsonl") return json_lines(log);
   if (form == "csv") return csv_text(log);
   std::string out;
-  for (const auto& body : loki_bodies(log, request.job)) out += body + "\n";
+  for (const auto& body : lines_of(request, log)) out += body + "\n";
   return out;
 }
 
@@ -135,13 +143,46 @@ void send_all(const CompileExportRequest& request, const std::vector<MetricFamil
     to(push_url(group_of(request), metrics), "PUT", "text/plain; version=0.0.4", prometheus_text(metrics));
   if (!request.otlp.empty()) to(request.otlp, "POST", "application/json", otlp_metrics_json(metrics, time));
   if (!request.loki.empty())
-    for (auto& body : loki_bodies(log, request.job))
+    for (auto& body : lines_of(request, log))
       to(request.loki + "/loki/api/v1/push", "POST", "application/json", std::move(body));
 }
 
 }  // namespace
 
+namespace {
+
+Answer group_deleted(const CompileExportRequest& request) {
+  if (request.push.empty() || !request.read.paths.empty())
+    throw InputError({.id = "mlsysim.telemetry.014",
+                      .message = "a group is deleted at a gateway, and nothing is read for it",
+                      .key = "--delete-group",
+                      .found = request.push.empty() ? "no --push" : "files to read",
+                      .expected = "--push URL, --job and --group as it was pushed"});
+  const auto group = group_of(request);
+  const Sending what{.url = push_url(group, {}),
+                     .method = "DELETE",
+                     .credentials = credentials_in(request.credentials_env),
+                     .wait = request.wait};
+  try {
+    send(what);
+  } catch (const InputError& error) {
+    if (!error.id().ends_with("006")) throw;
+    return {{}, fmt::format("mlsysim: error: {}\n", error.what()), static_cast<Exit>(5)};
+  }
+  return {fmt::format("the group {} is not at {} any more\n", group.job, masked_url(request.push))};
+}
+
+}  // namespace
+
 Answer compile_export(const CompileExportRequest& request) {
+  if (request.delete_group) return group_deleted(request);
+  if (request.read.paths.empty())
+    throw InputError({.id = "mlsysim.telemetry.015",
+                      .message = "nothing is there to export",
+                      .key = "PATH",
+                      .found = "no path",
+                      .expected = "files and folders",
+                      .hint = "mlsysim compile export runs/"});
   const auto all = records_of(request.read);
   Answer out{.diagnostics = diagnostics_of(all)};
   auto metrics = compile_metrics(all, request.alias ? Aliases::compile_breaks : Aliases::none);
@@ -164,6 +205,32 @@ Answer compile_export(const CompileExportRequest& request) {
   return out;
 }
 
+Answer compile_calibrate(const IngestRequest& request, const RenderOptions& options) {
+  const auto all = records_of(request);
+  const auto fit = fit_compile_time(all);
+  Table table{.schema = "mlsysim/compile_calibrate@1",
+              .title = "Compile time by graphs, operators and guards",
+              .columns = {{"record"},
+                          {"graphs"},
+                          {"ops"},
+                          {"guards"},
+                          {"measured", "s"},
+                          {"fitted", "s"},
+                          {"residual", "s"}}};
+  for (const auto& p : fit.points)
+    table.rows.push_back(
+        {p.source, p.graphs, p.operators, p.guards, p.measured, p.fitted, p.measured - p.fitted});
+  const auto part = [](const Time<>& t) { return pretty(AnyQuantity(t), 4); };
+  table.footer = fmt::format("compile_time = {} a graph + {} an operator + {} a guard", part(fit.per_graph),
+                             part(fit.per_operator), part(fit.per_guard));
+  for (const auto& t : {fit.per_graph, fit.per_operator, fit.per_guard})
+    if (t < Time<>()) {
+      table.footer += "; a part is below zero, so these records do not tell it from the others";
+      break;
+    }
+  return {render(table, options), diagnostics_of(all)};
+}
+
 Answer compile_ingest(const IngestRequest& request, const RenderOptions& options) {
   const auto all = records_of(request);
   Answer out{.diagnostics = diagnostics_of(all)};
@@ -176,6 +243,10 @@ Answer compile_ingest(const IngestRequest& request, const RenderOptions& options
                         .hint = "name one file for each document"});
     out.payload = explain_document(all.records.front());
     return out;
+  }
+  if (!request.html.empty()) {
+    files::write(request.html, compile_page(all, {runs_table(all), phases_table(all)}),
+                 {.replace = files::Replace::any});
   }
   const auto by = request.by == "place" ? BreaksBy::place : BreaksBy::type;
   if (options.format == OutputFormat::json)

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 
 #include <mlsysim/compile/ingest.hpp>
+#include <mlsysim/report/table.hpp>
 
 #include <string>
 #include <vector>
@@ -15,9 +16,14 @@ struct IngestRequest {
   IngestHow how;
   std::string by = "type";  ///< or "place"
   bool strict = false, keep_duplicates = false, document = false;
+  std::string html;  ///< file for a page
 };
 /// Runs, breaks and phases. @throws InputError
 [[nodiscard]] Answer compile_ingest(const IngestRequest& request, const RenderOptions& options);
+/// The same as one page that needs nothing else. @param tables behind the breaks
+[[nodiscard]] std::string compile_page(const CompileRecords& all, const std::vector<Table>& tables);
+/// How long compiling takes by graph, operator and guard, fitted to records. @throws InputError
+[[nodiscard]] Answer compile_calibrate(const IngestRequest& request, const RenderOptions& options);
 
 struct CompileExportRequest {
   IngestRequest read;
@@ -29,6 +35,8 @@ struct CompileExportRequest {
   std::string time;                               ///< ns since 1970; of the clock where empty
   double wait = 1;                                ///< seconds before a second try
   bool best_effort = false;                       ///< a server that does not answer is a warning
+  bool delete_group = false;                      ///< the group goes, and nothing is read
+  bool no_metadata = false;                       ///< lines of Loki without structured metadata
 };
 /// Breaks as metrics or as lines, written and, where URLs are given, sent. Exit code 5 where sending failed.
 [[nodiscard]] Answer compile_export(const CompileExportRequest& request);

@@ -73,6 +73,26 @@ void watch_command(const AddCommand& add, const RenderOptions& render) {
       ->type_name("NAME");
 }
 
+void sending_options(CLI::App& app, CiSending& to) {
+  app.add_option("--push", to.push,
+                 "Pushgateway that takes the numbers, a group for each pipeline and family of models")
+      ->type_name("URL");
+  app.add_option("--otlp", to.otlp,
+                 "receiver that takes them, such as http://host:9090/api/v1/otlp/v1/metrics")
+      ->type_name("URL");
+  app.add_option("--observe", to.observe, "observability.yaml, each exporter of which gets the run")
+      ->type_name("FILE")
+      ->envname("MLSYSIM_OBSERVE");
+  app.add_option("--job", to.job, "job of the groups")->type_name("NAME")->capture_default_str();
+  app.add_flag("--alias-compile-breaks", to.alias, "also compile_breaks_total{model,commit,reason}");
+  app.add_option("--credentials-env", to.credentials_env, "variable that holds user:password")
+      ->type_name("NAME");
+  app.add_option("--retry-wait", to.wait, "seconds before the second of three tries")
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_flag("--push-best-effort", to.best_effort, "a server that does not take it is a warning");
+}
+
 void history_commands(const AddCommand& add, const RenderOptions& render) {
   const auto history = std::make_shared<CiHistoryRequest>();
   auto* t = add(
@@ -86,17 +106,29 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
   t->add_flag("--openmetrics", history->openmetrics,
               "all points with their times, for promtool tsdb create-blocks-from openmetrics");
   const auto prune = std::make_shared<CiPruneRequest>();
-  auto* p =
-      add("prune", "remove old commits from a history, and cells that are predicted no more",
-          "A commit goes where no limit that is given keeps it.\n"
-          "Examples:\n  mlsysim ci prune --history predictions.sqlite --keep 500 --older-than '180 day' "
-          "--dry-run\n"
-          "  mlsysim ci prune --history predictions.sqlite --matrix predictions.yaml\n"
-          "Exit codes: 0 fine, 2 the history cannot be used, or no commit would stay.",
-          [prune, &render] { return ci_prune(*prune, render); });
-  p->add_option("--history", prune->history, "file of SQLite that ci run wrote")
-      ->required()
-      ->type_name("FILE");
+  auto* p = add(
+      "prune", "remove old commits from a history, and what is predicted no more from it or from a gateway",
+      "A commit goes where no limit that is given keeps it.\n"
+      "Examples:\n  mlsysim ci prune --history predictions.sqlite --keep 500 --older-than '180 day' "
+      "--dry-run\n"
+      "  mlsysim ci prune --history predictions.sqlite --matrix predictions.yaml\n"
+      "  mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml\n"
+      "Exit codes: 0 fine, 2 the history or the gateway cannot be used, or no commit would stay.",
+      [prune, &render] { return ci_prune(*prune, render); });
+  auto* file =
+      p->add_option("--history", prune->history, "file of SQLite that ci run wrote")->type_name("FILE");
+  auto* gateway =
+      p->add_option("--push", prune->push,
+                    "Pushgateway instead: groups of the job that --matrix does not fill any more go")
+          ->type_name("URL")
+          ->excludes(file);
+  p->add_option("--job", prune->job, "job of these groups")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->needs(gateway);
+  p->add_option("--credentials-env", prune->credentials_env, "variable that holds user:password")
+      ->type_name("NAME")
+      ->needs(gateway);
   p->add_option("--keep", prune->keep, "newest commits that stay, whatever their age")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
@@ -147,9 +179,10 @@ void Program::ci_commands() {
                     "Examples:\n  mlsysim ci run predictions.yaml\n"
                     "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
                     "  mlsysim ci run predictions.yaml --state predictions.state --resume\n"
+                    "  mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly\n"
                     "Exit codes: 0 fine, 1 a number is worse or a budget is broken, 2 the matrix cannot be "
                     "used, 4 cells failed or the run was stopped, "
-                    "5 a report or the history could not be written.",
+                    "5 a report or the history could not be written, or a server did not take what was sent.",
                     [this, asked] { return ci_run(*asked, render_); });
   const auto matrix = [&](CLI::App& app) {
     app.add_option("MATRIX", asked->matrix, "file in YAML")->required()->type_name("");
@@ -170,6 +203,7 @@ void Program::ci_commands() {
                 "text, markdown, json, csv, junit, html or gitlab, into a file; may be repeated")
       ->type_name("FORM=FILE")
       ->allow_extra_args(false);
+  sending_options(*r, asked->sending);
   r->add_option("--annotate", asked->annotate, "automatic, none, plain or github: a line for all that fails")
       ->type_name("NAME")
       ->check(CLI::IsMember({"automatic", "none", "plain", "github"}))

@@ -54,6 +54,20 @@ void diff_command(const AddCommand& add, const RenderOptions& render) {
       ->type_name("NAME");
 }
 
+void calibrate_command(const AddCommand& add, const RenderOptions& render) {
+  const auto asked = std::make_shared<IngestRequest>();
+  auto* c = add(
+      "calibrate", "how long compiling takes by graph, operator and guard, fitted to records",
+      "Least squares over every record that says its operators and its time; the residuals are shown. What "
+      "it gives for a "
+      "model is what --compile-time of CompilationModel takes.\n"
+      "Examples:\n  mlsysim compile calibrate trace_logs/\n  mlsysim compile calibrate a.log b.log c.log -o "
+      "csv\n"
+      "Exit codes: 0 fine, 1 fewer than three records say it, or they do not tell the parts apart.",
+      [asked, &render] { return compile_calibrate(*asked, render); });
+  reading_options(*c, *asked);
+}
+
 }  // namespace
 
 void Program::compile_commands() {
@@ -78,6 +92,13 @@ void Program::compile_commands() {
       ->capture_default_str();
   reading_options(*i, *asked);
   i->add_flag("--document", asked->document, "write the one record as an explain document (JSON)");
+  i->add_option("--html", asked->html, "file for a page with every break, by category and by commit")
+      ->type_name("FILE");
+  calibrate_command(
+      [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
+        return command(*c, name, about, examples, std::move(run));
+      },
+      render_);
   diff_command(
       [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
         return command(*c, name, about, examples, std::move(run));
@@ -91,9 +112,15 @@ void Program::compile_commands() {
               "Examples:\n  mlsysim compile export runs/ --commit abc > compile.prom\n"
               "  mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci\n"
               "  mlsysim compile export runs/ --form logfmt >> breaks.log\n"
+              "  mlsysim compile export --push http://127.0.0.1:9091 --job ci --delete-group\n"
               "Exit codes: 0 fine, 1 bad input, 5 a server did not take what was sent.",
               [out] { return compile_export(*out); });
   reading_options(*e, out->read);
+  e->get_option("PATH")->required(false);  // not to delete a group
+  e->add_flag("--delete-group", out->delete_group,
+              "remove the group of --push, --job and --group from the gateway");
+  e->add_flag("--loki-no-metadata", out->no_metadata,
+              "lines alone, for servers before Loki 3: they hold every field");
   e->add_option("--form", out->format, "prometheus, openmetrics, otlp, loki, logfmt, jsonl or csv")
       ->type_name("NAME")
       ->check(CLI::IsMember({"prometheus", "openmetrics", "otlp", "loki", "logfmt", "jsonl", "csv"}))

@@ -112,6 +112,11 @@ ObservePlan read_observability(const std::filesystem::path& file) {
   return Reader(document, file.parent_path()).read();
 }
 
+bool is_of_metrics(const ExportPlan& plan) {
+  return plan.form == ExportForm::prometheus ||
+         (plan.form == ExportForm::otlp && plan.url.ends_with("/v1/metrics"));
+}
+
 std::string shown(const ObservePlan& plan) {
   auto out = fmt::format("commit: {}\ntimes: {}\nexporters:\n",
                          current_commit(plan.commit, std::filesystem::current_path()),
@@ -133,7 +138,8 @@ std::shared_ptr<EventSink> sink_of(const ExportPlan& plan) {
       return detail::line_sink(plan);
     case ExportForm::chrome:
     case ExportForm::otlp:
-      return detail::trace_sink(plan);
+      if (!is_of_metrics(plan)) return detail::trace_sink(plan);
+      break;
     case ExportForm::prometheus:
     case ExportForm::loki:
       break;

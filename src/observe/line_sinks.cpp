@@ -72,6 +72,7 @@ template <class F> void each_text(const Event& e, F&& say) {
   say("pipeline", e.pipeline);
   say("stage", e.stage);
   say("resolver", e.resolver);
+  say("model_family", e.family);
   say("model_name", e.model);
   say("hardware", e.hardware);
   say("commit", e.commit);

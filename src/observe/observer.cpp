@@ -2,6 +2,7 @@
 
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/spec/workload.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/error.hpp>
 
@@ -10,15 +11,13 @@
 namespace mlsysim {
 namespace {
 
-/// The name of the model or the device among the inputs of a stage; empty where it has none.
-std::string_view input_name(const StageEvent& e, std::string_view field) {
-  for (const auto& f : e.resolver.inputs()) {
-    if (f.name != field) continue;
-    const auto value = f.read(e.inputs);
-    const auto* object = std::get_if<ObjectRef>(&value);
-    return object != nullptr && object->object != nullptr ? spec_name(*object) : std::string_view();
-  }
-  return {};
+/// The model or the device among the inputs of a stage; null where it has none.
+ObjectRef input_object(const StageEvent& e, std::string_view field) {
+  const auto* f = find_field(e.resolver.inputs(), field);
+  if (f == nullptr) return {};
+  const auto value = f->read(e.inputs);
+  const auto* object = std::get_if<ObjectRef>(&value);
+  return object != nullptr ? *object : ObjectRef();
 }
 
 }  // namespace
@@ -55,8 +54,11 @@ Event Observer::event(EventKind kind, const StageEvent& s) {
   auto e = event(kind);
   e.stage = s.stage;
   e.resolver = s.resolver.info().name;
-  e.model = input_name(s, "workload");
-  e.hardware = input_name(s, "hardware");
+  const auto model = input_object(s, "workload");
+  e.model = spec_name(model);
+  if (model.object != nullptr && model.type == ObjectType<Workload>::name)
+    e.family = static_cast<const Workload*>(model.object)->category;
+  e.hardware = spec_name(input_object(s, "hardware"));
   e.status = name_of(s.status);
   e.reason = s.reason;
   e.seconds = times_ == EventTimes::clock ? s.seconds : 0;

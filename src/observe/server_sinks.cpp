@@ -3,10 +3,12 @@
 #include "observe/sinks.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
+#include <mlsysim/telemetry/detail/numbers.hpp>
 #include <mlsysim/telemetry/push.hpp>
-#include <mlsysim/units/format.hpp>
+#include <mlsysim/version.hpp>
 
 #include <map>
 
@@ -25,38 +27,44 @@ class Metrics final : public EventSink {
   }
   void take(const Event& e) override {
     const std::string pipeline(e.pipeline), commit(e.commit);
+    commit_ = commit;
     switch (e.kind) {
+      case EventKind::pipeline_start:
+        // The gauge is of the latest run.
+        std::erase_if(latest_, [&](const auto& row) { return row.first.at("pipeline") == pipeline; });
+        return;
       case EventKind::pipeline_end:
         runs_[{{"pipeline", pipeline}, {"commit", commit}, {"status", std::string(e.status)}}] += 1;
         breaks_.try_emplace(labels(e, "none"), 0.0);
+        latest_.try_emplace(labels(e, "none"), 0.0);
         return;
       case EventKind::breaks:
         breaks_[labels(e, name_of(e.why))] += 1;
+        latest_[labels(e, name_of(e.why))] += 1;
         return;
       case EventKind::stage_end:
       case EventKind::error:
       case EventKind::infeasible: {
-        Labels stage{{"pipeline", pipeline},
-                     {"stage", std::string(e.stage)},
-                     {"status", std::string(e.status)},
-                     {"commit", commit}};
-        stages_[stage] += 1;
-        seconds_[std::move(stage)] += e.seconds;
+        observe(seconds_[{{"pipeline", pipeline},
+                          {"stage", std::string(e.stage)},
+                          {"status", std::string(e.status)},
+                          {"commit", commit}}],
+                e.seconds);
         for (const auto& r : e.results)
           if (const auto* x = std::get_if<double>(&r.value.value))
-            results_[{{"pipeline", pipeline},
-                      {"stage", std::string(e.stage)},
-                      {"result", std::string(r.name)},
-                      {"unit", canonical_unit(r.value.exps)},
-                      {"model_name", std::string(e.model)},
-                      {"hardware", std::string(e.hardware)},
-                      {"commit", commit}}] = *x;
+            predicted_.add({{"pipeline", pipeline},
+                            {"stage", std::string(e.stage)},
+                            {"number", std::string(r.name)},
+                            {"model_family", std::string(e.family)},
+                            {"model_name", std::string(e.model)},
+                            {"hardware", std::string(e.hardware)},
+                            {"commit", commit}},
+                           *x, r.value.exps);
         return;
       }
       case EventKind::sweep:
         if (e.total > 0) swept_[{{"sweep", pipeline}, {"commit", commit}}] = e.done;
         return;
-      case EventKind::pipeline_start:
       case EventKind::stage_start:
       case EventKind::skip:
       case EventKind::optimizer:
@@ -64,32 +72,21 @@ class Metrics final : public EventSink {
     }
   }
   void finish() override {
-    std::vector<MetricFamily> out;
-    const auto add = [&](const char* name, const char* help, MetricType type,
-                         const std::map<Labels, double>& sums) {
-      if (sums.empty()) return;
-      MetricFamily f{name, help, type, {}};
-      for (const auto& [labels, value] : sums) f.samples.push_back({labels, value, {}});
-      (void)fold_labels(f, {});
-      out.push_back(std::move(f));
-    };
-    add("mlsysim_runs_total", "Runs of pipelines by their end.", MetricType::counter, runs_);
-    add("mlsysim_breaks_total", "Places without a full answer by reason; none has a 0.", MetricType::counter,
-        breaks_);
-    add("mlsysim_stages_total", "Stages by their end.", MetricType::counter, stages_);
-    add("mlsysim_stage_seconds_total", "Time of stages.", MetricType::counter, seconds_);
-    add("mlsysim_result", "Last result of a stage, in the base unit that is a label.", MetricType::gauge,
-        results_);
-    add("mlsysim_sweep_points", "Points of a sweep that have passed by.", MetricType::gauge, swept_);
+    const auto out = families();
     const auto text = prometheus_text(out);
     if (!plan_.file.empty()) files::write(plan_.file, text, how());
-    if (!plan_.url.empty())
-      send({.url = push_url({plan_.url, plan_.job, {}}, out),
-            .method = "PUT",
-            .type = "text/plain; version=0.0.4",
-            .body = text,
-            .credentials = secret_,
-            .wait = plan_.retry_wait});
+    if (plan_.url.empty()) return;
+    Sending what{.url = plan_.url, .credentials = secret_, .wait = plan_.retry_wait};
+    if (plan_.form == ExportForm::otlp) {
+      what.type = "application/json";
+      what.body = otlp_metrics_json(out, time_given({}));
+    } else {
+      what.url = push_url({plan_.url, plan_.job, {}}, out);
+      what.method = "PUT";
+      what.type = "text/plain; version=0.0.4";
+      what.body = text;
+    }
+    send(what);
   }
 
  private:
@@ -103,9 +100,57 @@ class Metrics final : public EventSink {
             {"reason", std::string(reason)},
             {"commit", std::string(e.commit)}};
   }
+  /// Times of stages, from a microsecond to ten seconds [s].
+  static const std::vector<double>& bounds() {
+    static const std::vector<double> all{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10};
+    return all;
+  }
+  static void observe(MetricSample& into, double seconds) {
+    into.counts.resize(bounds().size() + 1);
+    for (std::size_t i = 0; i < into.counts.size(); ++i)
+      if (i == bounds().size() || seconds <= bounds()[i]) into.counts[i] += 1;
+    into.value += seconds;
+  }
+  [[nodiscard]] std::vector<MetricFamily> families() const {
+    std::vector<MetricFamily> out;
+    const auto add = [&](const char* name, const char* help, MetricType type,
+                         const std::map<Labels, double>& sums) {
+      if (sums.empty()) return;
+      auto& f = out.emplace_back(MetricFamily{name, help, type, {}});
+      for (const auto& [labels, value] : sums) f.samples.push_back({labels, value, {}});
+    };
+    add("mlsysim_runs_total", "Runs of pipelines by their end.", MetricType::counter, runs_);
+    add("mlsysim_breaks_total", "Places without a full answer by reason; none has a 0.", MetricType::counter,
+        breaks_);
+    add("mlsysim_breaks", "Places without a full answer of the latest run by reason; none has a 0.",
+        MetricType::gauge, latest_);
+    add("mlsysim_sweep_points", "Points of a sweep that have passed by.", MetricType::gauge, swept_);
+    if (!seconds_.empty()) {
+      auto& f = out.emplace_back(MetricFamily{
+          "mlsysim_stage_duration_seconds", "Time of stages.", MetricType::histogram, {}, bounds()});
+      for (const auto& [labels, sample] : seconds_)
+        f.samples.push_back({labels, sample.value, {}, sample.counts});
+    }
+    for (auto& f : predicted_.families()) out.push_back(std::move(f));
+    out.push_back({"mlsysim_build_info",
+                   "Version of the library, and the commit that was run for.",
+                   MetricType::gauge,
+                   {{{{"version", std::string(version_text)}, {"commit", commit_}}, 1}}});
+    MetricFamily folded{"mlsysim_folded_series",
+                        "Series that were added up under 'other', by metric.",
+                        MetricType::gauge,
+                        {}};
+    for (auto& f : out)
+      if (const auto n = fold_labels(f, {}); n > 0)
+        folded.samples.push_back({{{"metric", f.name}}, static_cast<double>(n)});
+    if (!folded.samples.empty()) out.push_back(std::move(folded));
+    return out;
+  }
   ExportPlan plan_;
-  std::string secret_;
-  std::map<Labels, double> runs_, breaks_, stages_, seconds_, results_, swept_;
+  std::string secret_, commit_ = "unknown";
+  std::map<Labels, double> runs_, breaks_, latest_, swept_;
+  std::map<Labels, MetricSample> seconds_;
+  NumberFamilies predicted_{"mlsysim_predicted", "Last predicted number of a stage."};
 };
 
 /// Bodies of Loki's push API, each on a line of a file, or sent.
@@ -152,7 +197,7 @@ class Loki final : public EventSink {
 }  // namespace
 
 std::shared_ptr<EventSink> detail::server_sink(const ExportPlan& plan) {
-  if (plan.form == ExportForm::prometheus) return std::make_shared<Metrics>(plan);
+  if (plan.form != ExportForm::loki) return std::make_shared<Metrics>(plan);
   return std::make_shared<Loki>(plan);
 }
 

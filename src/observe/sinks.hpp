@@ -44,7 +44,7 @@ void append_json(std::string& out, double number);
 [[nodiscard]] std::shared_ptr<EventSink> line_sink(const ExportPlan& plan);
 /// OTLP spans and Chrome traces.
 [[nodiscard]] std::shared_ptr<EventSink> trace_sink(const ExportPlan& plan);
-/// Prometheus and Loki.
+/// Prometheus, OTLP metrics and Loki.
 [[nodiscard]] std::shared_ptr<EventSink> server_sink(const ExportPlan& plan);
 
 }  // namespace mlsysim::detail

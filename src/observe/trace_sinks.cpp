@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(std::llround(seconds * 1e9)); }
 
 /// One X event for each pipeline and each stage that ended, whatever the end; marks for breaks; counters for
-/// searches.
+/// searches and for memory.
 class Chrome final : public EventSink {
  public:
   explicit Chrome(const std::filesystem::path& file) : file_(file, "{\"traceEvents\":") {
@@ -58,6 +58,7 @@ class Chrome final : public EventSink {
       case EventKind::infeasible:
         break;
     }
+    memory(e);
     args["status"] = e.status;
     if (!e.reason.empty()) args["detail"] = e.reason;
     for (const auto& r : e.results)
@@ -77,6 +78,22 @@ class Chrome final : public EventSink {
   }
 
  private:
+  /// A track of what a stage says of memory, part by part.
+  void memory(const Event& e) {
+    Json bytes = Json::object();
+    for (const auto& r : e.results)
+      if (const auto* x = std::get_if<double>(&r.value.value);
+          x != nullptr && r.value.exps == dim::data::exps)
+        bytes[std::string(r.name)] = *x;
+    if (bytes.empty()) return;
+    put(Json{{"name", fmt::format("{}: memory [B]", e.stage)},
+             {"cat", "memory"},
+             {"ph", "C"},
+             {"ts", microseconds(e.time)},
+             {"pid", 1},
+             {"tid", 1},
+             {"args", std::move(bytes)}});
+  }
   /// Counted from the first event: a double holds no nanoseconds since 1970.
   double microseconds(std::uint64_t time) {
     if (first_ == 0) first_ = time;
@@ -154,6 +171,7 @@ class Otlp final : public EventSink {
     Json attributes = Json::array();
     for (const auto& [name, text] : {std::pair{"status", e.status},
                                      {"resolver", e.resolver},
+                                     {"model_family", e.family},
                                      {"model_name", e.model},
                                      {"hardware", e.hardware}})
       if (!text.empty()) attributes.push_back(attribute(name, text));

@@ -92,6 +92,13 @@ Fields fields_of_line(std::string_view line) {
   return out;
 }
 
+Json metadata_of(const Fields& fields) {
+  Json out = Json::object();
+  for (const auto& [key, value] : fields)
+    if (key != "kind" && key != "level" && key != "reason" && !value.empty()) out[key] = label_value(value);
+  return out;
+}
+
 }  // namespace
 
 std::string logfmt_text(const std::vector<LogRecord>& log) {
@@ -143,7 +150,7 @@ std::string csv_text(const std::vector<LogRecord>& log) {
 }
 
 std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
-                                     const std::string& kind) {
+                                     const std::string& kind, LokiMetadata metadata) {
   std::vector<std::string> out;
   for (std::size_t from = 0; from < log.size();) {
     Json values = Json::array();
@@ -151,12 +158,10 @@ std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const st
     for (; at < log.size() && at - from < kMostRecords && bytes < kLargestBody; ++at) {
       auto line = logfmt_line(log[at].fields);
       if (line.size() > kLongestLine) line = line.substr(0, kLongestLine - 16) + "...[cut]";
-      Json metadata = Json::object();
-      for (const auto& [key, value] : log[at].fields)
-        if (key != "kind" && key != "level" && key != "reason" && !value.empty())
-          metadata[key] = label_value(value);
       bytes += line.size() + 400;
-      values.push_back({std::to_string(log[at].time), std::move(line), std::move(metadata)});
+      Json entry{std::to_string(log[at].time), std::move(line)};
+      if (metadata == LokiMetadata::structured) entry.push_back(metadata_of(log[at].fields));
+      values.push_back(std::move(entry));
     }
     const Json body{{"streams",
                      {{{"stream", {{"service_name", "mlsysim"}, {"job", job}, {"kind", kind}}},

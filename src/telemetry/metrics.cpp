@@ -39,10 +39,12 @@ void check(const MetricFamily& family, bool times) {
   for (const auto& s : family.samples) {
     std::string key;
     for (const auto& [name, value] : s.labels) {
-      if (!is_name(name, false))
+      if (!is_name(name, false) || (family.type == MetricType::histogram && name == "le"))
         refuse(fmt::format("the label '{}'", name), "letters, digits and underscores");
       key += name + "\1" + value + "\2";
     }
+    if (family.type == MetricType::histogram && s.counts.size() != family.bounds.size() + 1)
+      refuse(fmt::format("{} counts", s.counts.size()), "one for each bound and one for all");
     if (s.time && !times) refuse("a time", "none: gateways refuse it, and history has a format of its own");
     if (times && s.time) key += std::to_string(*s.time);
     if (!seen.insert(key).second) refuse("the same series twice", "each series once");
@@ -70,11 +72,39 @@ std::string number(double x) {
   return fmt::format("{}", x);
 }
 
-std::string labels_text(const MetricSample& s) {
+/// @param bound of a bucket, as its label; empty for none
+std::string labels_text(const MetricSample& s, const std::string& bound = {}) {
   std::string out;
   for (const auto& [name, value] : s.labels)
     out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : ",", name, escaped(label_value(value), true));
+  if (!bound.empty()) out += fmt::format("{}le=\"{}\"", out.empty() ? "" : ",", bound);
   return out.empty() ? out : "{" + out + "}";
+}
+
+/// The lines of all samples.
+std::string samples_text(const MetricFamily& f) {
+  std::string out;
+  const auto line = [&](std::string_view ending, const std::string& labels, double value,
+                        const MetricSample& s) {
+    out += fmt::format("{}{}{} {}", f.name, ending, labels, number(value));
+    if (s.time) out += fmt::format(" {:.3f}", *s.time);
+    out += '\n';
+  };
+  for (const auto& s : f.samples) {
+    if (f.type != MetricType::histogram) {
+      line("", labels_text(s), s.value, s);
+      continue;
+    }
+    for (std::size_t i = 0; i <= f.bounds.size(); ++i)
+      line("_bucket", labels_text(s, i < f.bounds.size() ? number(f.bounds[i]) : "+Inf"), s.counts[i], s);
+    line("_sum", labels_text(s), s.value, s);
+    line("_count", labels_text(s), s.counts.back(), s);
+  }
+  return out;
+}
+
+std::string_view type_text(MetricType type) {
+  return type == MetricType::counter ? "counter" : type == MetricType::gauge ? "gauge" : "histogram";
 }
 
 /// Bytes of the character of UTF-8 that begins here; 0 where none does.
@@ -120,7 +150,7 @@ std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {
     if (family.samples.size() <= limit.most) break;
     std::stable_sort(family.samples.begin(), family.samples.end(),
                      [](const MetricSample& a, const MetricSample& b) { return a.value > b.value; });
-    std::map<std::map<std::string, std::string>, double> sums;
+    std::map<std::map<std::string, std::string>, MetricSample> sums;
     std::vector<MetricSample> kept;
     for (std::size_t i = 0; i < family.samples.size(); ++i) {
       auto& s = family.samples[i];
@@ -129,10 +159,13 @@ std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {
         continue;
       }
       s.labels[label] = "other";
-      sums[s.labels] += s.value;
+      auto& sum = sums[s.labels];
+      sum.value += s.value;
+      sum.counts.resize(s.counts.size());
+      for (std::size_t k = 0; k < s.counts.size(); ++k) sum.counts[k] += s.counts[k];
       ++folded;
     }
-    for (auto& [labels, value] : sums) kept.push_back({labels, value, {}});
+    for (auto& [labels, sum] : sums) kept.push_back({labels, sum.value, {}, std::move(sum.counts)});
     family.samples = std::move(kept);
   }
   return folded;
@@ -143,8 +176,8 @@ std::string prometheus_text(const std::vector<MetricFamily>& families) {
   for (const auto& f : families) {
     check(f, false);
     out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", f.name, escaped(f.help, false), f.name,
-                       f.type == MetricType::counter ? "counter" : "gauge");
-    for (const auto& s : f.samples) out += fmt::format("{}{} {}\n", f.name, labels_text(s), number(s.value));
+                       type_text(f.type));
+    out += samples_text(f);
   }
   return out;
 }
@@ -155,17 +188,28 @@ std::string open_metrics_text(const std::vector<MetricFamily>& families) {
     check(f, true);
     const bool counter = f.type == MetricType::counter;
     const auto name = counter ? f.name.substr(0, f.name.size() - 6) : f.name;
-    out += fmt::format("# TYPE {} {}\n", name, counter ? "counter" : "gauge");
+    out += fmt::format("# TYPE {} {}\n", name, type_text(f.type));
     if (name.ends_with("_seconds")) out += fmt::format("# UNIT {} seconds\n", name);
     out += fmt::format("# HELP {} {}\n", name, escaped(f.help, true));
-    for (const auto& s : f.samples) {
-      out += fmt::format("{}{} {}", f.name, labels_text(s), number(s.value));
-      if (s.time) out += fmt::format(" {:.3f}", *s.time);
-      out += '\n';
-    }
+    out += samples_text(f);
   }
   return out + "# EOF\n";
 }
+
+namespace {
+
+/// OTLP counts what lies between two bounds, as texts: its whole numbers have 64 bits.
+void add_histogram(nlohmann::ordered_json& point, const MetricFamily& f, const MetricSample& s) {
+  auto counts = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < s.counts.size(); ++i)
+    counts.push_back(std::to_string(std::llround(s.counts[i] - (i > 0 ? s.counts[i - 1] : 0))));
+  point["count"] = std::to_string(std::llround(s.counts.back()));
+  point["sum"] = s.value;
+  point["bucketCounts"] = std::move(counts);
+  point["explicitBounds"] = f.bounds;
+}
+
+}  // namespace
 
 std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::uint64_t time) {
   using Json = nlohmann::ordered_json;
@@ -180,14 +224,19 @@ std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::ui
       Json attributes = Json::array();
       for (const auto& [name, value] : s.labels) attributes.push_back(attribute(name, value));
       const auto at = s.time ? static_cast<std::uint64_t>(std::llround(*s.time * 1e9)) : time;
-      points.push_back({{"attributes", std::move(attributes)},
-                        {"timeUnixNano", std::to_string(at)},
-                        {"asDouble", s.value}});
+      Json point{{"attributes", std::move(attributes)}, {"timeUnixNano", std::to_string(at)}};
+      if (f.type == MetricType::histogram)
+        add_histogram(point, f, s);
+      else
+        point["asDouble"] = s.value;
+      points.push_back(std::move(point));
     }
     Json metric{{"name", f.name}, {"description", f.help}};
     if (f.type == MetricType::counter)
       metric["sum"] = {
           {"dataPoints", std::move(points)}, {"aggregationTemporality", 2}, {"isMonotonic", true}};
+    else if (f.type == MetricType::histogram)
+      metric["histogram"] = {{"dataPoints", std::move(points)}, {"aggregationTemporality", 2}};
     else
       metric["gauge"] = {{"dataPoints", std::move(points)}};
     metrics.push_back(std::move(metric));

@@ -5,6 +5,7 @@
 #include "detail/refuse.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #ifdef MLSYSIM_HAS_HTTP
 #include <httplib.h>
@@ -12,6 +13,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <ctime>
 #include <thread>
 
 namespace mlsysim {
@@ -59,21 +62,26 @@ Parts parts_of(const std::string& url) {
 }
 
 #ifdef MLSYSIM_HAS_HTTP
+constexpr double kLongest = 30;  // [s] for all tries of one sending
+
 /// What came back: the status, 0 for no answer.
 struct Reply {
   int status = 0;
   std::string text;
 };
-Reply once(const Sending& what, const Parts& parts) {
+/// @param most time that this try may take [s]
+Reply once(const Sending& what, const Parts& parts, double most) {
   httplib::Client client(parts.host);
-  client.set_connection_timeout(5);
-  client.set_read_timeout(10);
+  const auto limit = [&](double seconds) { return static_cast<time_t>(std::ceil(std::min(seconds, most))); };
+  client.set_connection_timeout(limit(5));
+  client.set_read_timeout(limit(10));
   client.set_follow_location(false);
   const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
   if (const auto colon = secret.find(':'); colon != std::string::npos)
     client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
-  const auto answer = what.method == "PUT" ? client.Put(parts.path, what.body, what.type)
-                                           : client.Post(parts.path, what.body, what.type);
+  const auto answer = what.method == "PUT"      ? client.Put(parts.path, what.body, what.type)
+                      : what.method == "DELETE" ? client.Delete(parts.path)
+                                                : client.Post(parts.path, what.body, what.type);
   if (!answer) return {0, httplib::to_string(answer.error())};
   return {answer->status, answer->body.substr(0, 400)};
 }
@@ -145,13 +153,57 @@ std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& fa
   return url;
 }
 
+GroupedFamilies by_group(const std::vector<MetricFamily>& families, const std::vector<std::string>& labels) {
+  GroupedFamilies out;
+  for (const auto& family : families)
+    for (const auto& sample : family.samples) {
+      std::map<std::string, std::string> key;
+      for (const auto& label : labels)
+        if (const auto at = sample.labels.find(label); at != sample.labels.end()) key.insert(*at);
+      auto& group = out[key];
+      if (group.empty() || group.back().name != family.name) {
+        group.push_back(family);
+        group.back().samples.clear();
+      }
+      group.back().samples.push_back(sample);
+    }
+  return out;
+}
+
+std::vector<std::map<std::string, std::string>> groups_of_job(const std::string& url, const std::string& job,
+                                                              const std::string& credentials) {
+  auto root = url;
+  while (root.ends_with('/')) root.pop_back();
+  const auto text = fetch({.url = root + "/api/v1/metrics", .credentials = credentials});
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  std::vector<std::map<std::string, std::string>> out;
+  try {
+    for (const auto& group : json.at("data")) {
+      auto labels = group.at("labels").get<std::map<std::string, std::string>>();
+      if (labels["job"] != job) continue;
+      labels.erase("job");
+      out.push_back(std::move(labels));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    detail::refuse_telemetry("mlsysim.telemetry.016", fmt::format("{} is no Pushgateway", masked_url(url)),
+                             error.what(), "the groups that it holds, at /api/v1/metrics",
+                             "name the address of the gateway alone: http://host:9091");
+  }
+  return out;
+}
+
 void send(const Sending& what) {
   const auto parts = parts_of(what.url);
 #ifdef MLSYSIM_HAS_HTTP
+  using Seconds = std::chrono::duration<double>;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto left = [&] { return kLongest - Seconds(std::chrono::steady_clock::now() - begin).count(); };
   Reply reply;
   for (int i = 0; i < std::max(1, what.tries); ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(what.wait * (1 << (i - 1))));
-    reply = once(what, parts);
+    const double wait = i > 0 ? what.wait * (1 << (i - 1)) : 0;
+    if (i > 0 && left() < wait + 1) break;  // all tries together are bounded, too
+    std::this_thread::sleep_for(Seconds(wait));
+    reply = once(what, parts, left());
     if (reply.status >= 200 && reply.status < 300) return;
     // Only what may pass by itself is tried again.
     if (reply.status != 0 && reply.status != 429 && reply.status < 500) break;

@@ -3,6 +3,8 @@
 import gzip
 import json
 import pathlib
+import re
+import xml.etree.ElementTree as ET
 
 DATA = pathlib.Path(__file__).parents[1] / "data" / "compile"
 
@@ -115,3 +117,32 @@ def test_a_packed_log_is_a_workload_wherever_a_path_is(run, refused, tmp_path):
     refused("eval", packed, "H100", parts=["the file cannot be read", "gzip that ends in the middle"])
     packed.write_bytes(sample.read_bytes()[:500] + b"damage" + sample.read_bytes()[506:])
     refused("eval", packed, "H100", parts=["damaged gzip"])
+
+
+def test_compile_time_is_fitted_and_a_page_keeps_everything(run, refused, tmp_path):
+    def document(name, graphs, ops, guards, seconds):
+        breaks = [{"index": 0, "type": kind, "reason": kind, "graph_break": True, "stack": [{"file": "m.py", "line": 3, "function": "forward"}]}
+                  for kind in ("Dynamic shape operator", "<script>alert(1)</script> &#x27;")]
+        (tmp_path / f"{name}.json").write_text(json.dumps({
+            "schema": "mlsysim.dynamo_explain/1", "model": {"family": "Text", "name": name, "commit": "c1"}, "status": "ok", "graph_count": graphs,
+            "graph_break_count": 2, "op_count": ops, "graphs": [], "breaks": breaks, "guards": {"count": guards},
+            "compile_times": {"unit": "s", "total": seconds, "phases": {}}}))
+
+    parts = (0.5, 0.03, 0.002)
+    for name, *counts in (("a", 1, 10, 100), ("b", 2, 40, 90), ("c", 5, 20, 400), ("d", 3, 33, 30)):
+        document(name, *counts, sum(p * n for p, n in zip(parts, counts)))
+    done = run("compile", "calibrate", tmp_path, "-o", "json")
+    assert done.code == 0 and len(done.json()["rows"]) == 4
+    assert "500 ms a graph + 30 ms an operator + 2 ms a guard" in run("compile", "calibrate", tmp_path).out
+    refused("compile", "calibrate", tmp_path / "a.json", tmp_path / "b.json", parts=["three or more"])
+    (tmp_path / "same").mkdir()
+    for name in "abc":
+        text = (tmp_path / f"{name}.json").read_text()
+        (tmp_path / "same" / f"{name}.json").write_text(re.sub(r'("op_count"|"count"|"graph_count"): \d+', r"\1: 7", text))
+    refused("compile", "calibrate", tmp_path / "same", parts=["do not tell graphs, operators and guards apart"])
+    page = tmp_path / "page.html"
+    assert run("compile", "ingest", tmp_path / "a.json", tmp_path / "b.json", "--html", page).code == 0
+    html = page.read_text()
+    assert "<script" not in html and "://" not in html.replace("http://www.w3.org/2000/svg", "") and html.count('<tr class="c') == 4
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp;#x27;" in html and "dynamic_shape (2)" in html and "m.py:3 forward" in html
+    ET.fromstring(html[html.index("<svg"):html.index("</svg>") + 6])

@@ -154,12 +154,44 @@ def doubles(places):
     return out
 
 
+BREAKS = """
+## Breaks
+
+A break is a place where there is no full answer: a stage of a pipeline, a cell of a matrix, a candidate. Its reason is one of this list, which is a label of
+metrics and a field of events; its id stays with it and is not used again. `error`: there is no answer; `degraded`: there is one that rests on less than it
+should. The reason follows from the id of the error; an id that says nothing of its own goes by the type of the error.
+
+| id | reason | severity | what | hint | errors |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+
+def breaks_of(root):
+    """The table of breaks, from the code; a complaint where their ids are not in order."""
+    code = (root / KINDS).read_text()
+    header = (root / "include/mlsysim/pipeline/breaks.hpp").read_text()
+    names = re.findall(r'"(\w+)"', header[header.index("names{"):header.index("};", header.index("names{"))])
+    known = collections.defaultdict(list)
+    for error, reason in re.findall(r'Known\{"([\w.]+)", BreakReason::(\w+)\}', code):
+        known[reason].append(f"`{error}`")
+    rows = re.findall(r'\{"(MB\d{3})",\s*"(\w+)",\s*"([^"]*)",\s*"([^"]*)"\}', code)
+    if [row[0] for row in rows] != [f"MB{i:03}" for i in range(1, len(names) + 1)]:
+        return None
+    return BREAKS + "".join(f"| `{number}` | `{name}` | {severity} | {text} | {hint} | {', '.join(known[name])} |\n"
+                            for name, (number, severity, text, hint) in zip(names, rows))
+
+
 def complaints_of(root):
     places, written = places_of(root), table_of(root)
     due = rows_of(places, written)
     found = [*composed(root), *doubles(places)]
     found += [f"{TABLE}: {error} is not in the code" for error in written if error not in due]
     if (root / KINDS).exists():
+        breaks = breaks_of(root)
+        if breaks is None:
+            found.append(f"{KINDS}: reasons have the ids MB001, MB002, ... in the order of breaks.hpp")
+        elif not (root / TABLE).read_text().endswith(breaks):
+            found.append(f"{TABLE}: the breaks are not as in the code; --fix writes them")
         found += [f"{KINDS}: no error has the id {error}" for error in ID.findall((root / KINDS).read_text()) if error not in due]
     for error, row in due.items():
         if row[0] == UNKNOWN:
@@ -178,7 +210,8 @@ def main():
     root = options.root.resolve()
     if options.fix:
         rows = rows_of(places_of(root), table_of(root))
-        (root / TABLE).write_text(HEAD + "".join(f"| `{e}` | {meaning} | {files} |\n" for e, (meaning, files) in rows.items()))
+        (root / TABLE).write_text(HEAD + "".join(f"| `{e}` | {meaning} | {files} |\n" for e, (meaning, files) in rows.items())
+                                  + (breaks_of(root) or "" if (root / KINDS).exists() else ""))
     found = complaints_of(root)
     print("\n".join(found) if found else "every id stands for one error, and is in the table")
     return 1 if found else 0

@@ -253,7 +253,7 @@ def test_s6_graph_breaks_of_three_commits_on_a_real_prometheus(tmp_path):
                           env={**os.environ, "MLSYSIM_PROGRAM": str(PROGRAM)})
     assert done.returncode == 0, done.stderr
     answers = json.loads((out / "queries.json").read_text())
-    assert [row["expr"] for row in answers] == [query for name in ("overview", "breaks", "compile-time") for _, kind, query in boards.queries(name)
+    assert [row["expr"] for row in answers] == [query for name in ("overview", "breaks", "compile-time", "predictions") for _, kind, query in boards.queries(name)
                                                 if servers.has_loki() or not boards.is_logql(kind, query)]
     for row in answers:
         assert row["rows"] or row["title"] == "Failed compilations", row["expr"]
@@ -262,6 +262,8 @@ def test_s6_graph_breaks_of_three_commits_on_a_real_prometheus(tmp_path):
     assert counts["facebook/mms-tts-rus", "commit-1", "Dynamic shape operator"] == 7
     assert counts["prajjwal1/bert-tiny", "commit-2", "generic_jump"] == 4
     assert {key[1] for key in counts} == {"commit-1", "commit-2", "commit-3"}
+    trend = next(row for row in answers if row["title"] == "Predicted latency, and its budget")
+    assert {row["labels"]["model_name"] for row in trend["rows"]} == {"Llama3_8B", "ResNet50"}
     page = (out / "index.html").read_text()
     assert "<script" not in page and "http://" not in page and "Dynamic shape operator" in page
     assert "has the same content as" in (out / "commit-1" / "notes.txt").read_text()

@@ -40,18 +40,21 @@ def missing():
     return [name for name in ("prometheus", "prometheus-pushgateway", "promtool") if shutil.which(name) is None]
 
 
-def query(prometheus, expression):
-    """{labels: value} of an instant query."""
-    answer = json.loads(get(f"{prometheus}/api/v1/query?" + urllib.parse.urlencode({"query": expression})))
+def query(prometheus, expression, time=None):
+    """{labels: value} of an instant query, now or at a time [s since 1970]."""
+    words = {"query": expression, **({} if time is None else {"time": time})}
+    answer = json.loads(get(f"{prometheus}/api/v1/query?" + urllib.parse.urlencode(words)))
     assert answer["status"] == "success", answer
     return {tuple(sorted(row["metric"].items())): float(row["value"][1]) for row in answer["data"]["result"]}
 
 
 @contextlib.contextmanager
-def running(rules=None):
-    """A Pushgateway and a Prometheus that scrapes it: (their URLs)."""
+def running(rules=None, history=None):
+    """A Pushgateway and a Prometheus that scrapes it, with the history of a file in OpenMetrics: (their URLs)."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        if history is not None:
+            subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", history, folder / "data"], check=True, capture_output=True)
         gateway, prometheus = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         config = {"global": {"scrape_interval": "1s"}, "rule_files": [str(rules)] if rules else [],
                   "scrape_configs": [{"job_name": "pushgateway", "honor_labels": True,
@@ -130,7 +133,7 @@ def stub(answers):
             self.end_headers()
             self.wfile.write(b"said the server")
 
-        do_PUT = do_POST
+        do_PUT = do_DELETE = do_POST
 
         def log_message(self, *_):
             pass

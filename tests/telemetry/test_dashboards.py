@@ -53,7 +53,7 @@ def test_structure(name):
         cells |= own
         logs = boards.is_logql(panel["type"], panel["targets"][0]["expr"])
         assert panel["datasource"]["uid"] == ("${logs}" if logs else "${datasource}")
-    known = {row["name"] for row in board["templating"]["list"]} | {"__range"}
+    known = {row["name"] for row in board["templating"]["list"]} | {"__range", "__field"}
     assert set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) <= known
 
 
@@ -63,10 +63,28 @@ def test_metrics_are_those_that_the_program_writes():
     used = {name: set(re.findall(r"\b(?:mlsysim_\w+|compile_breaks_total|push_time_seconds)", " ".join(q for _, _, q in boards.queries(name)))) for name in boards.BOARDS}
     for name in ("overview", "breaks", "compile-time"):
         assert used[name] and used[name] <= written, used[name] - written
+    cells = "".join((ROOT / name).read_text() for name in ("src/ci/metrics.cpp", "src/telemetry/numbers.cpp"))
+    stems, endings = re.findall(r'"(mlsysim_(?:predicted|budget))"', cells), re.findall(r'return "(_\w+)"', cells)
+    assert used["predictions"] <= {stem + end for stem in stems for end in endings} | set(re.findall(r'"(mlsysim_\w+)"', cells))
     live = set(re.findall(r'"(mlsysim_watch_\w+)"', "".join(p.read_text() for p in (ROOT / "src").glob("watch/*.cpp"))))
     if not live:
         pytest.skip("there is no `mlsysim watch` in this tree: names of its metrics were not looked at")
     assert used["predicted"] <= live
+
+
+def test_a_click_leads_from_families_to_models_to_reasons():
+    linked = {}
+    for name in boards.BOARDS:
+        for panel in saved(name)["panels"]:
+            for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", []):
+                board, words = link["url"].removeprefix("/d/").split("?")
+                chosen = re.findall(r"var-(\w+)=\$\{__field\.labels\.(\w+)\}", words)
+                assert board == "mlsysim-breaks" and chosen and all(a == b for a, b in chosen), link
+                assert {a for a, _ in chosen} <= {row["name"] for row in saved("breaks")["templating"]["list"]}
+                grouped = set(re.findall(r"\w+", re.search(r"by\(([^)]*)\)", panel["targets"][0]["expr"])[1]))
+                assert {a for a, _ in chosen} <= grouped
+                linked[panel["title"]] = chosen[-1][0]
+    assert linked["Breaks by family"] == "model_family" and linked["Breaks by model"] == "model_name" and linked["Reasons with most breaks"] == "reason"
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed (apt-get install prometheus)")
@@ -152,6 +170,18 @@ def test_commands_exist(path):
         for option in (word.split("=")[0] for word in words[2:] if word.startswith("--")):
             assert re.search(rf"(?<![\w-]){option}\b", help_text.stdout), (path, option)
     assert "dynamo_export" not in text or (ROOT / "bindings/python/mlsysim/dynamo_export.py").exists()
+
+
+def test_scripts_and_the_jenkinsfile_parse():
+    for script in ("observe-demo", "observe-servers"):
+        subprocess.run(["bash", "-n", ROOT / "scripts" / script], check=True)
+    text, open_brackets = re.sub(r"'[^']*'|\"[^\"]*\"|//.*", "", (OBSERVE / "ci" / "Jenkinsfile").read_text()), []
+    for c in text:
+        if c in "({[":
+            open_brackets.append(c)
+        elif c in ")}]":
+            assert open_brackets and open_brackets.pop() + c in ("()", "{}", "[]")
+    assert not open_brackets and text.count("stage(") >= 1
 
 
 def test_compose_names_what_is_there():

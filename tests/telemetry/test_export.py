@@ -89,6 +89,20 @@ def test_loki_and_otlp_get_what_they_take():
     assert times == sorted(set(times)) and all(set(map(type, row[2].values())) == {str} for row in stream["values"])
 
 
+def test_a_group_is_deleted_and_lines_need_no_metadata():
+    with servers.stub([202]) as (url, taken):
+        export("--push", url, "--job", "ci", "--group", "family=a/b", "--delete-group")
+    assert [row[:2] for row in taken] == [("DELETE", "/metrics/job/ci/family@base64/YS9i")]
+    with servers.stub([500]) as (url, taken):
+        assert "500" in export("--push", url, "--delete-group", "--retry-wait", "0", code=5).stderr and len(taken) == 3
+    assert "nothing is read for it" in export(DATA, "--push", "http://h", "--delete-group", code=1).stderr
+    assert "nothing is there to export" in export("--form", "csv", code=1).stderr
+    with servers.stub([204]) as (url, taken):
+        export(DATA, "--loki", url, "--loki-no-metadata", "--time", 1_000)
+    (stream,) = json.loads(taken[0][3])["streams"]
+    assert all(len(row) == 2 for row in stream["values"]) and "model_name=" in stream["values"][0][1]
+
+
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare is not installed")
 def test_no_call_without_a_url():
     alone = ["unshare", "--map-root-user", "--net"]

@@ -2,6 +2,7 @@
 /// What a matrix predicts.
 
 #include <mlsysim/ci/matrix.hpp>
+#include <mlsysim/pipeline/breaks.hpp>
 #include <mlsysim/resolve/search.hpp>
 
 #include <functional>
@@ -35,15 +36,17 @@ struct CellResult {
   std::shared_ptr<const Subject>
       subject;  ///< as a law, with the point at which it was asked; null where it failed or was known
   std::vector<std::string> results{};  ///< names of the results of a cell that was known
+  BreakReason why{};                   ///< where it is not ok
 };
 /// Cells that an earlier run finished, by name.
 using KnownCells = std::map<std::string, CellResult, std::less<>>;
 
-/// A budget that a cell does not keep.
-struct BrokenBudget {
+/// A budget, and what a cell has of it.
+struct HeldBudget {
   std::string cell, text;
   double value = 0, limit = 0;  ///< base units
   Exponents exps{};
+  std::string number{};  ///< what is held to it: "itl", or an expression
 };
 
 /// How a matrix is run.
@@ -58,7 +61,8 @@ struct CiHow {
 /// A whole run.
 struct CiRun {
   std::vector<CellResult> cells;  ///< in the order of the matrix
-  std::vector<BrokenBudget> broken;
+  std::vector<HeldBudget> broken;
+  std::vector<HeldBudget> budgets;  ///< all that were asked, kept or not
   bool complete = true;  ///< false: it was stopped, and the cells that were not reached are missing
 };
 

@@ -51,7 +51,7 @@ struct Event {
   EventKind kind = EventKind::stage_start;
   std::uint64_t time = 0;  ///< ns since 1970; a count of events where times are left out
   std::uint64_t run = 0;   ///< which run of a pipeline, or which sweep, from 1
-  std::string_view commit, pipeline, stage, resolver, model, hardware, status, reason;
+  std::string_view commit, pipeline, stage, resolver, family, model, hardware, status, reason;
   double seconds = 0;                     ///< of an end; 0 where times are left out
   double done = 0, total = 0;             ///< of a search or a sweep; total 0 where it is not known
   BreakReason why{};                      ///< of a break

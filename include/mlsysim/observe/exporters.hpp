@@ -21,7 +21,8 @@ template <> struct Choices<ExportForm> {
 struct ExportPlan {
   ExportForm form = ExportForm::jsonl;
   std::filesystem::path file;  ///< or a URL
-  std::string url;             ///< of OTLP traces, Loki, or a Pushgateway; nothing is sent where it is empty
+  std::string url;  ///< of OTLP traces or metrics (.../v1/metrics), Loki, or a Pushgateway; nothing is sent
+                    ///< where it is empty
   std::string job = "mlsysim";
   std::string credentials;  ///< a reference: env:NAME or file:PATH
   double retry_wait = 1;    ///< [s] before the second of three tries
@@ -39,6 +40,8 @@ struct ObservePlan {
 /// file
 ///         itself is refused and not repeated
 [[nodiscard]] ObservePlan read_observability(const std::filesystem::path& file);
+/// Whether an exporter takes numbers, and not events: prometheus, and otlp where its URL ends in /v1/metrics.
+[[nodiscard]] bool is_of_metrics(const ExportPlan& plan);
 /// The plan as text, with references to secrets but no secret, and URLs without user and password.
 [[nodiscard]] std::string shown(const ObservePlan& plan);
 /// An observer with the sinks of a plan. @throws InputError for files that may not be written and secrets

@@ -29,9 +29,13 @@ struct LogRecord {
 [[nodiscard]] std::string json_lines(const std::vector<LogRecord>& log);
 /// RFC 4180 with the names of the first record as head.
 [[nodiscard]] std::string csv_text(const std::vector<LogRecord>& log);
+/// Whether a line has its fields as structured metadata, too; servers before Loki 3 refuse that.
+enum class LokiMetadata : std::uint8_t { structured, none };
 /// Bodies of Loki's push API, each of at most 1000 records and about 1 MB. Labels are service_name, job and
-/// kind; model, commit, reason and the rest are structured metadata. Times within a stream strictly increase.
+/// kind; model, commit, reason and the rest are structured metadata, and in the line in any case. Times
+/// within a stream strictly increase.
 [[nodiscard]] std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
-                                                   const std::string& kind = "compile_break");
+                                                   const std::string& kind = "compile_break",
+                                                   LokiMetadata metadata = LokiMetadata::structured);
 
 }  // namespace mlsysim

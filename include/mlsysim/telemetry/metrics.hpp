@@ -11,13 +11,14 @@
 
 namespace mlsysim {
 
-enum class MetricType : std::uint8_t { counter, gauge };
+enum class MetricType : std::uint8_t { counter, gauge, histogram };
 
 /// One number.
 struct MetricSample {
   std::map<std::string, std::string> labels;
-  double value = 0;
+  double value = 0;              ///< of a histogram: the sum of what it has seen
   std::optional<double> time{};  ///< seconds since 1970; absent: now
+  std::vector<double> counts{};  ///< of a histogram: how many are at or below each bound, and how many in all
 };
 
 /// All numbers of one name. Names and units are those of Prometheus: base units, counters end in _total.
@@ -25,6 +26,7 @@ struct MetricFamily {
   std::string name, help;
   MetricType type = MetricType::gauge;
   std::vector<MetricSample> samples;
+  std::vector<double> bounds{};  ///< of a histogram, ascending and finite
 };
 
 /// How many samples of a name are kept apart; what is more is added up under "other".

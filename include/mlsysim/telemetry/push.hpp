@@ -15,7 +15,7 @@ namespace mlsysim {
 /// What is sent where.
 struct Sending {
   std::string url;              ///< with the path; user and password in it are masked in messages
-  std::string method = "POST";  ///< or "PUT"
+  std::string method = "POST";  ///< or "PUT", "DELETE"
   std::string type, body;
   std::string credentials{};  ///< "user:password"; never shown
   int tries = 3;              ///< in all, where the server is busy or not there
@@ -35,6 +35,14 @@ struct PushGroup {
 /// @throws InputError for an empty job, or a label of the key that samples have with another value: a gateway
 /// would replace it in silence
 [[nodiscard]] std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families);
+/// Families by the group that they belong to: by the values of these labels, of those that a sample has.
+using GroupedFamilies = std::map<std::map<std::string, std::string>, std::vector<MetricFamily>>;
+[[nodiscard]] GroupedFamilies by_group(const std::vector<MetricFamily>& families,
+                                       const std::vector<std::string>& labels);
+/// The keys of the groups of a job that a gateway holds, without the job. @throws InputError
+[[nodiscard]] std::vector<std::map<std::string, std::string>> groups_of_job(const std::string& url,
+                                                                            const std::string& job,
+                                                                            const std::string& credentials);
 /// A URL without user and password.
 [[nodiscard]] std::string masked_url(std::string_view url);
 
