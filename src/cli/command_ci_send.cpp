@@ -8,6 +8,7 @@
 #include <mlsysim/ci/metrics.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/report/table.hpp>
 #include <mlsysim/spec/workload.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/credentials.hpp>

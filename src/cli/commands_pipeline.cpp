@@ -1,4 +1,5 @@
 #include "observed.hpp"
+#include "output.hpp"
 #include "plugins.hpp"
 #include "questions.hpp"
 #include "refuse.hpp"

@@ -65,6 +65,39 @@ TEST_CASE("what servers would refuse is refused before", "[telemetry]") {
         "# TYPE a_gauge gauge\n# HELP a_gauge A gauge.\na_gauge 1 12.000\na_gauge 2 13.000\n# EOF\n");
 }
 
+TEST_CASE("a histogram has its buckets, its sum and its count in every form", "[telemetry]") {
+  MetricFamily f{
+      "a_seconds", "Times.", MetricType::histogram, {{{{"k", "v"}}, 2.5, {}, {1, 3, 4}}}, {0.1, 1}};
+  const std::string lines =
+      "a_seconds_bucket{k=\"v\",le=\"0.1\"} 1\na_seconds_bucket{k=\"v\",le=\"1\"} 3\n"
+      "a_seconds_bucket{k=\"v\",le=\"+Inf\"} 4\na_seconds_sum{k=\"v\"} 2.5\na_seconds_count{k=\"v\"} 4\n";
+  CHECK(prometheus_text({f}) == "# HELP a_seconds Times.\n# TYPE a_seconds histogram\n" + lines);
+  CHECK(open_metrics_text({f}).find(lines + "# EOF\n") != std::string::npos);
+  // OTLP counts between bounds.
+  CHECK(
+      otlp_metrics_json({f}, 5).find(
+          "\"count\":\"4\",\"sum\":2.5,\"bucketCounts\":[\"1\",\"2\",\"1\"],\"explicitBounds\":[0.1,1.0]") !=
+      std::string::npos);
+  f.samples[0].counts.pop_back();
+  CHECK_THROWS_AS(prometheus_text({f}), InputError);
+  f.samples[0].counts.push_back(4);
+  f.samples[0].labels["le"] = "1";
+  CHECK_THROWS_AS(prometheus_text({f}), InputError);
+}
+
+TEST_CASE("samples go into the groups that their labels name", "[telemetry]") {
+  const MetricFamily one{
+      "a", "A.", MetricType::gauge, {{{{"p", "x"}}, 1, {}}, {{{"p", "y"}}, 2, {}}, {{}, 3, {}}}};
+  const MetricFamily two{"b", "B.", MetricType::gauge, {{{{"p", "x"}, {"q", "z"}}, 4, {}}}};
+  const auto groups = by_group({one, two}, {"p"});
+  REQUIRE(groups.size() == 3);
+  const auto& x = groups.at({{"p", "x"}});
+  REQUIRE(x.size() == 2);
+  CHECK(x[0].samples.size() == 1);
+  CHECK(x[1].samples[0].value == 4);
+  CHECK(groups.at({})[0].samples[0].value == 3);
+}
+
 TEST_CASE("keys of groups", "[telemetry]") {
   const std::vector<MetricFamily> none;
   CHECK(push_url({"http://h:9091/", "ci", {{"family", "Audio"}}}, none) ==
