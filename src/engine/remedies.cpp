@@ -56,7 +56,7 @@ void budget_of_pass(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
   try_change(out, c, fmt::format("prefill_chunk_tokens {:g}", *c.prefill_chunk_tokens));
 }
 
-/// Half the bytes per weight and less, in formats that the device computes in.
+/// Half the bytes per weight and less, in formats that the device computes in; or of the weights alone.
 void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   const HardwareNode& hardware = r.hardware();
@@ -76,6 +76,15 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
     c.weight_bits.reset();
     const std::size_t before = out.size();
     try_change(out, c, fmt::format("precision {}", name_of(p)));
+    if (out.size() > before) break;
+  }
+  if (r.mode() != Mode::serve || s.weight_bits) return;
+  for (const auto f : {WeightFormat::fp8, WeightFormat::int4}) {
+    if (s.weight_format == f) continue;
+    Scenario c = s;
+    c.weight_format = f;
+    const std::size_t before = out.size();
+    try_change(out, c, fmt::format("weight_format {}", name_of(f)));
     if (out.size() > before) return;
   }
 }
