@@ -11,31 +11,19 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::size_t kFewGroups = 3;  // whose band is read from them alone
-constexpr double kLeastHalf = 0.005;   // of a logarithm: what repeats of one measurement differ by at least
+constexpr double kLeastHalf = 0.005;  // of a logarithm: what repeats of one measurement differ by at least
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
 bool same(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
 
-struct Weighted {
-  double value, weight;
-};
-
-/// The least value up to which this share of the weight lies. @pre sorted, not empty
-double weighted_quantile(const std::vector<Weighted>& sorted, double share) {
-  double all = 0, until = 0;
-  for (const auto& w : sorted) all += w.weight;
-  for (const auto& w : sorted)
-    if ((until += w.weight) >= share * all * (1 - 1e-12)) return w.value;
-  return sorted.back().value;
-}
+constexpr double share_of(std::size_t level) { return kIntervalLevels[level] / 100.0; }
 
 std::string words_of(std::size_t distance, const ModelErrorBand& band) {
-  constexpr std::array<std::string_view, kFarthestGroup + 1> kNear{
-      "at its own device, engine and model", "at most 1 step away", "at most 2 steps away",
-      "at most 3 steps away", "at most 4 steps away"};
-  return fmt::format("{} rows in {} group{}, {}", band.rows, band.groups, band.groups == 1 ? "" : "s",
-                     kNear[distance]);
+  if (distance == 0)
+    return fmt::format("{} rows in {} group{} of its own device, engine and model", band.rows, band.groups,
+                       band.groups == 1 ? "" : "s");
+  return fmt::format("{} rows in {} group{}, {} step{} away, and farther ones", band.rows, band.groups,
+                     band.groups == 1 ? "" : "s", distance, distance == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -74,100 +62,145 @@ struct ErrorBook::Left {
   }
 };
 
-struct ErrorBook::Core {
-  double centre, half;
-  std::size_t distance, groups, rows;
+struct ErrorBook::Mixture {
+  struct Step {
+    double value, until;  // and the weight of the residuals up to it, with half of what lies outside
+  };
+  struct Band {
+    double centre, half;
+    [[nodiscard]] double score(double residual) const { return std::abs(residual - centre) / half; }
+  };
+  std::vector<Step> steps;
+  double outside = 1;                                           // weight that no group speaks for
+  std::size_t distance = kFarthestGroup, groups = 0, rows = 0;  // the nearest
 
-  [[nodiscard]] double score(double residual) const { return std::abs(residual - centre) / half; }
+  /// The least residual up to which this share of the weight lies.
+  [[nodiscard]] double quantile(double share) const {
+    const auto at = std::ranges::lower_bound(steps, share - 1e-12, {}, &Step::until);
+    return at != steps.end() ? at->value : steps.back().value;
+  }
+  [[nodiscard]] double weight_until(std::vector<Step>::const_iterator end) const {
+    return end == steps.begin() ? outside / 2 : std::prev(end)->until;
+  }
+  [[nodiscard]] Band band(double level) const {
+    double low = quantile((1 - level) / 2), high = quantile((1 + level) / 2);
+    if (low > 0) {  // a prediction lies in its own interval
+      low = 0;
+      high = quantile(level + weight_until(std::ranges::lower_bound(steps, 0.0, {}, &Step::value)));
+    } else if (high < 0) {
+      high = 0;
+      low = quantile(weight_until(std::ranges::upper_bound(steps, 0.0, {}, &Step::value)) - level);
+    }
+    return {(low + high) / 2, std::max(kLeastHalf, (high - low) / 2)};
+  }
 };
 
-std::optional<ErrorBook::Core> ErrorBook::nearest(const ErrorSubject& subject, int level,
-                                                  const Left& left) const {
+std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject, const Left& left) const {
+  const auto question = questions_.find(subject.question);
+  if (question == questions_.end()) return std::nullopt;
   std::array<std::vector<std::size_t>, kFarthestGroup + 1> at;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].subject.question != subject.question || left.out(g, groups_[g])) continue;
     const auto d = error_distance(subject, groups_[g].subject);
     if (d >= left.nothing_nearer_than) at[d].push_back(g);
   }
-  Core core{0, 0, 0, 0, 0};
-  std::vector<Weighted> pool;
-  for (std::size_t d = 0; d <= kFarthestGroup && core.groups < kFewGroups; ++d)
-    for (const std::size_t g : at[d]) {
-      core.distance = d;
-      ++core.groups;
-      core.rows += groups_[g].rows;
-      for (const double r : groups_[g].residuals)
-        pool.push_back({r, 1.0 / static_cast<double>(groups_[g].residuals.size())});
-    }
-  if (pool.empty()) return std::nullopt;
-  std::sort(pool.begin(), pool.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
-  const double tail = (1 - level / 100.0) / 2;
-  // A prediction lies in its own interval: zero belongs to the band.
-  const double low = std::min(0.0, weighted_quantile(pool, tail)),
-               high = std::max(0.0, weighted_quantile(pool, 1 - tail));
-  core.centre = (low + high) / 2;
-  core.half = std::max(kLeastHalf, (high - low) / 2);
-  return core;
+  Mixture out;
+  std::vector<double> weight(groups_.size());  // of one residual of the group
+  for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
+    if (at[d].empty()) continue;
+    out.outside /= static_cast<double>(at[d].size() + 1);
+    for (const std::size_t g : at[d])
+      weight[g] = out.outside / static_cast<double>(groups_[g].residuals.size());
+    if (out.groups > 0) continue;
+    out.distance = d;
+    out.groups = at[d].size();
+    for (const std::size_t g : at[d]) out.rows += groups_[g].rows;
+  }
+  if (out.groups == 0) return std::nullopt;
+  double until = out.outside / 2;
+  for (const auto& r : question->second)
+    if (weight[r.group] > 0) out.steps.push_back({r.value, until += weight[r.group]});
+  return out;
 }
 
 ErrorBook::ErrorBook(std::vector<ResidualGroup> groups) : groups_(std::move(groups)) {
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    for (const double r : groups_[g].residuals) questions_[groups_[g].subject.question].push_back({r, g});
+  for (auto& [name, residuals] : questions_) std::ranges::stable_sort(residuals, {}, &Residual::value);
   for (std::size_t d = 0; d <= kFarthestGroup; ++d)
-    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
-      auto& list = scores_[d][l];
-      for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const auto core =
-            nearest(groups_[g].subject, kIntervalLevels[l], {.group = g, .nothing_nearer_than = d});
-        if (!core || core->distance != d) continue;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const auto of = mixture(groups_[g].subject, {.group = g, .nothing_nearer_than = d});
+      if (!of || of->distance != d) continue;
+      for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
+        const auto band = of->band(share_of(l));
         for (const double r : groups_[g].residuals)
-          list.push_back({g, core->score(r), 1.0 / static_cast<double>(groups_[g].residuals.size())});
+          scores_[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(groups_[g].residuals.size())});
       }
-      std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.score < b.score; });
     }
+  for (auto& levels : scores_)
+    for (auto& list : levels) std::ranges::stable_sort(list, {}, &Score::score);
+  for (std::size_t d = 0; d <= kFarthestGroup; ++d)
+    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) factors_[d][l] = factor(d, l, {});
+}
+
+double ErrorBook::needed(std::size_t distance, std::size_t level, const Left& left) const {
+  const auto& list = scores_[distance][level];
+  double groups = 0, until = 0;
+  for (const auto& s : list)
+    if (!left.out(s.group, groups_[s.group])) groups += s.weight;
+  const double share = std::min(groups, share_of(level) * (groups + 1)) * (1 - 1e-12);
+  double last = 0;
+  for (const auto& s : list) {
+    if (left.out(s.group, groups_[s.group])) continue;
+    last = s.score;
+    if ((until += s.weight) >= share) break;
+  }
+  return last;
 }
 
 double ErrorBook::factor(std::size_t distance, std::size_t level, const Left& left) const {
-  double out = 0;
-  for (std::size_t d = 0; d <= distance; ++d) {
-    std::vector<Weighted> list;
-    for (const auto& s : scores_[d][level])
-      if (!left.out(s.group, groups_[s.group])) list.push_back({s.score, s.weight});
-    if (!list.empty()) out = std::max(out, weighted_quantile(list, kIntervalLevels[level] / 100.0));
-  }
+  double out = needed(distance, level, left);
+  for (std::size_t d = 1; d < distance; ++d) out = std::max(out, needed(d, level, left));
   return out > 0 ? out : 1;
 }
 
 std::optional<ModelErrorBand> ErrorBook::band(const ErrorSubject& subject, int level) const {
   const auto l = interval_level(level);
-  const auto core = nearest(subject, level, {});
-  if (!core) return std::nullopt;
+  const auto of = mixture(subject, {});
+  if (!of) return std::nullopt;
+  const auto core = of->band(share_of(l));
   ModelErrorBand out{.level = level};
-  out.widened = factor(core->distance, l, {});
-  out.low = std::exp(core->centre - out.widened * core->half);
-  out.high = std::exp(core->centre + out.widened * core->half);
-  out.distance = core->distance;
-  out.groups = core->groups;
-  out.rows = core->rows;
-  out.basis = words_of(core->distance, out);
+  out.widened = factors_[of->distance][l];
+  out.low = std::exp(core.centre - out.widened * core.half);
+  out.high = std::exp(core.centre + out.widened * core.half);
+  out.distance = of->distance;
+  out.groups = of->groups;
+  out.rows = of->rows;
+  out.basis = words_of(of->distance, out);
   return out;
 }
 
 std::vector<BandCoverage> ErrorBook::coverage() const {
   std::vector<BandCoverage> out;
+  std::array<std::vector<double>, kIntervalLevels.size()> group_out;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& group = groups_[g];
-    auto at = std::find_if(out.begin(), out.end(), [&](const auto& c) { return c.table == group.table; });
+    auto at = std::ranges::find(out, group.table, &BandCoverage::table);
     if (at == out.end()) at = out.insert(out.end(), BandCoverage{.table = group.table});
-    const auto held = [&](const Left& left, std::size_t l) {
-      const auto core = nearest(group.subject, kIntervalLevels[l], left);
-      if (!core) return 0.0;
-      const double reach = factor(core->distance, l, left);
+    const auto held = [&](const std::optional<Mixture>& of, const Left& left, std::size_t l) {
+      if (!of) return 0.0;
+      const auto band = of->band(share_of(l));
+      const double reach = factor(of->distance, l, left);
       const auto inside =
-          std::ranges::count_if(group.residuals, [&](double r) { return core->score(r) <= reach; });
+          std::ranges::count_if(group.residuals, [&](double r) { return band.score(r) <= reach; });
       return static_cast<double>(inside) / static_cast<double>(group.residuals.size());
     };
+    const Left own{.group = g}, all{.group = g, .table = group.table};
+    const auto without_group = mixture(group.subject, own), without_table = mixture(group.subject, all);
     for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
-      at->group_out[l] += held({.group = g}, l) * static_cast<double>(group.rows);
-      at->table_out[l] += held({.group = g, .table = group.table}, l) * static_cast<double>(group.rows);
+      group_out[l].push_back(held(without_group, own, l));
+      at->group_out[l] += group_out[l].back() * static_cast<double>(group.rows);
+      at->table_out[l] += held(without_table, all, l) * static_cast<double>(group.rows);
     }
     at->rows += group.rows;
     ++at->groups;
@@ -177,6 +210,45 @@ std::vector<BandCoverage> ErrorBook::coverage() const {
       c.group_out[l] /= static_cast<double>(c.rows);
       c.table_out[l] /= static_cast<double>(c.rows);
     }
+  for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) allow(out, group_out[l], l);
+  return out;
+}
+
+/// A group of m rows of which a share is held: the variance of that share is p (1 - p) (c + (1 - c) / m)
+/// where two of its rows agree with the correlation c, which is read from all groups at once. n rows in
+/// groups are worth n / (1 + (k - 1) c) independent ones, with k the size of the group of a row, on average
+/// over the rows.
+void ErrorBook::allow(std::vector<BandCoverage>& tables, std::span<const double> held,
+                      std::size_t level) const {
+  const double p = share_of(level), variance = p * (1 - p);
+  double together = 0, all = 0;
+  std::map<std::string, double, std::less<>> squares;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const auto m = static_cast<double>(groups_[g].residuals.size());
+    together += (held[g] - p) * (held[g] - p) - variance / m;
+    all += variance * (1 - 1 / m);
+    squares[groups_[g].table] += static_cast<double>(groups_[g].rows) * static_cast<double>(groups_[g].rows);
+  }
+  const double correlation = all > 0 ? std::clamp(together / all, 0.0, 1.0) : 0;
+  for (auto& c : tables) {
+    const auto rows = static_cast<double>(c.rows);
+    const double worth = rows / (1 + (squares[c.table] / rows - 1) * correlation);
+    c.allowed[level] = binomial_range(static_cast<std::size_t>(std::max(1.0, std::round(worth))), p);
+  }
+}
+
+BandCoverage::Range binomial_range(std::size_t n, double p) {
+  const auto count = static_cast<double>(n);
+  double until = 0, log_chance = count * std::log1p(-p);
+  BandCoverage::Range out{.low = 1, .high = 1};
+  for (std::size_t k = 0; k <= n; ++k) {
+    const auto share = static_cast<double>(k) / count;
+    const double before = until;
+    until += std::exp(log_chance);
+    if (before <= 0.05 && until > 0.05) out.low = share;
+    if (before < 0.95 && until >= 0.95) out.high = share;
+    log_chance += std::log((count - static_cast<double>(k)) / (static_cast<double>(k) + 1) * p / (1 - p));
+  }
   return out;
 }
 

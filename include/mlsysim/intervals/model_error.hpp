@@ -1,11 +1,13 @@
 #pragma once
-/// How far predictions lie from measurements that nobody has seen: bands of the nearest groups, made wider by
-/// what groups at that distance needed.
+/// How far predictions lie from measurements that nobody has seen: what groups like them missed, nearer ones
+/// with more weight.
 
 #include <mlsysim/intervals/residual_groups.hpp>
 
 #include <array>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,12 +24,12 @@ inline constexpr std::size_t kFarthestGroup = 4;
 
 /// What measurements are of a prediction: between `low` and `high` times it.
 struct ModelErrorBand {
-  int level = 80;            ///< percent that it is to hold
-  double low = 1, high = 1;  ///< factors on a time, or on bytes or joules; see `of_rate`
-  std::size_t distance = 0;  ///< of the farthest group that was taken
-  std::size_t groups = 0, rows = 0;
-  double widened = 1;  ///< by what the band of these groups was multiplied
-  std::string basis;   ///< "31 rows in 3 groups of the same device and engine"
+  int level = 80;                    ///< percent that it is to hold
+  double low = 1, high = 1;          ///< factors on a time, or on bytes or joules; see `of_rate`
+  std::size_t distance = 0;          ///< of the nearest groups
+  std::size_t groups = 0, rows = 0;  ///< the nearest
+  double widened = 1;                ///< by what the band was multiplied
+  std::string basis;                 ///< "31 rows in 3 groups, 1 step away"
 
   /// The band of a rate, which falls where the time grows.
   [[nodiscard]] ModelErrorBand of_rate() const;
@@ -39,15 +41,32 @@ struct BandCoverage {
   std::size_t rows = 0, groups = 0;
   std::array<double, kIntervalLevels.size()> group_out{};  ///< shares of the rows; their own group left out
   std::array<double, kIntervalLevels.size()> table_out{};  ///< the whole table left out
+  struct Range {
+    double low = 0, high = 1;
+  };
+  /// What so many rows in so many groups show of bands that hold exactly their level, nine times in ten:
+  /// shares of as many independent rows as they are worth, whose number is binomial. Rows of a group are held
+  /// or missed together, by the correlation that all tables show.
+  std::array<Range, kIntervalLevels.size()> allowed{};
 };
+
+/// The central 90 % of the shares k / n of a binomial number k.
+/// @param n at least 1 @param p from 0 to 1, both ends excluded
+[[nodiscard]] BandCoverage::Range binomial_range(std::size_t n, double p);
 
 /// The groups with what the bands of each distance need.
 ///
-/// The band of a subject is that of the residuals of its nearest groups, each group with the same weight: the
-/// groups of the smallest distance, and those of the next ones until there are three. Its half width is
-/// multiplied by the factor that held the level over the groups of the data when each was asked about as if
-/// nothing nearer than this distance had been measured (split conformal at the level of groups); factors do
-/// not fall with the distance. Rule: "nearest groups, conformal by distance".
+/// What a subject is expected to miss is a mixture of residuals. A group that nobody has seen is taken to be
+/// as likely itself as each of the n groups at the smallest distance: these have n / (n + 1) of the weight,
+/// what is left goes to the groups of the next distance by the same rule, and what is left after the farthest
+/// lies outside of all residuals, half on either side (conformal prediction for groups, with a group's
+/// parents in place of an infinite interval). The band is what lies between the two tails of the mixture, or
+/// reaches to zero and is as likely, where a tail lies beyond the prediction. Both sides are multiplied by
+/// the factor that held the level over the groups of the data, one more than there are, when each was asked
+/// about as if nothing nearer than this distance had been measured; from one step on factors do not fall.
+/// Rule: "groups as likely as the next, conformal by distance". References: Lee, Barber and Willett,
+/// "Distribution-free inference with hierarchical data" (2023); Dunn, Wasserman and Ramdas,
+/// "Distribution-free prediction sets for two-layer hierarchical models" (2023).
 class ErrorBook {
  public:
   explicit ErrorBook(std::vector<ResidualGroup> groups);
@@ -62,12 +81,19 @@ class ErrorBook {
   [[nodiscard]] std::vector<BandCoverage> coverage() const;
 
  private:
-  struct Left;  // what is left out of the groups that a band is read from
-  struct Core;  // centre and half width of the nearest groups
-  [[nodiscard]] std::optional<Core> nearest(const ErrorSubject& subject, int level, const Left& left) const;
+  struct Left;     // what is left out of the groups that a band is read from
+  struct Mixture;  // of residuals, for one subject
+  [[nodiscard]] std::optional<Mixture> mixture(const ErrorSubject& subject, const Left& left) const;
+  [[nodiscard]] double needed(std::size_t distance, std::size_t level, const Left& left) const;
   [[nodiscard]] double factor(std::size_t distance, std::size_t level, const Left& left) const;
+  void allow(std::vector<BandCoverage>& tables, std::span<const double> held, std::size_t level) const;
 
   std::vector<ResidualGroup> groups_;
+  struct Residual {
+    double value;
+    std::size_t group;
+  };
+  std::map<std::string, std::vector<Residual>, std::less<>> questions_;  ///< their residuals, sorted
   struct Score {
     std::size_t group;
     double score, weight;
@@ -75,6 +101,7 @@ class ErrorBook {
   /// By distance and level: how many half widths the residuals of left-out groups lie from the centre,
   /// sorted.
   std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> scores_;
+  std::array<std::array<double, kIntervalLevels.size()>, kFarthestGroup + 1> factors_{};  ///< of all groups
 };
 
 /// The place of a level among kIntervalLevels. @throws InputError for a level that there is not
