@@ -1,6 +1,7 @@
 #include "commands_course.hpp"
 
 #include "child_process.hpp"
+#include "command_agents.hpp"
 #include "json_text.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
@@ -152,15 +153,9 @@ std::vector<Grade> cpp_grades(const Submission& submission, const Assignment& as
   return in_order(assignment, course::grade(assignment, ResolverRegistry::standard(), zoo()), &kit);
 }
 
-std::string interpreter(const CourseRequest& request) {
-  if (!request.python.empty()) return request.python;
-  const char* given = std::getenv("MLSYSIM_PYTHON");  // NOLINT(concurrency-mt-unsafe): read before threads
-  return given != nullptr && *given != 0 ? given : "python3";
-}
-
 std::vector<Grade> python_grades(const Submission& submission, const Assignment& assignment,
                                  const CourseRequest& request) {
-  const auto python = interpreter(request);
+  const auto python = request.python.empty() ? interpreter() : request.python;
   const auto course = assignment.folder.parent_path();
   const auto part = [&](const char* what) {
     return run_child({python, "-m", "mlsysim.course", what, submission.folder.string(), course.string()});

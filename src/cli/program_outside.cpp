@@ -1,8 +1,10 @@
-// Commands about what the library meets: plugins, the programs that backends support, measurements.
+// Commands about what the library meets: plugins, agents, the programs that backends support, measurements.
 
+#include "command_agents.hpp"
 #include "program.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace mlsysim::cli {
 namespace {
@@ -10,6 +12,10 @@ namespace {
 constexpr const char* kImportExamples =
     "Examples:\n  mlsysim plugin import acme_reader/Ops net.acmeops > my_model.yaml\n"
     "  mlsysim plugin import Ops ./net.acmeops";
+
+constexpr const char* kAgentExamples =
+    "Examples:\n  mlsysim mcp --schemas\n  mlsysim mcp --allow ./plans\n  mlsysim mcp --http 8000\n"
+    "It is a part of the Python package: MLSYSIM_PYTHON names its interpreter (default: python3).";
 
 }  // namespace
 
@@ -78,6 +84,28 @@ void Program::plugin_commands() {
 }
 
 void Program::support_command() {
+  struct Served {
+    std::vector<std::string> folders;
+    std::string address;
+    bool schemas = false;
+  };
+  const auto served = std::make_shared<Served>();
+  auto* mcp = command(app_, "mcp", "a server of the Model Context Protocol, for agents", kAgentExamples,
+                      [served]() -> Answer {
+                        std::vector<std::string> words;
+                        for (const auto& folder : served->folders)
+                          words.insert(words.end(), {"--allow", folder});
+                        if (!served->address.empty()) words.insert(words.end(), {"--http", served->address});
+                        if (served->schemas) words.emplace_back("--schemas");
+                        become_server(std::move(words));
+                      });
+  mcp->add_option("--allow", served->folders, "a folder whose files may be read; may be repeated")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  mcp->add_option("--http", served->address,
+                  "streamable HTTP at /mcp in place of standard input and output; HOST is 127.0.0.1")
+      ->type_name("[HOST:]PORT");
+  mcp->add_flag("--schemas", served->schemas, "the tools with their schemas as JSON, and the end");
   auto* s = command(
       app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
       "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"

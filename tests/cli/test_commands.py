@@ -1,11 +1,14 @@
 """The commands beside eval: zoo, resolvers, pipelines, schemas, units, completion, help."""
 
 import json
+import pathlib
+import stat
 import subprocess
+import sys
 
 import pytest
 
-from conftest import PROGRAM, ROOT
+from conftest import PROGRAM, ROOT, call
 
 
 def test_version(run):
@@ -228,3 +231,19 @@ def test_an_unknown_reference_says_how_to_add_one(run, tmp_path):
 def test_an_empty_plan_is_told_how_a_plan_begins(run, tmp_path):
     (tmp_path / "plan.yaml").write_text("")
     assert "a plan with 'version:" in run("eval", str(tmp_path / "plan.yaml")).err
+
+
+def test_the_program_becomes_the_server_for_agents(refused, tmp_path):
+    package = pathlib.Path(PROGRAM).parents[1] / "python"
+    if not (package / "mlsysim").is_dir():
+        pytest.skip("the Python package is not built")
+    here = {"MLSYSIM_PYTHON": sys.executable, "PYTHONPATH": str(package)}
+    tools = call("mcp", "--schemas", env=here)
+    assert tools.code == 0, tools.err
+    assert "evaluate" in [tool["name"] for tool in tools.json()]
+    assert call("mcp", "--allow", tmp_path / "nowhere", env=here).code == 2 and "--allow" in call("mcp", "--allow", tmp_path / "nowhere", env=here).err
+    refused("mcp", env={"MLSYSIM_PYTHON": str(tmp_path / "none")}, parts=["mlsysim.cli.170", "none", "pip install"])
+    without = tmp_path / "python-without"
+    without.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'mlsysim'\" >&2\nexit 1\n")
+    without.chmod(stat.S_IRWXU)
+    refused("mcp", env={"MLSYSIM_PYTHON": str(without)}, parts=["mlsysim.cli.170", "No module named 'mlsysim'"])

@@ -17,6 +17,7 @@ ELSEWHERE = {"mlsysim watch http://127.0.0.1:8000/metrics --workload Llama3_8B -
              "mlsysim watch http://a:8000/metrics http://b:8000/metrics --workload Llama3_70B --hardware H100 --with accelerators=8 "
              "--count 60 --interval 10 --metrics /var/lib/node_exporter/mlsysim.prom",
              "mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # needs a server
+             "mlsysim mcp --schemas", "mlsysim mcp --allow ./plans", "mlsysim mcp --http 8000",  # of the Python package
              "mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
              "mlsysim validate kernels --html kernels.html", "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"}
 MERGED = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..12", "--minimize", "itl")
@@ -132,4 +133,4 @@ def test_examples_run(name, place, tmp_path):
             ran += 1
             if target is not None:
                 (where / words[target + 1]).write_text(done.out)
-    assert ran > 0 or name in ("validate", "calibrate", "watch")
+    assert ran > 0 or name in ("validate", "calibrate", "watch", "mcp")

@@ -143,6 +143,19 @@ def test_the_port_of_vcpkg_requires_what_is_linked():
     assert options <= known, f"the port sets options that there are not: {options - known}"
 
 
+def test_bindings_for_another_python_take_the_libraries_that_are_there(tmp_path):
+    """Which commands ninja would run: those of bindings/python, and none of the library."""
+    words = ["cmake", "-G", "Ninja", "-S", ROOT, f"-DMLSYSIM_CORE={BUILD}", f"-DCMAKE_CXX_COMPILER={os.environ['MLSYSIM_COMPILER']}"]
+    if "Python3" not in recorded() or "pybind11" not in recorded():
+        pytest.skip("this build has no Python package")
+    run(*words, "-B", tmp_path / "b")
+    compiled = re.findall(r"Building CXX object (\S+)", run("ninja", "-C", tmp_path / "b", "-n"))
+    assert compiled and all(path.startswith("bindings/python/") for path in compiled)
+    other = subprocess.run([str(w) for w in words if "MLSYSIM_CORE" not in str(w)] + [f"-DMLSYSIM_CORE={tmp_path}", "-B", str(tmp_path / "c")],
+                           capture_output=True, text=True)
+    assert other.returncode != 0 and "no build folder of mlsysim" in other.stderr
+
+
 def test_the_page_on_installing_names_every_package():
     page = (ROOT / "docs/how-to/install.md").read_text()
     for name, (packages, use) in recorded().items():
