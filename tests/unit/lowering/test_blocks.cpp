@@ -31,6 +31,11 @@ TEST_CASE("the share of a device: sequences, tokens, splits and stages", "[lower
   CHECK(b.frame().sequences == 0.5);
 }
 
+TEST_CASE("each group of ranks that talk has a name", "[lowering]") {
+  CHECK(kTraffics == static_cast<std::size_t>(Traffic::host) + 1);
+  for (const auto name : Choices<Traffic>::names) CHECK(!name.empty());
+}
+
 TEST_CASE("products: biases, casts and copies", "[lowering]") {
   Bench b(Phase::training);
   b.stack.bias = 1;
@@ -201,6 +206,14 @@ TEST_CASE("both ends of a decoder, by hand", "[lowering]") {
                          2 * values + 3 * (values + 60 * 4) + values, values, 0});
   CHECK(b["embedding"].place == Place::first);
   check_collective(b["embedding_join"], Collective::all_reduce, 2 * values, 2, 1);
+  // In sequence parallelism each of the two ranks drops values of its own half.
+  b.ops.clear();
+  b.structure.sequence_parallel = true;
+  detail::input_embedding(b.frame());
+  CHECK(b["embedding"].traffic.base() == 2 * values + 3 * (values + 60 * 4) + values / 2);
+  CHECK(b["embedding"].kept.base() == values / 2);
+  check_collective(b["embedding_join"], Collective::reduce_scatter, 2 * values, 2, 1);
+  b.structure.sequence_parallel = false;
   b.ops.clear();
   b.stack.edge_norms = 1;
   detail::output_head(b.frame());
