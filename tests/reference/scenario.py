@@ -230,6 +230,7 @@ def request_of_training(s):
         hardware=s.device,
         fleet=s.fleet,
         precision=s.precision,
+        weight_format=s.weight_format,
         fidelity=s.fidelity,
         batch=s.batch_size,
         seq_len=s.seq_len,
