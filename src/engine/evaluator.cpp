@@ -180,7 +180,11 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   const auto& a = n.serving;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  add_metrics(p, a, {"ttft", "itl", "request_latency", "token_throughput", "throughput_per_accelerator"});
+  add_metrics(p, a, {"ttft"});
+  for_each_row(first_token_rows<ServingNumbers<>>(), [&](const auto& term) {
+    if (a.*(term.member) > Time<>()) add_metrics(p, a, {term.name});
+  });
+  add_metrics(p, a, {"itl", "request_latency", "token_throughput", "throughput_per_accelerator"});
   const Bottleneck prefill = prefill_limit(a), decode = decode_limit(a);
   p.metrics.push_back(metric("prefill_bottleneck", name_of(prefill), "what limits the prefill"));
   p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));

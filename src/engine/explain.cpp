@@ -183,6 +183,15 @@ std::string memory_text(const MemoryBreakdown<>& m) {
   return out + fmt::format("  {:<24} {:>12}   memory of the device\n", "capacity", shown(m.capacity));
 }
 
+std::string first_token_text(const ServingNumbers<>& n) {
+  std::string out = "  by whom it is owed to\n";
+  for_each_row(first_token_rows<ServingNumbers<>>(), [&](const auto& term) {
+    const Time<> time = n.*(term.member);
+    if (time > Time<>()) out += fmt::format("  {:<24} {:>12}   {}\n", term.name, shown(time), term.meaning);
+  });
+  return out + "\n";
+}
+
 std::string operators_text(const ExplainedPass& s) {
   const auto rows = rows_of(s, s.passes);
   std::string out = s.words.empty() ? "" : "  " + s.words + "\n";
@@ -368,16 +377,18 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
                        : serve          ? n.serving.itl
                        : train          ? n.training.step_latency
                                         : n.inference.latency;
+  const std::string owed = metric == "ttft" ? first_token_text(n.serving) : "";
   if (p.shape.pricing->lists_operators()) {
     auto pass = pass_of(asked, p, n, metric);
     auto with_update = pass.passes;
     if (train) with_update.push_back(Pass::update);
     auto rows = rows_of(pass, with_update);
-    return {shown(value), [pass = std::move(pass)] { return operators_text(pass); }, std::move(rows)};
+    return {shown(value), [owed, pass = std::move(pass)] { return owed + operators_text(pass); },
+            std::move(rows)};
   }
-  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind,
+  return {shown(value), [owed, law = scenario_law(p.shape), kind = p.shape.kind,
                          in = scenario_leaves(p.shape, p.inputs), metric = std::string(metric)] {
-            return to_text(derive_scenario(*law, kind, in, law->result(metric)));
+            return owed + to_text(derive_scenario(*law, kind, in, law->result(metric)));
           }};
 }
 

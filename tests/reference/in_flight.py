@@ -48,6 +48,7 @@ class OperatorPasses:
         plan = self.plan("prefill", prompts, new_tokens, context)
         some = serving.run_pass(self.h, plan, self.prompt_device, self.links)
         some.busy = some.whole.loaded(self.prompt_device)
+        some.host_share = serving.host_share([some], self.h, plan, self.prompt_device)
         return some
 
     def decode(self, requests, context):
@@ -224,7 +225,18 @@ class Steady:
         slot = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
             slot += self.workers.prefill(self.prompt_ranks, new, held).slowest
-        return slot
+        return self.with_host(slot / self.chunks, 1) * self.chunks
+
+    def alone(self, requests):
+        """The passes of a prompt that nobody else is there for: their kernels, and what the host has of them. The
+        host keeps the books of at most one request."""
+        total = launches = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            one = self.workers.prefill(self.prompt_ranks, new, held)
+            total, launches = total + one.total, launches + one.total * one.host_share
+        mean = total / self.chunks
+        host = (self.with_host(mean, min(1.0, requests)) - mean) * self.chunks
+        return SimpleNamespace(kernels=total - launches, host=launches + host)
 
     def in_step(self):
         """A closed loop of equal requests keeps its order."""
@@ -264,14 +276,18 @@ def first_token(s, engine, steady, step, rate, running, out):
     crowd = (1 - step.prompt_passes) * min(1.0, rate / ranks * around) if busy > 0 else 0.0
     lookahead = engine.get("lookahead", 0)
     late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
-    # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3).
-    prompt = steady.prompt_pass(steady.together, lanes) * steady.chunks / steady.together
+    # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3), which hold as many
+    # prompts as there are and fit.
     waiting = max(1.0, running / ranks)
-    burst = prompt * 0.5 * (waiting + min(steady.together, waiting)) + request_time
+    together = min(steady.together, waiting)
+    prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
+    burst = prompt * 0.5 * (waiting + together) + request_time
     mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
+    own, shown = steady.alone(running / ranks), step.decode_pass * lookahead
     if steady.in_step() and running > 1:
-        own = step.prompt_pass * steady.chunks
-        mean = own * (2 + lookahead) + request_time if engine["mixed"] else burst
+        passes = step.prompt_pass * steady.chunks
+        mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
+        shown = passes * lookahead if engine["mixed"] else 0.0
     else:
         told = lambda t: queueing.first_token_by(t, step, crowd, busy, late)  # noqa: E731
         longest = late + step.prompt_pass + step.decode_pass
@@ -280,16 +296,30 @@ def first_token(s, engine, steady, step, rate, running, out):
         if s.target_ttft:
             out["slo_attainment"] = told(s.target_ttft)
     out["ttft"] = mean
+    owe(out, own, request_time, shown)
     if s.num_requests and not s.arrival_rate:
         share = min(1.0, running * lanes / s.num_requests)  # of the requests meet the start of the run
         out["ttft"] = mean * (1 - share) + burst * share
+        # In a burst no pass comes between a prompt and its token.
+        owe(out, own, request_time, shown * (1 - share))
+
+
+def owe(out, own, request_time, shown):
+    """Whatever is not the server's, the own passes' or what follows them is owed to other requests."""
+    out.update(ttft_ingress=request_time, ttft_dispatch=own.host, ttft_prefill=own.kernels, ttft_egress=shown)
+    fixed = request_time + own.host + own.kernels + shown
+    out["ttft_queue"] = max(out["ttft"] - fixed, 0.0)
+    for name in ("p50_ttft", "p99_ttft"):
+        if name in out and name + "_queue" not in out:  # of the steady state, not of the start of a run
+            out[name + "_queue"] = max(out[name] - fixed, 0.0)
 
 
 def separate_first_token(s, engine, steady, passes, step, rate, running, out):
     """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped
     (zhong2024distserve, section 3). Returns the rate of requests that come through."""
     # A worker has stages as well: a prompt passes all of them, the next one begins behind it.
-    prompt, slot = steady.prompt_pass(1, 1) * steady.chunks, steady.prompt_slot()
+    own, slot = steady.alone(1), steady.prompt_slot()
+    prompt = own.kernels + own.host
     out["prompt_pass"] = prompt
     out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
     out["matched_prefill_replicas"] = math.ceil(out["capacity"] * slot / steady.prompt_ranks)
@@ -312,6 +342,8 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out):
     out["ttft"] = fixed + line.wait_mean
     out["p50_ttft"] = fixed + queueing.wait_quantile(line, 0.5)
     out["p99_ttft"] = fixed + queueing.wait_quantile(line, 0.99)
+    shown = step.decode_pass * engine.get("lookahead", 0)
+    owe(out, own, engine["request_time"], out["kv_transfer_time"] + shown)
     if s.target_ttft:
         spare = s.target_ttft - fixed
         out["slo_attainment"] = (
@@ -413,11 +445,13 @@ def answer(**asked):
     late = max(0.0, s.concurrency - most) if s.concurrency else 0.0
     if late > 0 and "ttft" in out:
         out["ttft"] += late / rate  # who finds no slot waits for one (Little's law)
+        out["ttft_queue"] += late / rate
     if queue or late > 0:  # a queue that never empties has no mean wait
-        for name in ("p50_ttft", "p99_ttft", "slo_attainment"):
+        for name in ("p50_ttft", "p99_ttft", "p50_ttft_queue", "p99_ttft_queue", "slo_attainment"):
             out.pop(name, None)
     if queue:
-        out.pop("ttft", None)
+        for name in [name for name in out if name.startswith("ttft")]:
+            out.pop(name)
         if s.num_requests and most < s.num_requests:
             # The last requests leave an engine that empties: half of the batch runs in the last generation.
             rounds = s.num_requests / most

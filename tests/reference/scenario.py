@@ -205,6 +205,7 @@ def serve(s):
     tokens = rate * s.batch_size / batch  # of all replicas, as far as there are sequences
     out = {
         "ttft": a.ttft,
+        **a.owed,
         "itl": a.itl,
         "request_latency": latency,
         "token_throughput": tokens,

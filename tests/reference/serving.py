@@ -52,6 +52,25 @@ def limit(p, device):
     p.stage_times = [stage * slower for stage in p.stage_times]
 
 
+def host_share(units, h, plan, device):
+    """Of passes, launches, the dispatch and the wait for the host that issues their kernels."""
+    blocks = passes.layers_of(h)
+    host = sum(u.whole.overhead + u.whole.launch_wait(plan, blocks) + device.dispatch for u in units)
+    return host / (host + sum(u.whole.kernels() + u.whole.network + u.whole.host for u in units))
+
+
+def owed(own, host, whole):
+    """The time to the first token of the last prompt in line by whom it is owed to: its own passes, of which the
+    host has a part, and those before them. A static batch has no server and nothing to move."""
+    return {
+        "ttft_ingress": 0.0,
+        "ttft_queue": whole - own,
+        "ttft_dispatch": host,
+        "ttft_prefill": own - host,
+        "ttft_egress": 0.0,
+    }
+
+
 def chunks_of(prompt, cached, chunk):
     """Tokens that each pass of a prompt adds, and tokens that are held after it; a cached prefix is not
     computed."""
@@ -117,8 +136,10 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, decode_context,
     for plan.new_tokens, plan.context in chunks_of(prompt, cached, budget or prompt):
         units.append(run_pass(h, plan, device, links))
         live = max(live, largest_working_set(units[-1], h, plan))
-    plan.batch = s
     out.ttft = first_token(units * often, m)
+    own = first_token(units, 1)
+    out.owed = owed(own, own * host_share(units, h, plan, device), out.ttft)
+    plan.batch = s
     out.chunk_time = max(unit.total for unit in units)
     out.chunks = len(units)
     prefilled = passes.Sum()

@@ -69,6 +69,7 @@ def unit_of(total, dispatch, stages, busy=0.0):
         slowest=(total - dispatch) / stages + dispatch,
         stage_times=[(total - dispatch) / stages] * stages,
         busy=min(busy, total),
+        host_share=dispatch / total,
     )
 
 
@@ -95,6 +96,8 @@ def serve(w, hardware, s):
         work = prefill_work(t, new, s.prompt, together)
         units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
     out.ttft = serving.first_token(units * often, m)
+    own, whole = serving.first_token(units, 1), sum(unit.total for unit in units)
+    out.owed = serving.owed(own, own * len(units) * dispatch / whole, out.ttft)
     out.chunk_time, out.chunks = max(unit.total for unit in units), len(units)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
     context = s.prompt + ((s.output + 1) / 2 if s.output else 0)

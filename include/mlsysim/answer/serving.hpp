@@ -2,9 +2,11 @@
 /// Serving over any scalar: everything that is reported of replicas that serve a static batch.
 
 #include <mlsysim/answer/chunks.hpp>
+#include <mlsysim/answer/first_token.hpp>
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/table/join.hpp>
 
 namespace mlsysim {
 
@@ -39,6 +41,7 @@ template <class T = double> struct ServingViews {
 
 template <class T = double> struct ServingNumbers {
   Time<T> ttft, itl, request_latency;
+  Time<T> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
   TokenRate<T> token_throughput, throughput_per_accelerator;
   T prefill_mfu{0.0}, mfu{0.0}, replicas{1.0}, utilization{0.0};
   Time<T> chunk_time;  ///< longest part of a prompt
@@ -49,31 +52,32 @@ template <class T = double> struct ServingNumbers {
 
   static constexpr auto fields() {
     using R = ServingNumbers;
-    return rows(
-        field(&R::ttft, "ttft", "ms", "time to first token"),
-        field(&R::itl, "itl", "ms", "inter-token latency"),
-        field(&R::request_latency, "request_latency", "ms", "from request to last token"),
-        field(&R::token_throughput, "token_throughput", "token/s", "generated tokens of all devices"),
-        field(&R::throughput_per_accelerator, "throughput_per_accelerator", "token/s",
-              "generated tokens of one device"),
-        field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-        field(&R::mfu, "mfu", "", "model FLOPs utilisation of decoding"),
-        field(&R::replicas, "replicas", "", "copies of the model"),
-        field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
-        field(&R::chunk_time, "chunk_time", "ms", "longest part of a prompt"),
-        field(&R::prefill_compute, "prefill_compute", "ms",
-              "compute-bound kernels of the prompt of a micro-batch, all stages"),
-        field(&R::prefill_memory, "prefill_memory", "ms", "memory-bound kernels of the prompt"),
-        field(&R::prefill_network, "prefill_network", "ms", "collectives of the prompt"),
-        field(&R::prefill_overhead, "prefill_overhead", "ms", "launches and dispatch of the prompt"),
-        field(&R::decode_compute, "decode_compute", "ms",
-              "compute-bound kernels of a decode step of a micro-batch, all stages"),
-        field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
-        field(&R::decode_network, "decode_network", "ms", "collectives of a decode step"),
-        field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
-        field(&R::kv_cache, "kv_cache_size", "GB", "keys and values of one replica's batch"),
-        field(&R::memory, "memory", "", "memory of one decoding device by use"),
-        field(&R::prefill_memory_use, "prefill_memory_use", "", "memory of one prefilling device by use"));
+    return join(
+        rows(field(&R::ttft, "ttft", "ms", "time to first token")), first_token_rows<R>(),
+        rows(field(&R::itl, "itl", "ms", "inter-token latency"),
+             field(&R::request_latency, "request_latency", "ms", "from request to last token"),
+             field(&R::token_throughput, "token_throughput", "token/s", "generated tokens of all devices"),
+             field(&R::throughput_per_accelerator, "throughput_per_accelerator", "token/s",
+                   "generated tokens of one device"),
+             field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
+             field(&R::mfu, "mfu", "", "model FLOPs utilisation of decoding"),
+             field(&R::replicas, "replicas", "", "copies of the model"),
+             field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
+             field(&R::chunk_time, "chunk_time", "ms", "longest part of a prompt"),
+             field(&R::prefill_compute, "prefill_compute", "ms",
+                   "compute-bound kernels of the prompt of a micro-batch, all stages"),
+             field(&R::prefill_memory, "prefill_memory", "ms", "memory-bound kernels of the prompt"),
+             field(&R::prefill_network, "prefill_network", "ms", "collectives of the prompt"),
+             field(&R::prefill_overhead, "prefill_overhead", "ms", "launches and dispatch of the prompt"),
+             field(&R::decode_compute, "decode_compute", "ms",
+                   "compute-bound kernels of a decode step of a micro-batch, all stages"),
+             field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
+             field(&R::decode_network, "decode_network", "ms", "collectives of a decode step"),
+             field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
+             field(&R::kv_cache, "kv_cache_size", "GB", "keys and values of one replica's batch"),
+             field(&R::memory, "memory", "", "memory of one decoding device by use"),
+             field(&R::prefill_memory_use, "prefill_memory_use", "",
+                   "memory of one prefilling device by use")));
   }
 };
 
@@ -135,6 +139,8 @@ template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingViews
 template <class T> struct PromptPasses {
   Time<T> slots;    ///< what every unit of work needs of the slowest stage
   Time<T> beside;   ///< what the longest chunk needs beside its slot
+  Time<T> own;      ///< slots of a prompt's own pass
+  T passes{1.0};    ///< as many as are one after the other
   Time<T> longest;  ///< the longest chunk
   Time<T> busy;     ///< time in which a device draws its full power
   PassCost<T> cost;
@@ -170,7 +176,9 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
     out.demands = {larger_of(out.demands.first, part.demands.first),
                    larger_of(out.demands.last, part.demands.last)};
   });
+  out.own = out.slots;
   if (!v.budgeted) return out;
+  out.passes = share.passes;
   out.slots = out.slots * share.passes;
   out.busy = out.busy * share.filled;
   out.cost = out.cost * share.filled;
@@ -297,6 +305,24 @@ void set_utilisation(const ServingViews<T>& v, const MicroBatches<T>& m, const P
   out.utilization = m.share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
 }
 
+/// Share of a pass in launches, the dispatch and the wait for the host.
+template <class T> [[nodiscard]] T dispatch_share(const PassCost<T>& c) {
+  return c.overhead / (c.kernels() + c.network + c.host + c.overhead);
+}
+
+/// The first token of the last prompt in line: the passes before its own, its own, the move of its cache. No
+/// server stands before a static batch.
+template <class T>
+void set_first_token(const PromptPasses<T>& prompts, const T& inflight, const Time<T>& moved,
+                     ServingNumbers<T>& out) {
+  const Time<T> own = prompts.own + prompts.beside;
+  const T share = dispatch_share(prompts.cost);
+  out.ttft_queue = (inflight * prompts.passes - 1.0) * prompts.own;
+  out.ttft_dispatch = own * share;
+  out.ttft_prefill = own * (1.0 - share);
+  out.ttft_egress = moved;
+}
+
 template <class T>
 void set_parts(const PassCost<T>& prefill, const PassCost<T>& decode, ServingNumbers<T>& out) {
   out.prefill_compute = prefill.compute_bound;
@@ -339,6 +365,7 @@ template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const Serving
   const Time<T> moved = detail::set_memory(v, batches, plan, prompts.demands, step.pass.demands, out);
 
   out.ttft = prefill_time + moved;
+  detail::set_first_token(prompts, batches.inflight, moved, out);
   const T generated = v.generates ? v.output : one;
   // The first of the generated tokens comes with the prefill.
   const Time<T> decoding = out.itl * (generated - 1.0);

@@ -106,6 +106,7 @@ class Steady {
     double prompt_passes = 0;              ///< share of the passes that hold prompts
     double prompt_share = 0;               ///< share of the time that they take
     double inflight = 1;                   ///< micro-batches
+    double requests = 1;                   ///< of a rank and micro-batch
     [[nodiscard]] Time<> mean_pass() const {
       return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes;
     }
@@ -125,6 +126,7 @@ class Steady {
                  inflight = all_running / std::max(running, 1e-300);
     const double others = all_others / std::max(inflight, 1.0), ranks = in_.ep_size;
     s.inflight = std::max(inflight, 1.0);
+    s.requests = running / ranks;
     s.device = decode(running, s.inflight);
     s.prompts = separate() ? 0.0 : others / ranks / steps_;
     if (in_step() && !engine_.mixed && !separate())
@@ -139,8 +141,8 @@ class Steady {
     if (engine_.mixed)
       prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
                     Time<>());
-    s.decode_pass = with_host(engine_, s.device, running / ranks);
-    s.prompt_pass = with_host(engine_, prompt, running / ranks);
+    s.decode_pass = with_host(engine_, s.device, s.requests);
+    s.prompt_pass = with_host(engine_, prompt, s.requests);
     s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass,
                                          .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
                                          .prompts_per_step = often})
@@ -160,13 +162,32 @@ class Steady {
       return sum / chunks_;
     });
   }
+  /// A prompt that nobody else is there for: its kernels, and what launches and the host add to them.
+  struct Alone {
+    Time<> kernels, dispatch;
+    [[nodiscard]] Time<> total() const { return kernels + dispatch; }
+  };
+  /// @param requests whose books the host keeps in its passes, at most its own
+  [[nodiscard]] Alone alone(double requests) const {
+    Time<> device, launches;
+    for_each_chunk([&](double now, double context, double times) {
+      const auto pass = prompts_on().prefill(prompt_ranks_, now, context);
+      device += pass.total * times;
+      // A cost without parts has no launches.
+      if (pass.cost.overhead > Time<>())
+        launches += pass.total * (mlsysim::detail::dispatch_share(pass.cost) * times);
+    });
+    const Time<> chunk = device / chunks_;
+    const Time<> host = (with_host(engine_, chunk, std::min(1.0, requests)) - chunk) * chunks_;
+    return {device - launches, launches + host};
+  }
   /// Time between two prompts of a rank that the stages of a pipeline of prompts take in turn.
   [[nodiscard]] Time<> prompt_slot() const {
     Time<> sum;
     for_each_chunk([&](double now, double context, double times) {
       sum += prompts_on().prefill(prompt_ranks_, now, context).slot * times;
     });
-    return sum;
+    return with_host(engine_, sum / chunks_, 1) * chunks_;
   }
   [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
     const double n = std::max(running, 1.0);
@@ -345,6 +366,61 @@ class FirstToken {
   double decode_, prompt_, share_, crowd_, busy_, fixed_;
 };
 
+/// The time to the first token by whom it is owed to.
+struct FirstTokenTerms {
+  Time<> ingress, queue, dispatch, prefill, egress;
+
+  [[nodiscard]] Time<> without_queue() const { return ingress + dispatch + prefill + egress; }
+  /// Whatever is left of `whole` is owed to other requests.
+  void fill_queue(Time<> whole) { queue = max(whole - without_queue(), Time<>()); }
+  [[nodiscard]] Time<> sum() const { return ingress + queue + dispatch + prefill + egress; }
+  void report(Out& r) const {
+    r.ttft_ingress = ingress;
+    r.ttft_queue = queue;
+    r.ttft_dispatch = dispatch;
+    r.ttft_prefill = prefill;
+    r.ttft_egress = egress;
+    r.ttft = sum();
+  }
+  /// Mean where the first of a run are `share` of all.
+  [[nodiscard]] FirstTokenTerms with_start(const FirstTokenTerms& first, double share) const {
+    const auto mean = [share](Time<> a, Time<> b) { return a * (1 - share) + b * share; };
+    return {.ingress = mean(ingress, first.ingress),
+            .queue = mean(queue, first.queue),
+            .dispatch = mean(dispatch, first.dispatch),
+            .prefill = mean(prefill, first.prefill),
+            .egress = mean(egress, first.egress)};
+  }
+};
+
+/// Median and tail of the first token, and of the one term in which requests differ.
+void report_quantiles(Time<> p50, Time<> p99, const FirstTokenTerms& terms, Out& r) {
+  r.p50_ttft = p50;
+  r.p99_ttft = p99;
+  r.p50_ttft_queue = max(p50 - terms.without_queue(), Time<>());
+  r.p99_ttft_queue = max(p99 - terms.without_queue(), Time<>());
+}
+
+void forget_quantiles(Out& r) {
+  r.p50_ttft.reset();
+  r.p99_ttft.reset();
+  r.p50_ttft_queue.reset();
+  r.p99_ttft_queue.reset();
+  r.slo_attainment.reset();
+}
+
+/// The first token of a run whose requests all begin at once: passes of as many prompts as there are and fit.
+Time<> burst_time(const ServingEngine& engine, const Steady& s, double requests, double inflight) {
+  const double together = std::min(s.together(), requests);
+  return BurstFirstToken::solve<double>(
+             {.prompt =
+                  with_host(engine, s.prompt_pass(together, inflight), together) * (s.chunks() / together),
+              .requests = requests,
+              .together = together})
+             .ttft +
+         engine.request_time;
+}
+
 /// Time to the first token, and its distribution where arrivals are spread.
 void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step,
                  double all_rate, double all_in_flight, Out& out) {
@@ -356,46 +432,51 @@ void first_token(const In& in, const ServingEngine& engine, const Steady& s, con
   // the own pass, unless all prompts of that pass are given.
   const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
   const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
-  // The chunks of one prompt follow each other.
-  const Time<> late =
-      step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
-  const Time<> burst = BurstFirstToken::solve<double>({.prompt = s.prompt_pass(s.together(), step.inflight) *
-                                                                 (s.chunks() / s.together()),
-                                                       .requests = std::max(1.0, in_flight / ranks),
-                                                       .together = s.together()})
-                           .ttft +
-                       engine.request_time;
-  Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(),
-                                                     .pass_cv = cv,
-                                                     .own_pass = step.prompt_pass,
-                                                     .crowd = crowd,
-                                                     .busy = busy,
-                                                     .late = late})
-                      .ttft;
+  const auto own = s.alone(step.requests);
+  FirstTokenTerms terms{.ingress = engine.request_time,
+                        .queue = {},
+                        .dispatch = own.dispatch,
+                        .prefill = own.kernels,
+                        .egress = step.decode_pass * engine.lookahead};
+  FirstTokenTerms first = terms;
+  first.egress = {};
+  first.fill_queue(burst_time(engine, s, std::max(1.0, in_flight / ranks), step.inflight));
   if (s.in_step() && in_flight > 1) {
-    const Time<> own = step.prompt_pass * s.chunks();
-    steady = engine.mixed ? own * (2 + engine.lookahead) + engine.request_time : burst;
+    const Time<> passes = step.prompt_pass * s.chunks();  // each of them holds prompts
+    if (engine.mixed) {
+      terms.egress = passes * engine.lookahead;
+      terms.fill_queue(passes * (2 + engine.lookahead) + engine.request_time);
+    } else {
+      terms = first;
+    }
   } else {
+    // The chunks of one prompt follow each other.
+    const Time<> late = step.prompt_pass * (s.chunks() - 1) + terms.egress + engine.request_time;
+    terms.fill_queue(InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(),
+                                                        .pass_cv = cv,
+                                                        .own_pass = step.prompt_pass,
+                                                        .crowd = crowd,
+                                                        .busy = busy,
+                                                        .late = late})
+                         .ttft);
     const FirstToken spread(step, crowd, busy, late);
-    out.p50_ttft = spread.quantile(0.5);
-    out.p99_ttft = spread.quantile(0.99);
+    report_quantiles(spread.quantile(0.5), spread.quantile(0.99), terms, out);
     if (in.target_ttft) out.slo_attainment = spread.by(in.target_ttft->base());
   }
-  out.ttft = steady;
-  if (in.num_requests && !in.arrival_rate) {
-    const double share = std::min(1.0, all_in_flight / *in.num_requests);
-    out.ttft = steady * (1 - share) + burst * share;
-  }
+  if (in.num_requests && !in.arrival_rate)
+    terms = terms.with_start(first, std::min(1.0, all_in_flight / *in.num_requests));
+  terms.report(out);
 }
 
 /// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
 void separate_first_token(const In& in, const ServingEngine& engine, const Steady& s, const PassTimes& passes,
                           const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
-  const Time<> prompt = s.prompt_pass(1) * s.chunks();
+  const auto own = s.alone(1);
+  const Time<> prompt = own.total();
   out.prompt_pass = prompt;
   out.kv_transfer_time = passes.cache(*in.seq_len) / in.network_bandwidth;
-  out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base() / s.prompt_ranks());
   const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
+  out.matched_prefill_replicas = std::ceil(out.capacity.base() * slot.base() / s.prompt_ranks());
   const double takers = *in.prefill_replicas * s.prompt_ranks(), most = takers / slot.base();
   if (!in.arrival_rate && rate > kFull * most) {
     notes.warn(
@@ -406,11 +487,14 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
-  const Time<> fixed =
-      prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
-  out.ttft = fixed + line.wait.wait_mean;
-  out.p50_ttft = fixed + wait_quantile(line, 0.5);
-  out.p99_ttft = fixed + wait_quantile(line, 0.99);
+  const FirstTokenTerms terms{.ingress = engine.request_time,
+                              .queue = rest + line.wait.wait_mean,
+                              .dispatch = own.dispatch,
+                              .prefill = own.kernels,
+                              .egress = out.kv_transfer_time + step.decode_pass * engine.lookahead};
+  const Time<> fixed = terms.without_queue() + rest;
+  terms.report(out);
+  report_quantiles(fixed + wait_quantile(line, 0.5), fixed + wait_quantile(line, 0.99), terms, out);
   if (in.target_ttft) {
     const Time<> spare = *in.target_ttft - fixed;
     out.slo_attainment =
@@ -471,22 +555,24 @@ void describe_step(const In& in, const ServingEngine& engine, const Steady& s, c
 
 /// Adds the wait for a free slot to the time to the first token, or removes that time where no mean exists.
 void add_wait_for_slot(const In& in, double most, double rate, Notes& notes, Out& r) {
-  const auto forget_distribution = [&r] {
-    r.p50_ttft.reset();
-    r.p99_ttft.reset();
-    r.slo_attainment.reset();
-  };
   if (in.concurrency && r.ttft) {
     // Requests beyond the slots wait for one (Little's law).
     const double line = std::max(0.0, *in.concurrency - most);
     if (line > 0) {
-      *r.ttft += line / rate * unit::s;
-      forget_distribution();
+      const Time<> wait = line / rate * unit::s;
+      *r.ttft_queue += wait;
+      r.ttft =
+          FirstTokenTerms{*r.ttft_ingress, *r.ttft_queue, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}
+              .sum();
+      forget_quantiles(r);
       notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
     }
   } else if (!in.arrival_rate) {
-    r.ttft.reset();  // a queue that never empties has no mean wait
-    forget_distribution();
+    // A queue that never empties has no mean wait.
+    for (auto* time :
+         {&r.ttft, &r.ttft_ingress, &r.ttft_queue, &r.ttft_dispatch, &r.ttft_prefill, &r.ttft_egress})
+      time->reset();
+    forget_quantiles(r);
   }
 }
 

@@ -175,6 +175,11 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.ttft = n.ttft;
   out.itl = n.itl;
   out.request_latency = n.request_latency;
+  out.ttft_ingress = n.ttft_ingress;
+  out.ttft_queue = n.ttft_queue;
+  out.ttft_dispatch = n.ttft_dispatch;
+  out.ttft_prefill = n.ttft_prefill;
+  out.ttft_egress = n.ttft_egress;
   out.token_throughput = n.token_throughput;
   out.prefill_mfu = n.prefill_mfu;
   out.mfu = n.mfu;

@@ -437,3 +437,84 @@ TEST_CASE("in flight: no replica computes above its peak", "[catalogue][in_fligh
       CHECK(rate * (prompt + answer) * 2 * parameter_count(*in.workload).base() < peak);
     }
 }
+
+namespace {
+
+/// Every way of arriving, with and without chunks, workers of their own, slots and the start of a run.
+std::vector<std::pair<In, ServingEngine>> many_ways() {
+  ServingEngine mixed{.host_step = 2 * unit::ms,
+                      .host_request = 100 * unit::us,
+                      .request_time = 7 * unit::ms,
+                      .mixed = true,
+                      .lookahead = 1};
+  ServingEngine apart = mixed;
+  apart.mixed = false;
+  ServingEngine beside = mixed;
+  beside.beside = true;
+  beside.lookahead = 2;
+  std::vector<std::pair<In, ServingEngine>> out;
+  for (const auto& engine : {mixed, apart, beside, ServingEngine{}})
+    for (const double prompt : {200.0, 1000.0, 20000.0})
+      for (const double load : {0.0, 0.3, 1.0, 2.5, 32.0, 500.0})
+        for (const bool equal : {false, true})
+          for (const bool workers : {false, true}) {
+            In in = request(prompt, 100);
+            if (load < 1)
+              in.arrival_rate = (0.01 + load / PlainPasses::prompt(prompt)) * per_s;
+            else
+              in.concurrency = load;
+            in.equal_lengths = equal && load >= 1;
+            if (equal && load > 2) in.num_requests = 3 * load;
+            if (workers) in.prefill_replicas = 2;
+            out.emplace_back(in, engine);
+          }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("in flight: the five terms of the first token are what it is", "[catalogue][in_flight]") {
+  int seen = 0;
+  for (const auto& [in, engine] : many_ways()) {
+    const auto r = steady(in, engine);
+    INFO(*in.seq_len << " tokens, rate " << (in.arrival_rate ? in.arrival_rate->base() : 0) << ", in flight "
+                     << in.concurrency.value_or(0) << ", workers " << in.prefill_replicas.value_or(0));
+    CHECK(r.ttft.has_value() == r.ttft_queue.has_value());
+    if (!r.ttft) continue;
+    ++seen;
+    CHECK(*r.ttft == *r.ttft_ingress + *r.ttft_queue + *r.ttft_dispatch + *r.ttft_prefill + *r.ttft_egress);
+    CHECK(*r.ttft_queue >= Time<>());
+    CHECK(*r.ttft_ingress == engine.request_time);
+    // The prompt is the same work whoever else is there, and wherever it runs.
+    CHECK_THAT(r.ttft_prefill->base(), WithinRel(PlainPasses::prompt(*in.seq_len), 1e-12));
+    CHECK(*r.ttft_dispatch >= Time<>());
+    CHECK(r.p50_ttft.has_value() == r.p50_ttft_queue.has_value());
+    if (!r.p99_ttft || in.num_requests) continue;
+    // Requests differ in the queue alone.
+    const Time<> fixed = *r.ttft - *r.ttft_queue;
+    CHECK_THAT((*r.p99_ttft - *r.p99_ttft_queue).base(), WithinRel(fixed.base(), 1e-6));
+    CHECK_THAT((*r.p50_ttft - *r.p50_ttft_queue).base(), WithinRel(fixed.base(), 1e-6));
+    CHECK(*r.p50_ttft_queue <= *r.p99_ttft_queue);
+  }
+  CHECK(seen > 200);
+}
+
+TEST_CASE("in flight: who is alone waits for nobody, and pays the host on any worker",
+          "[catalogue][in_flight]") {
+  const ServingEngine engine{.host_step = 2 * unit::ms,
+                             .host_request = 1 * unit::ms,
+                             .request_time = 7 * unit::ms,
+                             .mixed = true,
+                             .lookahead = 1};
+  auto in = request(1000, 100);
+  in.concurrency = 1;
+  const auto alone = steady(in, engine);
+  CHECK_THAT(alone.ttft_queue->base(), WithinAbs(0, 1e-12));
+  CHECK_THAT(alone.ttft_dispatch->base(), WithinRel(3e-3, 1e-9));
+  CHECK_THAT(alone.ttft_egress->base(), WithinRel(PlainPasses::step(1) + 3e-3, 1e-12));
+  in.prefill_replicas = 1;
+  const auto apart = steady(in, engine);
+  CHECK_THAT(apart.ttft_dispatch->base(), WithinRel(3e-3, 1e-9));
+  CHECK_THAT((*apart.ttft_egress - *alone.ttft_egress).base(),
+             WithinRel(apart.kv_transfer_time.base(), 1e-9));
+}

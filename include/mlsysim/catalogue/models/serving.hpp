@@ -1,6 +1,7 @@
 #pragma once
 /// Serving a language model: prefill and decode (wall 4).
 
+#include <mlsysim/answer/first_token.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -92,6 +93,7 @@ struct ServingModel : Model<ServingModel> {
   struct Result {
     bool feasible = false;
     Time<> ttft, itl, request_latency;
+    Time<> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
     TokenRate<> token_throughput;
     Data<> kv_cache_size, model_weights_size, total_memory_required;
     double memory_utilization = 0;
@@ -105,26 +107,28 @@ struct ServingModel : Model<ServingModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"),
-                  field(&R::ttft, key::ttft), field(&R::itl, key::itl),
-                  field(&R::request_latency, key::request_latency),
-                  field(&R::token_throughput, key::token_throughput),
-                  field(&R::kv_cache_size, key::kv_cache_size),
-                  field(&R::model_weights_size, key::model_weights_size),
-                  field(&R::total_memory_required, key::total_memory_required),
-                  field(&R::memory_utilization, key::memory_utilization),
-                  field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio),
-                  field(&R::prefill_chunks, key::prefill_chunks),
-                  field(&R::prefill_chunk_time, key::prefill_chunk_time),
-                  field(&R::decode_stall_bound, key::decode_stall_bound),
-                  field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
-                  field(&R::bottleneck, key::bottleneck),
-                  field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-                  field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
-                  field(&R::accelerators, key::accelerators),
-                  field(&R::memory, "memory", "", "memory of one decoding device by use"),
-                  field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
-                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+      return join(
+          rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"),
+               field(&R::ttft, key::ttft)),
+          first_token_rows<R>(),
+          rows(field(&R::itl, key::itl), field(&R::request_latency, key::request_latency),
+               field(&R::token_throughput, key::token_throughput),
+               field(&R::kv_cache_size, key::kv_cache_size),
+               field(&R::model_weights_size, key::model_weights_size),
+               field(&R::total_memory_required, key::total_memory_required),
+               field(&R::memory_utilization, key::memory_utilization),
+               field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio),
+               field(&R::prefill_chunks, key::prefill_chunks),
+               field(&R::prefill_chunk_time, key::prefill_chunk_time),
+               field(&R::decode_stall_bound, key::decode_stall_bound),
+               field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
+               field(&R::bottleneck, key::bottleneck),
+               field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
+               field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
+               field(&R::accelerators, key::accelerators),
+               field(&R::memory, "memory", "", "memory of one decoding device by use"),
+               field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
+               field(&R::fidelity, "fidelity", "", "fidelity of this result")));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
