@@ -52,7 +52,7 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
     Estimate e = one;
     const Time<> interval = (1.0 * unit::request) / e.capacity;
     const auto line =
-        line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
+        line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, *in.service_time_cv);
     e.utilization = line.utilization;
     e.stable = line.stable;
     if (!e.stable) return e;
@@ -88,13 +88,13 @@ class InFlightFleet {
     e.ttft = *one.ttft;
     e.base = *one.request_latency;
     const auto line = line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0),
-                              e.base, 1.0, in_.service_time_cv);
+                              e.base, 1.0, *in_.service_time_cv);
     e.stable = line.stable;
     if (!e.stable) return e;
     e.wait = wait_quantile(line, 0.99);
     e.p99_ttft = *one.p99_ttft + e.wait;
     // The service of the line has the mean first token in it; the tail of the first token comes on top.
-    e.total = response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
+    e.total = response_quantile(line, e.base, *in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
     return e;
   }
 
@@ -105,6 +105,16 @@ class InFlightFleet {
   ServingEngine engine_;
   std::shared_ptr<const PassTimes> passes_;
 };
+
+/// Requests of one length take one time; of varied lengths of which the mean alone is known, times are taken
+/// to be exponential, as textbook fidelity takes all.
+void set_variation(In& in, const Pricing& pricing, Notes& notes) {
+  if (in.service_time_cv) return;
+  const bool alike = pricing.prices_engines() && !in.mean_request_tokens;
+  in.service_time_cv = alike ? 0.0 : 1.0;
+  notes.assume("service_time_cv", *in.service_time_cv,
+               alike ? "every request has the full length" : "exponential service");
+}
 
 /// The fewest replicas that meet the targets: more never wait longer, so halving finds them.
 double fewest(const In& in, const Judge& judge, Estimate& best) {
@@ -131,6 +141,7 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
   in.max_seq_len = seq_len_or_default(asked.max_seq_len, *asked.workload, 0, notes);
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
   r.fidelity = pricing.fidelity();
+  set_variation(in, pricing, notes);
   auto one = fields_of<ContinuousBatchingModel::Inputs>(in);
   one.fidelity = pricing.fidelity();
   const auto batching = ContinuousBatchingModel{}.solve(one, notes);

@@ -47,8 +47,8 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     double output_tokens = 128, max_batch_size = 32, page_tokens = 16;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
-    double tp_size = 1, max_replicas = 1024, service_time_cv = 1;
-    double pp_size = 1, ep_size = 1;
+    double tp_size = 1, max_replicas = 1024, pp_size = 1, ep_size = 1;
+    std::optional<double> service_time_cv{};
     std::optional<Precision> kv_precision{};
     std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{};
@@ -59,44 +59,45 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
-                           .positive(),
-                       field(&I::target_p99_latency, "target_p99_latency", "ms",
-                             "99 % of the requests must take no longer")
-                           .positive(),
-                       field(&I::target_p99_ttft, "target_p99_ttft", "ms",
-                             "99 % of the first tokens must come no later (operator)")
-                           .positive()
-                           .defaulted("no target"),
-                       field(&I::target_itl, "target_itl", "ms",
-                             "mean time between tokens that must be kept (operator)")
-                           .positive()
-                           .defaulted("no target"),
-                       field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
-                           .at_least(1)
-                           .counted()
-                           .defaulted("2048 tokens, or the longest that the model takes"),
-                       field(&I::mean_request_tokens, key::mean_request_tokens)
-                           .defaulted("every request has the full length"),
-                       field(&I::output_tokens, key::output_tokens)
-                           .at_least(1)
-                           .counted()
-                           .defaulted("128, convention of MLSys-im"),
-                       field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica")
-                           .at_least(1)
-                           .counted()
-                           .defaulted("32, convention of MLSys-im")),
-                  engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
-                  rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
-                           .within(1, 65536)
-                           .counted()
-                           .defaulted("1024, convention of MLSys-im"),
-                       field(&I::service_time_cv, "service_time_cv", "",
-                             "standard deviation over mean of the service time")
-                           .within(0, 100)
-                           .defaulted("exponential service")),
-                  fidelity_rows<I>());
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
+                   .positive(),
+               field(&I::target_p99_latency, "target_p99_latency", "ms",
+                     "99 % of the requests must take no longer")
+                   .positive(),
+               field(&I::target_p99_ttft, "target_p99_ttft", "ms",
+                     "99 % of the first tokens must come no later (operator)")
+                   .positive()
+                   .defaulted("no target"),
+               field(&I::target_itl, "target_itl", "ms",
+                     "mean time between tokens that must be kept (operator)")
+                   .positive()
+                   .defaulted("no target"),
+               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::mean_request_tokens, key::mean_request_tokens)
+                   .defaulted("every request has the full length"),
+               field(&I::output_tokens, key::output_tokens)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("128, convention of MLSys-im"),
+               field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("32, convention of MLSys-im")),
+          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
+          rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
+                   .within(1, 65536)
+                   .counted()
+                   .defaulted("1024, convention of MLSys-im"),
+               field(&I::service_time_cv, "service_time_cv", "",
+                     "standard deviation over mean of the service time")
+                   .within(0, 100)
+                   .defaulted("0 where every request has the full length, 1 where its mean is given")),
+          fidelity_rows<I>());
     }
   };
   struct Result {
