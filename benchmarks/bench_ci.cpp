@@ -137,7 +137,9 @@ void sweep_observed(benchmark::State& state) {
         made.push_back(temporary(name));
         observer.add(sink_of({.form = form, .file = made.back()}));
       }
-      how.progress = [&](const Progress& p) { observer.on_sweep("space", p.done, p.total, 0); };
+      how.progress = [&](const Progress& p) {
+        observer.on_sweep({.title = "space", .done = p.done, .total = p.total});
+      };
     }
     benchmark::DoNotOptimize(explore(space, question, how));
     observer.finish();
