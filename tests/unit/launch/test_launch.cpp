@@ -247,7 +247,7 @@ TEST_CASE("a plan of a launch is read again", "[launch]") {
   const auto plan = parse_plan(text, "plan.yaml", standard_zoo()).build();
   const auto direct = l.build(standard_zoo());
   CHECK(plan.scenario.tp_size == direct.scenario.tp_size);
-  CHECK(plan.scenario.precision == Precision::fp8);
+  CHECK(plan.scenario.weight_format == WeightFormat::fp8);
   CHECK(plan.scenario.seq_len == 4096);
 }
 

@@ -159,6 +159,7 @@ TEST_CASE("files of version 1 of the schema of models migrate to what ships now"
       Workload here = now.at<Workload>(old->name), there = *old;
       // Texts of sources aside, the two say the same; what became known since then is in the new ones only.
       here.entry = there.entry = nullptr;
+      here.formats.clear();  // how weights are stored had no place in version 1
       CHECK(to_yaml(there) == to_yaml(here));
       ++migrated;
     }
