@@ -96,7 +96,8 @@ void tell(EventSink& sink, const CiReport& report, const CiMatrix& matrix, std::
     sink.take(fault);
   }
   auto end = event(EventKind::pipeline_end);
-  end.status = report.exit_code() == 0 ? "ok" : "incomplete";
+  end.status =
+      report.run.complete && report.count(CellStatus::ok) == report.run.cells.size() ? "ok" : "incomplete";
   sink.take(end);
 }
 
