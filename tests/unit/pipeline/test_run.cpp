@@ -187,8 +187,8 @@ struct Coarse : Model<Coarse> {
     MLSYSIM_FIELDS(Inputs, hfu)
   };
   struct Result {
-    double rest;
-    MLSYSIM_FIELDS(Result, rest)
+    double mfu;
+    MLSYSIM_FIELDS(Result, mfu)
   };
   Result solve(const Inputs& in, Notes& notes) const {
     if (in.hfu > 1) notes.warn("a coarser rule stood in");
