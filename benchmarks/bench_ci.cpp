@@ -2,6 +2,7 @@
 
 #include <mlsysim/ci/differences.hpp>
 #include <mlsysim/ci/history.hpp>
+#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/observe/exporters.hpp>
@@ -16,6 +17,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <string>
 
@@ -116,6 +118,22 @@ void stage_watched(benchmark::State& state) {
 }
 BENCHMARK(stage_watched)->Arg(0)->Arg(1);
 
+/// A log of TORCH_TRACE of some 64 MB: a real one, again and again. Items are megabytes.
+void ingest_log(benchmark::State& state) {
+  std::ifstream in(BENCH_COMPILE_DATA "/tlparse_artifacts.log", std::ios::binary);
+  const std::string log{std::istreambuf_iterator<char>(in), {}};
+  const auto file = temporary("trace.log");
+  double megabytes = 0;
+  {
+    std::ofstream out(file, std::ios::binary);
+    for (; megabytes < 64; megabytes += static_cast<double>(log.size()) * 1e-6) out << log;
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(ingest({file}, {}).records.size());
+  std::filesystem::remove(file);
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(megabytes));
+}
+BENCHMARK(ingest_log)->Unit(benchmark::kMillisecond);
+
 /// A sweep of 100,000 points, unobserved (0) and with four exporters (1).
 void sweep_observed(benchmark::State& state) {
   ScenarioBuilder builder(standard_zoo());
@@ -138,7 +156,8 @@ void sweep_observed(benchmark::State& state) {
         observer.add(sink_of({.form = form, .file = made.back()}));
       }
       how.progress = [&](const Progress& p) {
-        observer.on_sweep({.title = "space", .done = p.done, .total = p.total});
+        observer.on_sweep(
+            {.title = "space", .done = p.done, .total = p.total, .seconds_left = p.seconds_left});
       };
     }
     benchmark::DoNotOptimize(explore(space, question, how));
