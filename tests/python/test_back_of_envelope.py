@@ -177,6 +177,36 @@ def test_how_many_requests_fit_has_one_answer():
     assert 0.85 * at_end < most.value < 1.0 * at_end
 
 
+# 6. Models as their files store them.
+
+
+def test_models_fit_as_their_files_store_them():
+    """gpt-oss-120b: 128 experts x 36 layers x 3 x 2880 x 2880 = 114.7e9 weights in MXFP4, 4 bits and a scale of 8 for 32: 4.25
+    bits, 60.9 GB; 2.1e9 others in 16 bits, 4.2 GB: 65 GB of the 85.9 of one H100. DeepSeek-V3 ships 671e9 weights of 8 bits:
+    84 GB on each of 8 H200; Kimi K2 1.04e12: 130 GB on each of 8 B200. 5 % for scales, norms and embeddings in 16 bits.
+    """
+    experts = 128 * 36 * 3 * 2880 * 2880
+    gpt_oss = (experts * 4.25 / 8 + (116.8e9 - experts) * 2) / GB
+    asked = (("GPT_OSS_120B", "H100", 1, gpt_oss), ("DeepSeek_V3", "H200", 8, 671 / 8), ("Kimi_K2", "B200", 8, 1040 / 8))
+    for model, device, devices, weights in asked:
+        card = serve(model, device, devices, None, seq_len=1024, output_tokens=128)
+        assert card.feasibility.status == "PASS"
+        assert card.memory["weights"].m_as("GB") == pytest.approx(weights, rel=0.05)
+
+
+def test_weights_of_four_bits_are_computed_in_sixteen():
+    """Llama-3-8B on an RTX 4090, weights alone in 4 bits (AWQ, GGUF), 2048 tokens: 2 x 7.0e9 x 2048 = 28.6 TFLOP (embedding
+    looked up, one token reaches the head) at 165 TFLOP/s of 16 bits take 173 ms, at 660 of 4 bits 43 ms. A token reads
+    7.0e9 x 4.25 bits and a head of 0.53e9 x 4 to 16 bits: 4.0 to 4.8 GB at 1.008 TB/s, 4.0 to 4.7 ms.
+
+    1 to 1.8 times the first: sustained rates and the widening of the weights. 1 to 1.8 times the second.
+    """
+    first, between = times(serve("Llama3_8B", "RTX4090", precision=None, weight_format="int4", seq_len=2048, output_tokens=128))
+    prompt = 2 * 7.0e9 * 2048 / 165e12
+    assert prompt < first < 1.8 * prompt
+    assert 4.0 * MS < between < 1.8 * 4.7 * MS
+
+
 # 7. More devices than one node has.
 
 
@@ -289,6 +319,20 @@ def test_the_capacity_of_a_replica_from_three_resolvers():
     rates = [steady.capacity.m_as("request/s"), fleet.per_replica_capacity.m_as("request/s"),
              batch.token_throughput.m_as("token/s") / 256]
     assert max(rates) / min(rates) < 1.1
+
+
+def test_a_step_of_an_engine_is_the_step_of_a_batch_and_its_host():
+    """32 requests of Llama-3-70B on 8 H100: the static batch knows the device alone; an engine schedules, samples and keeps
+    books before each pass, a millisecond and some tens of microseconds a request: 1 to 4 ms on top of 10 to 14, and
+    prompts of others on top of that. At the same context, requests and devices the rest is the same number."""
+    engine = mlsysim.InFlightBatchingModel().solve(
+        Models.Llama3_70B, Hardware.H100, seq_len=1792, output_tokens=255, concurrency=32, tp_size=8, precision="bf16")
+    batch = mlsysim.ServingModel().solve(
+        Models.Llama3_70B, Hardware.H100, seq_len=1792, output_tokens=255, batch_size=32, tp_size=8, precision="bf16",
+        prefill_chunk_tokens=8192)
+    assert 1 * MS < seconds(engine.host_time) < 4 * MS
+    assert seconds(engine.decode_pass) - seconds(engine.host_time) == pytest.approx(seconds(batch.itl), rel=1e-9)
+    assert seconds(batch.itl) < seconds(engine.decode_pass) < seconds(engine.itl)
 
 
 def test_power_of_a_fleet_lies_between_idle_and_full():
