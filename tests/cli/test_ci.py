@@ -117,7 +117,7 @@ def test_history_trend_and_bisect(run, matrix, tmp_path):
     assert found.code == 1 and "last good" in found.out and "c1" in found.out and "c2" in found.out
     assert run("ci", "bisect", "--history", history, "--metric", "itl", "--cell", CELL, "--relative", "10").code == 0
     text = run("ci", "trend", "--history", history, "--metric", "itl", "--openmetrics").out
-    assert text.count("\nmlsysim_predicted{") == 8 and text.endswith("# EOF\n") and " 103.000\n" in text
+    assert text.count("\nmlsysim_predicted_latency_seconds{") == 8 and text.endswith("# EOF\n") and " 103.000\n" in text
     if shutil.which("promtool"):
         (tmp_path / "history.om").write_text(text)
         subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", tmp_path / "history.om", tmp_path / "data"],
