@@ -66,14 +66,22 @@ void prepare_process() {
   std::signal(SIGINT, on_interrupt);
 }
 
+namespace {
+
+/// mpirun gives its ranks a terminal of its own, wherever their output goes in the end.
+bool writes_to_mpirun() { return !variable("OMPI_COMM_WORLD_RANK").empty() || !variable("PMI_RANK").empty(); }
+
+}  // namespace
+
 Colour colour_of_stdout() {
-  if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb") return Colour::off;
+  if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb" || writes_to_mpirun()) return Colour::off;
   return ::isatty(STDOUT_FILENO) != 0 ? Colour::on : Colour::off;
 }
 
 std::size_t width_of_stdout() {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return RenderOptions{}.width;
+  if (writes_to_mpirun() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return RenderOptions{}.width;
   return std::clamp<std::size_t>(size.ws_col, 60, 120);
 }
 

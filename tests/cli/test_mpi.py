@@ -81,7 +81,7 @@ def test_shared_bounds_give_the_same_answer_for_any_number_of_ranks():
 
 @pytest.mark.parametrize("words", [
     ("itl,cost_per_token", "--samples", "1003", "-o", "json"),
-    ("itl", "--given-only", "--uncertain", "hardware.efficiency.memory = +-5 %", "--with", "hardware=H200", "--samples", "333", "-o", "csv")])
+    ("itl", "--given-only", "--uncertain", "hardware.efficiency.memory = +-5 %", "--with", "hardware=H200", "--samples", "333")])
 def test_samples_of_ranks_give_the_bytes_of_one_process(words):
     question = ("uncertainty", *SCENARIO[:4], *words)
     alone = call(*question)
