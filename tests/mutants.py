@@ -1,11 +1,12 @@
 """Changes the laws one operator or constant at a time and asks the tests of that law: a change that no test sees survives.
 
-usage: mutants.py <toolchain.json of a finished build> [--room physics|lowering] [--only NAME] [--sample N] [--seed N] [--seconds N] [--out FILE]
+usage: mutants.py <toolchain.json of a finished build> [--room physics|lowering] [--only NAME] [--sample N] [--seed N] [--seconds N] [--state FILE] [--out FILE]
 
 Only headers of laws are changed, in a copy. The tests of a header are those files of tests/unit that name a struct or function
 of it; each is compiled anew at -O0, because laws are templates, and linked with the libraries of the build. What the compiler refuses
 (most wrong products: dimensions are types) is counted on its own. A test that reaches a law through the libraries alone does not see a
-change here, so the share that is killed is a lower bound.
+change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
+became of each change, and a run that was stopped goes on from there.
 """
 
 import argparse
@@ -26,6 +27,10 @@ SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", 
          (r" \+= ", " -= "), (r"\bmin\(", "max("), (r"\bmax\(", "min("), (r"\bceil\(", "floor("), (r"\bfloor\(", "ceil(")]
 NUMBER = re.compile(r"(?<![\w.\"'<])(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.\"'>])")
 OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|class|MLSYSIM|\[\[nodiscard\]\]|return field|field\(|\.(?:within|at_least|at_most|above|below)\()")
+# Lines where another number is no other law, each with its reason: what is changed there is counted on its own.
+SAME = {
+    "std::size_t place = 0;": "every view of a stack comes from stack_view, which sets its place",
+}
 
 
 def code_of(line):
@@ -79,6 +84,11 @@ def tests_of(header, text):
     return [path for _, _, path in sorted(found)][:4]
 
 
+def at_most(seconds):
+    """What a child does first: takes so much of the processor and no more."""
+    return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
 class Bench:
     def __init__(self, toolchain, folder):
         self.tools, self.folder = json.loads(toolchain.read_text()), folder
@@ -86,10 +96,14 @@ class Bench:
                       f'-DMLSYSIM_SOURCE_DIR="{ROOT}"', f'-DMLSYSIM_BINARY_DIR="{self.tools["binary_dir"]}"']
         self.main = folder / "main.o"
         self.compile(ROOT / "tests" / "support" / "catch_main.cpp", self.main)
+        catch = folder / "catch.hpp"  # most of what a test reads, and never changed: read once
+        catch.write_text(f'#include "{ROOT}/tests/support/catch.hpp"\n')
+        subprocess.run([self.tools["compiler"], *self.flags, "-x", "c++-header", catch, "-o", f"{catch}.gch"], check=True)
+        self.flags += ["-include", str(catch)]
 
     def compile(self, source, to):
         # Without ccache: no change is seen twice.
-        return subprocess.run([self.tools["compiler"], *self.flags, "-c", source, "-o", to], capture_output=True, timeout=600).returncode == 0
+        return subprocess.run([self.tools["compiler"], *self.flags, "-c", source, "-o", to], capture_output=True, preexec_fn=at_most(600)).returncode == 0
 
     def passes(self, test):
         """True, False, or None where it does not compile."""
@@ -99,19 +113,23 @@ class Bench:
         linked = subprocess.run([self.tools["compiler"], code, self.main, *self.tools["link"], "-o", program], capture_output=True, text=True)
         if linked.returncode != 0:
             sys.exit(f"{test} does not link: {linked.stderr[-2000:]}")
-        try:
-            environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}  # the program lies where no zoo is
-            return subprocess.run([program], capture_output=True, timeout=120, cwd=self.folder, env=environment).returncode == 0
-        except subprocess.TimeoutExpired:
-            return False  # it no longer ends
+        environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}  # the program lies where no zoo is
+        # One that no longer ends is stopped by its limit, which is a failure too.
+        return subprocess.run([program], capture_output=True, preexec_fn=at_most(120), cwd=self.folder, env=environment).returncode == 0
 
-    def fate(self, tests):
-        """'refused', 'killed' or 'survived' of what lies in the copy now."""
-        for test in tests:
-            passed = self.passes(test)
-            if passed is not True:
-                return "refused" if passed is None else "killed"
-        return "survived"
+    def fate_of(self, text, header, tests):
+        """'refused', 'killed' or 'survived': what becomes of this text in the place of a header."""
+        copy = self.folder / header.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+        try:
+            for test in tests:
+                passed = self.passes(test)
+                if passed is not True:
+                    return "refused" if passed is None else "killed"
+            return "survived"
+        finally:
+            copy.unlink()
 
 
 def main():
@@ -122,6 +140,7 @@ def main():
     parser.add_argument("--sample", type=int, default=0, help="so many changes at random (default: every one)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=0, help="of the processor; what is not tried by then is not counted")
+    parser.add_argument("--state", type=pathlib.Path, help="file with a line for each change that was tried")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     rooms = ("physics", "lowering") if options.room == "both" else (options.room,)
@@ -132,7 +151,8 @@ def main():
     if not every:
         sys.exit("nothing to change")
     chosen = random.Random(options.seed).sample(every, min(options.sample, len(every))) if options.sample else every
-    counts, survivors, unchanged = {"refused": 0, "killed": 0, "survived": 0}, [], set()
+    counts, survivors, unchanged = {"refused": 0, "killed": 0, "survived": 0, "same": 0}, [], set()
+    tried = dict(json.loads(line) for line in options.state.read_text().splitlines()) if options.state and options.state.exists() else {}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         bench = Bench(options.toolchain, folder)
@@ -140,25 +160,30 @@ def main():
             so_far = resource.getrusage(resource.RUSAGE_CHILDREN)
             if options.seconds and so_far.ru_utime + so_far.ru_stime > options.seconds:
                 break
-            for test in tests[path]:
-                if test not in unchanged and not bench.passes(test):
-                    sys.exit(f"{test} does not pass without a change")
-                unchanged.add(test)
             lines = headers[path].split("\n")
             lines[line] = lines[line][:begin] + now + lines[line][end:]
-            copy = folder / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text("\n".join(lines))
-            fate = bench.fate(tests[path])
-            copy.unlink()
+            said = f"{path.relative_to(ROOT)}:{line + 1}: '{was.strip()}' -> '{now.strip()}': {lines[line].strip()}"
+            if any(headers[path].split("\n")[line].strip().startswith(same) for same in SAME):
+                fate = "same"
+            elif said in tried:
+                fate = tried[said]
+            else:
+                for test in tests[path]:
+                    if test not in unchanged and not bench.passes(test):
+                        sys.exit(f"{test} does not pass without a change")
+                    unchanged.add(test)
+                fate = bench.fate_of("\n".join(lines), path, tests[path])
+                if options.state:
+                    with options.state.open("a") as file:
+                        file.write(json.dumps([said, fate]) + "\n")
             counts[fate] += 1
             if fate == "survived":
-                survivors.append(f"{path.relative_to(ROOT)}:{line + 1}: '{was.strip()}' -> '{now.strip()}': {lines[line].strip()}")
-                print(survivors[-1], flush=True)
+                survivors.append(said)
+                print(said, flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seen = counts["killed"] + counts["survived"]
     share = counts["killed"] / seen if seen else 1.0
-    print(f"{sum(counts.values())} of {len(every)} changes: {counts['refused']} refused by the compiler, {counts['killed']} killed, {counts['survived']} survived; "
+    print(f"{sum(counts.values())} of {len(every)} changes: {counts['refused']} refused by the compiler, {counts['killed']} killed, {counts['survived']} survived, {counts['same']} the same law; "
           f"{100 * share:.0f} % of those that compile are killed; {used.ru_utime + used.ru_stime:.0f} s; no direct test: {', '.join(untested) or 'none'}")
     if options.out:
         options.out.write_text(json.dumps({**counts, "of": len(every), "share": share, "survivors": survivors, "untested": untested}, indent=1) + "\n")

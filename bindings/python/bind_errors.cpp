@@ -100,6 +100,8 @@ void set_python_error() noexcept {
       throw;
     } catch (py::error_already_set& error) {
       error.restore();
+    } catch (const py::cast_error&) {
+      translate(std::current_exception());
     } catch (const py::builtin_exception& error) {
       error.set_error();
     } catch (const Error&) {

@@ -1,5 +1,7 @@
 #include <mlsysim/ci/history.hpp>
 
+#include <mlsysim/files/detail/files.hpp>
+
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -30,6 +32,19 @@ constexpr int kWaitForLock = 5000;        // [ms]
                     .found = std::move(found),
                     .expected = "a file that mlsysim ci run --history wrote",
                     .hint = std::move(hint)});
+}
+
+/// What SQLite would wait for: it opens pipes, and reads what the kernel gives in the place of a file. Both
+/// are known before it opens them: by being no regular file, or by giving nothing at once though their size
+/// is 0.
+/// A link is not written through.
+/// @return what it is in words; empty for what SQLite may open
+std::string no_history(const std::filesystem::path& file, CiHistory::Open how) {
+  if (how != CiHistory::Open::read && files::irregular(file, false) == "a link") return "a link";
+  std::error_code failed;
+  if (const auto size = std::filesystem::file_size(file, failed); !failed && size > 0) return {};
+  const auto empty = files::try_read(file, 0);
+  return empty.fault == files::ReadFault::missing ? std::string() : empty.found;
 }
 
 }  // namespace
@@ -108,6 +123,9 @@ struct CiHistory::State {
 
 CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::make_unique<State>()) {
   state_->file = file;
+  if (auto found = no_history(file, how); !found.empty())
+    refuse("mlsysim.ci.016", "the history cannot be opened", file, std::move(found),
+           "name a file, or one that is not there yet");
   const int flags = how == Open::read     ? SQLITE_OPEN_READONLY
                     : how == Open::change ? SQLITE_OPEN_READWRITE
                                           : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -116,6 +134,8 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
            state_->db != nullptr ? sqlite3_errmsg(state_->db) : "no memory",
            "run mlsysim ci run --history first, in a folder that is there");
   sqlite3_busy_timeout(state_->db, kWaitForLock);
+  // What somebody else wrote into the schema is not run.
+  state_->run("PRAGMA trusted_schema = OFF");
   State::Query app(*state_, "PRAGMA application_id");
   const auto id = app.next() ? app.whole(0) : 0;
   bool empty = false;
@@ -126,6 +146,10 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
   if (id != kApplication && !(empty && how == Open::write))
     refuse("mlsysim.ci.017", "this is no history", file,
            empty ? "an empty file" : "tables of another program", "name another file");
+  State::Query made(*state_, "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')");
+  if (made.next())
+    refuse("mlsysim.ci.017", "this is no history", file,
+           fmt::format("'{}', which would run statements of its own", made.text(0)), "name another file");
   if (how == Open::write) {
     state_->run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
     state_->run(kSchema);

@@ -5,6 +5,7 @@
 #include "refuse.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/folders.hpp>
 #include <mlsysim/report/resolver_page.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -69,7 +70,7 @@ Answer resolver_docs(const std::string& name, const std::string& write, const st
     if (files::try_read(path).bytes == page.text) continue;
     stale += path.generic_string() + "\n";
     if (write.empty()) continue;
-    std::filesystem::create_directories(folder);
+    files::make_folders(folder);
     files::write(path, page.text, {.replace = files::Replace::any});
   }
   if (!write.empty())

@@ -8,6 +8,7 @@
 
 #include <mlsysim/course/grade.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/folders.hpp>
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -260,10 +261,10 @@ Answer course_new(const CourseRequest& request) {
                       .expected = "a folder that does not exist yet",
                       .hint = "choose another"});
   const auto starter = from / "starter" / request.language;
-  fs::create_directories(to);
+  files::make_folders(to);
   Answer out;
   const auto copy = [&](const fs::path& file, const fs::path& as) {
-    fs::create_directories((to / as).parent_path());
+    files::make_folders((to / as).parent_path());
     files::write(to / as, files::read(file, "a file of the course"), {});
     out.payload += fmt::format("wrote {}\n", (to / as).generic_string());
   };

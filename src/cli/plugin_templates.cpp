@@ -1,6 +1,7 @@
 #include "plugins.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/folders.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
@@ -255,7 +256,7 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
              {"CMakeLists.txt", kCMake},
              {manifest, kManifest},
              {"README.md", kReadme}};
-  fs::create_directories(top);
+  files::make_folders(top);
   Answer out;
   for (const auto& file : files) {
     const auto path = top / file.path;

@@ -61,9 +61,13 @@ CompileRecord read_file(const fs::path& file, const BreakRegistry& registry) {
   std::optional<Form> form;
   detail::TraceReader log(registry);
   detail::Md5 digest;
-  bool large = false;
+  const auto unreadable = [&](std::string why) {
+    detail::refuse_record(name, "mlsysim.compile.007", "the file cannot be read", std::move(why),
+                          "a whole file, plain or gzip", "check the path and the permissions");
+  };
   const auto decide = [&] {
     form = form_of(kept);
+    if (form == Form::unknown) (void)read_form(*form, kept, name, registry);  // which refuses it
     if (form == Form::log) {
       log.take(kept);
       kept.clear();
@@ -72,17 +76,15 @@ CompileRecord read_file(const fs::path& file, const BreakRegistry& registry) {
   auto wrong = files::read_unpacked(file, [&](std::string_view piece) {
     digest.add(piece);
     if (form == Form::log) return log.take(piece);
-    large = large || kept.size() + piece.size() > kLargestDocument;
-    if (large) return;
+    // What is refused is read no further: a small file may unpack to any length.
+    if (kept.size() + piece.size() > kLargestDocument)
+      unreadable(fmt::format("more than {} MiB", kLargestDocument >> 20));
     kept += piece;
     if (!form && kept.size() >= kHead) decide();
   });
-  if (!form) decide();
-  if (large) wrong = fmt::format("more than {} MiB", kLargestDocument >> 20);
   // Of a log what came before the fault counts.
-  if (!wrong.empty() && form != Form::log)
-    detail::refuse_record(name, "mlsysim.compile.007", "the file cannot be read", wrong,
-                          "a whole file, plain or gzip", "check the path and the permissions");
+  if (!wrong.empty() && form != Form::log && (form || form_of(kept) != Form::log)) unreadable(wrong);
+  if (!form) decide();
   auto out = form == Form::log ? log.finish() : read_form(*form, kept, name, registry);
   if (!wrong.empty()) {
     ++out.read.truncated;
@@ -156,7 +158,8 @@ void fill(CompileRecord& r, const Found& found, const IngestHow& how) {
 CompileRecords ingest(const std::vector<fs::path>& paths, const IngestHow& how) {
   const auto own = how.registry.empty() ? BreakRegistry() : BreakRegistry::read(how.registry);
   const auto& registry = how.registry.empty() ? BreakRegistry::shipped() : own;
-  const bool several = paths.size() > 1 || (!paths.empty() && fs::is_directory(paths.front()));
+  std::error_code none;  // what cannot be looked at is refused where it is read
+  const bool several = paths.size() > 1 || (!paths.empty() && fs::is_directory(paths.front(), none));
   CompileRecords out;
   std::map<std::string, std::size_t> first;  // digest -> place among the duplicates
   std::map<std::string, std::string> counted;

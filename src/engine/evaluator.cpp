@@ -6,6 +6,7 @@
 
 #include <mlsysim/answer/detail/limits.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
@@ -352,35 +353,12 @@ void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
     if (!(row.draft && s.draft_model == nullptr) && row.kept_by(s)) notes.assume(row.noted);
 }
 
-/// Inputs so far from everyday numbers that they may be why a result is not finite.
-std::string extremes_of(const Scenario& s) {
-  std::vector<std::string> out;
-  for (const auto& f : describe<Scenario>()) {
-    const Value value = f.read(&s);
-    const auto* x = std::get_if<double>(&value);
-    if (x == nullptr || *x == 0 || (std::fabs(*x) > 1e-12 && std::fabs(*x) < 1e18)) continue;
-    out.push_back(fmt::format("{} = {}", f.name, DynamicValue(value, f.exps).text()));
-  }
-  return fmt::format("{}", fmt::join(out, ", "));
-}
-
 /// A number that is not finite answers nothing, so that nothing may be concluded from it.
 void refuse_infinite(const SystemEvaluation& out, const Scenario& s) {
   for (const auto* list :
        {&out.feasibility.metrics, &out.memory, &out.performance.metrics, &out.macro.metrics})
-    for (const auto& m : *list) {
-      const auto* x = std::get_if<double>(&m.value);
-      if (x == nullptr || std::isfinite(*x)) continue;
-      const std::string extremes = extremes_of(s);
-      throw DomainError({.id = "mlsysim.engine.053",
-                         .message = fmt::format("the scenario has no finite {}", m.name.view()),
-                         .key = std::string(m.name.view()),
-                         .found = fmt::format("{}{}{}", std::isnan(*x) ? "no number" : "an infinite number",
-                                              extremes.empty() ? "" : " with ", extremes),
-                         .expected = "inputs whose results fit into a double",
-                         .hint = extremes.empty() ? "look for an input that is many orders of magnitude off"
-                                                  : "give a number of a machine that could be built"});
-    }
+    for (const auto& m : *list)
+      if (const auto* x = std::get_if<double>(&m.value)) detail::check_finite(m.name.view(), *x, s);
 }
 
 }  // namespace

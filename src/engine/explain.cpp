@@ -1,6 +1,7 @@
 #include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/explain.hpp>
 
+#include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
@@ -81,6 +82,13 @@ std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> p
   auto rows = ordered_rows(s, passes);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const OperatorRow& a, const OperatorRow& b) { return a.time > b.time; });
+  return rows;
+}
+
+/// The rows, if their times are numbers. @throws DomainError
+std::vector<OperatorRow> finite(std::vector<OperatorRow> rows, std::string_view metric,
+                                const Scenario& scenario) {
+  for (const auto& row : rows) detail::check_finite(metric, row.time, scenario);
   return rows;
 }
 
@@ -372,12 +380,16 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
   const auto n = scenario_numbers(p.shape, p.inputs);
   const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
-  if (metric == "memory") return {shown(memory.total), [memory] { return memory_text(memory); }};
+  if (metric == "memory") {
+    detail::check_finite("memory", memory.total.base(), asked);
+    return {shown(memory.total), [memory] { return memory_text(memory); }};
+  }
   const Time<> value = metric == "ttft" ? n.serving.ttft
                        : serve          ? n.serving.itl
                        : train          ? n.training.step_latency
                                         : n.inference.latency;
   const std::string owed = metric == "ttft" ? first_token_text(n.serving) : "";
+  detail::check_finite(metric, value.base(), asked);
   if (p.shape.pricing->lists_operators()) {
     auto pass = pass_of(asked, p, n, metric);
     auto with_update = pass.passes;
@@ -470,7 +482,7 @@ std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::strin
                       .expected = "operator fidelity, of a model whose layers are known",
                       .hint = "leave out --fidelity"});
   const auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
-  return ordered_rows(s, s.passes);
+  return finite(ordered_rows(s, s.passes), metric, scenario);
 }
 
 std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric) {
@@ -480,7 +492,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   const auto p = prepare(r, quiet);
   auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
   if (p.shape.kind == ScenarioKind::training) s.passes.push_back(Pass::update);
-  return rows_of(s, s.passes);
+  return finite(rows_of(s, s.passes), metric, scenario);
 }
 
 }  // namespace mlsysim

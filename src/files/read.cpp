@@ -1,3 +1,5 @@
+#include "closed.hpp"
+
 #include <mlsysim/files/detail/files.hpp>
 
 #include <fmt/format.h>
@@ -110,11 +112,11 @@ FileBytes try_read(const std::filesystem::path& file, std::uint64_t most) {
 std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
                         const std::function<void(std::string_view)>& take) {
   if (const auto kind = irregular(file); !kind.empty()) return std::string(kind);
-  const int open = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (open < 0) return std::strerror(errno);
+  const Closed open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (open.get() < 0) return std::strerror(errno);
   std::string piece(1 << 20, '\0'), wrong;
   for (std::uint64_t left = bytes; left > 0 && wrong.empty();) {
-    const auto n = ::read(open, piece.data(), std::min<std::uint64_t>(left, piece.size()));
+    const auto n = ::read(open.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       wrong = n < 0 ? std::strerror(errno) : fmt::format("{} bytes of {}", bytes - left, bytes);
@@ -123,7 +125,6 @@ std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
       left -= static_cast<std::uint64_t>(n);
     }
   }
-  ::close(open);
   return wrong;
 }
 

@@ -1,3 +1,5 @@
+#include "closed.hpp"
+
 #include <mlsysim/files/detail/files.hpp>
 
 #include <fmt/format.h>
@@ -31,22 +33,6 @@ namespace fs = std::filesystem;
          "a place that may be written to",
          why == ENOSPC || why == EDQUOT ? "make room on the disk" : "check the folder and its permissions");
 }
-
-/// Closes a descriptor, whatever happens.
-class Closed {
- public:
-  explicit Closed(int file) : file_(file) {}
-  Closed(const Closed&) = delete;
-  Closed& operator=(const Closed&) = delete;
-  ~Closed() {
-    if (file_ >= 0) ::close(file_);
-  }
-  [[nodiscard]] int get() const { return file_; }
-  int release() { return std::exchange(file_, -1); }
-
- private:
-  int file_;
-};
 
 fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");

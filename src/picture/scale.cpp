@@ -38,7 +38,7 @@ PlacedAxis::PlacedAxis(const Picture& picture, Along along)
   }
   double low = std::numeric_limits<double>::infinity(), high = -low;
   const auto take = [&](double x) {
-    if (axis_->scale == Scale::logarithmic && !(x > 0)) return;
+    if (!std::isfinite(x) || (axis_->scale == Scale::logarithmic && !(x > 0))) return;
     low = std::min(low, x);
     high = std::max(high, x);
   };
@@ -60,7 +60,9 @@ PlacedAxis::PlacedAxis(const Picture& picture, Along along)
 /// A picture needs two ends that differ, and room beside the outermost marks.
 void PlacedAxis::settle_ends(double low, double high) {
   const bool logarithmic = axis_->scale == Scale::logarithmic;
-  if (!(low <= high)) low = logarithmic ? 1 : 0, high = logarithmic ? 10 : 1;
+  if (logarithmic && !(low > 0)) low = high > 0 ? std::min(high, 1.0) / 10 : HUGE_VAL;
+  if (!(low <= high && std::isfinite(logarithmic ? high / low : high - low)))
+    low = logarithmic ? 1 : 0, high = logarithmic ? 10 : 1;
   if (low == high) {
     const double step = low == 0 ? 1 : std::abs(low) * 0.5;
     high = logarithmic ? high * 2 : high + step;

@@ -2,6 +2,7 @@
 
 #include "detail/pass_pieces.hpp"
 
+#include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
@@ -221,6 +222,7 @@ Picture waterfall_picture(const Scenario& scenario, std::string_view asked) {
                        .message = fmt::format("'{}' has no parts that are times", metric),
                        .key = metric,
                        .expected = "ttft, itl, step_latency or latency, by mode"});
+  detail::check_finite(metric, *whole, scenario);
   std::vector<std::pair<std::string, double>> parts;
   for (const auto& [number, words] : names->names)
     if (const auto x = numbers.find(number); x && *x > 0) parts.emplace_back(words, *x);

@@ -54,24 +54,25 @@ std::string_view without_packing(std::string_view path) {
   return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
 }
 
+[[noreturn]] void unreadable(const std::string& path, std::string found) {
+  detail::refuse_program(path,
+                         {"mlsysim.programs.013", "the file cannot be read", path, std::move(found),
+                          "a program of at most 2 GiB", "look at the path, its permissions and its size"});
+}
+
 files::FileBytes unpacked(const std::string& path) {
   files::FileBytes out;
-  bool all = true;
   out.found = files::read_unpacked(path, [&](std::string_view piece) {
-    all = all && out.bytes.size() + piece.size() <= kMostBytes;
-    if (all) out.bytes += piece;
+    if (out.bytes.size() + piece.size() > kMostBytes) unreadable(path, "more than that when it is unpacked");
+    out.bytes += piece;
   });
-  if (!all && out.found.empty()) out.found = "more than that when it is unpacked";
   if (!out.found.empty()) out.fault = files::ReadFault::unreadable;
   return out;
 }
 
 std::string bytes_of(const std::string& path) {
   auto got = path.ends_with(".gz") ? unpacked(path) : files::try_read(path, kMostBytes);
-  if (got.fault != files::ReadFault::none)
-    detail::refuse_program(path,
-                           {"mlsysim.programs.013", "the file cannot be read", path, std::move(got.found),
-                            "a program of at most 2 GiB", "look at the path, its permissions and its size"});
+  if (got.fault != files::ReadFault::none) unreadable(path, std::move(got.found));
   return std::move(got.bytes);
 }
 

@@ -286,12 +286,27 @@ def test_one_argument_does_not_take_the_memory(refused, tmp_path):
     refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "16777216", parts=("more memory than they may", "--memory"), before=within)
     refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "100000", "--memory", "10 MB", parts=("at most 0.01 GB",), before=within)
     refused("sweep", "Llama3_8B", "H100", "--axis", "batch_size=8..4294967296+8", parts=("at most 10000",), before=within)
+    # Rows of an axis are counted in 32 bits.
+    refused("optimize", "Llama3_8B", "H100", "--axis", "batch_size=1..4294967296", "--minimize", "itl", parts=("2^32 - 1",), before=within)
 
 
 def test_numbers_at_their_ends_give_no_number_that_is_not_finite(refused, plan):
     """Also where a plan asserts something of them."""
     for option, value in (("--duration-days", "1e308"), ("--kwh-price", "1e308 USD/kWh")):
         refused("eval", "Llama3_8B", "H100", option, value, parts=("the scenario has no finite",))
+    far = ("--seq-len", "1e300")
+    for words in (("explain", *EVAL[1:], "itl"), ("explain", *EVAL[1:], "ttft"), ("plot", "waterfall", *EVAL[1:], "itl", "-o", "svg"),
+                  ("plot", "roofline", *EVAL[1:]), ("plot", "timeline", *EVAL[1:])):
+        refused(*words, *far, parts=("the scenario has no finite", "seq_len = 1e300"), before=("prlimit", "--cpu=5"))
+    refused("explain", *EVAL[1:], "cost_per_token", "--duration-days", "1e306", parts=("'cost_per_token'", "here"))
+
+
+def test_slopes_beyond_doubles_are_taken_over_the_bar(run):
+    """A link of 1e-300 GB/s: the time is finite, what one byte a second more brings is not."""
+    done = run("sensitivity", *EVAL[1:], "itl", "--accelerators", "8", "--intra-node-bw", "1e-300 GB/s", "-o", "json")
+    link = next(r for r in done.json()["levers"] if r["input"] == "links.level1.bandwidth")
+    assert link["elasticity_up"] == pytest.approx((1 / 1.1 - 1) / 0.1, rel=1e-3)  # time over bandwidth: 1 / 1.1 of it at +10 %
+    assert link["elasticity_down"] == pytest.approx((1 / 0.9 - 1) / -0.1, rel=1e-3)
 
 
 def test_no_number_that_is_typed_makes_an_answer_long(run):
@@ -316,6 +331,14 @@ def test_names_of_plugins_are_no_words_of_a_language(refused, tmp_path):
     for name in ("class", "import", "namespace", "None"):
         refused("plugin", "new", name, "--lang", "python", "--folder", tmp_path / name, parts=("cannot have this name", "a word of the language"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(refused, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("years of work")
+    refused("plugin", "new", "mine", "--lang", "python", "--folder", taken, parts=("taken",))
+    refused("course", "new", "a1_law", taken / "mine", parts=("a folder cannot be made", "taken"))
+    assert taken.read_text() == "years of work"
 
 
 def test_cells_beyond_doubles_are_named(refused, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import sqlite3
 import stat
 import subprocess
 import time
@@ -41,6 +42,38 @@ def test_what_is_no_file_is_refused_wherever_a_file_is_taken(run, odd):
     pipe = odd[0][0]
     for words in (("merge", pipe), ("compare", "--against", pipe, "--measurand", "matrix_product")):
         assert "a pipe" in run(*words).err
+
+
+def test_records_of_a_compiler_and_histories_are_not_waited_for(run, odd, tmp_path):
+    loop, large = tmp_path / "loop", tmp_path / "large"
+    loop.symlink_to(loop)
+    with large.open("wb") as file:
+        file.truncate(1 << 40)  # of no bytes on the disk
+    within = ("prlimit", "--cpu=5")
+    for path, _ in (*odd, (loop, ""), (large, "")):
+        for words in (("ci", "trend", "--history", path, "--metric", "itl"), ("ci", "prune", "--history", path, "--keep", "1"),
+                      ("compile", "ingest", path), ("traffic", "show", path), ("program", "show", path)):
+            if words[:2] == ("compile", "ingest") and os.path.isdir(path):
+                continue  # a folder may hold records
+            done = run(*words, before=within)
+            assert done.code in (1, 2) and str(path) in done.err and "unexpected" not in done.err, (words, done.code, done.err)
+
+
+def test_a_history_whose_tables_are_statements_is_refused(run, tmp_path):
+    """A view would run what its writer wants, without an end."""
+    file = tmp_path / "history.sqlite"
+    with sqlite3.connect(file) as history:
+        history.execute("PRAGMA application_id = 1835823993")  # "mlsy"
+        history.execute("CREATE VIEW metrics AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r) "
+                        "SELECT id, 'itl' || id AS name, 's' AS unit FROM r")
+    history.close()
+    done = run("ci", "trend", "--history", file, "--metric", "itl", before=("prlimit", "--cpu=5"))
+    assert done.code == 2 and "'metrics'" in done.err and "statements of its own" in done.err, done.err
+    link, matrix = tmp_path / "link.sqlite", tmp_path / "matrix.yaml"
+    link.symlink_to(tmp_path / "elsewhere")
+    matrix.write_text('version: "1"\nmodels: [Llama3_8B]\nhardware: [H100]\nprecision: [bf16]\npipelines:\n  serve: {batch_size: 4}\nmetrics: {itl: {}}\n')
+    done = run("ci", "run", matrix, "--no-baseline", "--history", link)
+    assert done.code == 5 and "a link" in done.err and not (tmp_path / "elsewhere").exists(), (done.code, done.err)
 
 
 def test_a_file_of_somebody_else_is_not_replaced(run, refused, tmp_path):

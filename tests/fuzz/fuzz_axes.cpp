@@ -1,6 +1,6 @@
 /// Fuzzes the texts of axes: lists, ranges, coupled names, divisors. Whatever the text, only mlsysim::Error
 /// is thrown, every refusal has an id and words, an axis has values and none is NaN, and what it holds is
-/// read again to the same numbers. Nothing is listed that was not typed: a range of 2^32 values is three
+/// read again to the same numbers. Nothing is listed that was not typed: a range of 2^32 - 1 values is three
 /// numbers.
 ///
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds: fuzz_axes [rounds] [seed]

@@ -18,7 +18,8 @@ LONE = "\ud800"
 
 
 def test_text_that_is_no_text_is_an_input_error():
-    for ask in (lambda: Quantity(LONE), lambda: mlsysim.ask(LONE, "H100"), lambda: mlsysim.ask("RingAllReduce", message=LONE)):
+    for ask in (lambda: Quantity(LONE), lambda: mlsysim.ask(LONE, "H100"), lambda: mlsysim.ask("RingAllReduce", message=LONE),
+                lambda: mlsysim.Engine.solve(Models.Llama3_8B, Hardware.H100, precision=LONE)):
         with pytest.raises(InputError) as caught:
             ask()
         str(caught.value).encode()

@@ -1,5 +1,7 @@
 #include <mlsysim/explore/ask/sensitivity.hpp>
 
+#include "../subject/finite_result.hpp"
+
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/units/format.hpp>
@@ -279,6 +281,13 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   const auto ends = line(i, std::vector<double>{l.lower, l.upper});
   l.at_lower = relative(ends[0], r.value);
   l.at_upper = relative(ends[1], r.value);
+  // Slopes beyond doubles: over the bar.
+  if (!l.counted && x != 0 && !(std::isfinite(l.elasticity_up) && std::isfinite(l.elasticity_down))) {
+    l.elasticity_up = l.upper == x ? 0 : l.at_upper / ((l.upper - x) / x);
+    l.elasticity_down = l.lower == x ? 0 : l.at_lower / ((l.lower - x) / x);
+    l.elasticity.reset();
+    l.price.reset();
+  }
   if (flag) {
     l.elasticity.reset();
     l.price.reset();
@@ -330,15 +339,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
                       .binding = {},
                       .assumptions = subject.assumptions,
                       .warnings = subject.warnings};
-  if (!std::isfinite(r.value))
-    throw DomainError({.id = "mlsysim.explore.002",
-                       .message = fmt::format("'{}' {} here", field.name,
-                                              std::isnan(r.value) ? "has no value" : "is no finite number"),
-                       .key = field.name,
-                       .found = std::isnan(r.value) ? "nothing" : fmt::format("{}", r.value),
-                       .expected = "a finite result",
-                       .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a "
-                               "steady state has no latency"});
+  detail::check_result(field, r.value);
   Line line(subject, out);
   for (const std::size_t i : wanted) r.levers.push_back(lever_of(subject, i, out, g, r, line));
   std::stable_sort(r.levers.begin(), r.levers.end(),

@@ -12,7 +12,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr double kMostValues = 4294967296.0;
+constexpr double kMostValues = 4294967295.0;  // rows of an axis are counted in 32 bits
 
 [[noreturn]] void refuse(std::string_view text, std::string message, std::string expected,
                          std::string hint = {}) {
@@ -52,7 +52,7 @@ const double* base_of(const DynamicValue& v) { return std::get_if<double>(&v.val
 
 std::size_t checked_count(double count, std::string_view text) {
   if (!(count >= 1) || count > kMostValues)
-    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 values",
+    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 - 1 values",
            "use fewer values, or bounds and optimize");
   return static_cast<std::size_t>(count);
 }

@@ -1,5 +1,7 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 
+#include "finite_result.hpp"
+
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/scenario_laws.hpp>
@@ -82,12 +84,14 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
     out.derivation = subject.derive ? subject.derive(subject.point, at, open)
                                     : derive_result(subject.entry, subject.point, at, open);
     out.value = out.derivation.records.front().results.front().value;
+    detail::check_result(field, out.value);
     out.derivation.records.front().results.front().name = out.result;
     check_opened(out.derivation, out.result, open);
     if (subject.derive) say_what_was_prepared(out);
     return out;
   }
   out.value = subject.entry(subject.point)[at];
+  detail::check_result(field, out.value);
   out.derivation = stated(subject.entry.info, subject.entry.inputs, subject.point,
                           {.name = out.result, .unit = field.unit, .exps = out.exps, .value = out.value});
   check_opened(out.derivation, out.result, open);
@@ -150,6 +154,7 @@ Explanation explanation(const Scenario& scenario, std::string_view metric,
                         std::span<const std::string> open) {
   const auto subject = subject_of(scenario);
   const std::string name = subject_name(subject, metric);
+  auto parts = terms_behind(scenario, name == "memory_used" ? "memory" : name);
   Explanation out;
   if (known(subject, name)) {
     out = explanation(subject, name, open);
@@ -179,7 +184,6 @@ Explanation explanation(const Scenario& scenario, std::string_view metric,
         fmt::format("{}: {}; the scorecard takes it as it stands or computes it in code that is no law",
                     out.result, out.meaning));
   }
-  auto parts = terms_behind(scenario, name == "memory_used" ? "memory" : name);
   out.terms = std::move(parts.text);
   out.operators = std::move(parts.operators);
   out.figures = std::move(parts.figures);

@@ -192,6 +192,14 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
     shared += op.name == "shared_experts_join" && op.message.base() == 2 * 2 * 96 && op.count == 3 ? 1 : 0;
   }
   CHECK((joins == 2 && shared == 2));
+  // Without shared experts there is nothing of theirs to join.
+  auto routed_alone = experts();
+  routed_alone.shared = 0;
+  folded.ops.clear();
+  detail::feed(folded.frame(), 3.0, routed_alone);
+  double joined = 0;
+  for (const auto& op : folded.ops) joined += op.name == "shared_experts_join" ? op.count : 0;
+  CHECK(joined == 0);
 }
 
 TEST_CASE("both ends of a decoder, by hand", "[lowering]") {
