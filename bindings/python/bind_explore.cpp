@@ -4,6 +4,7 @@
 #include "export_law.hpp"
 #include "keywords.hpp"
 #include "plugin_host.hpp"
+#include "space_rows.hpp"
 #include "values.hpp"
 
 #include <mlsysim/engine/scenario.hpp>
@@ -31,6 +32,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -44,19 +46,6 @@ namespace {
 
 constexpr RenderOptions kJson{.format = OutputFormat::json};
 constexpr RenderOptions kText{};
-
-/// Raises what Python holds for the main thread, KeyboardInterrupt above all. Looks at most every 20 ms, for
-/// its price is the GIL; without effect on other threads.
-void heed_signals() {
-  using Clock = std::chrono::steady_clock;
-  static std::atomic<Clock::rep> next{0};
-  const auto now = Clock::now().time_since_epoch();
-  if (now.count() < next.load(std::memory_order_relaxed)) return;
-  next.store((now + std::chrono::duration_cast<Clock::duration>(std::chrono::milliseconds(20))).count(),
-             std::memory_order_relaxed);
-  const py::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-}
 
 /// The law behind a heeding one.
 const LawEntry& heeded(const void* self) {
@@ -333,14 +322,6 @@ py::tuple answer_tuple(const AskedSubject& a, const Space& space, const ExploreA
                         axes_of(a, space, answer));
 }
 
-/// Names callbacks of plugins that threw, which changed nothing.
-void warn_of(const SweepCallbacks& callbacks) {
-  for (const auto& f : callbacks.failures())
-    if (const auto text = fmt::format("the callback {}.{} failed: {}", f.who, f.event, f.what);
-        PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0)
-      throw py::error_already_set();
-}
-
 /// A search of the kind "optimize" or "pareto". Ctrl-C ends it with what it has.
 py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::list& axes,
                      const py::list& objectives, const std::vector<std::string>& constraints,
@@ -438,68 +419,13 @@ py::tuple bounded_merge(const AskedSubject& a, const py::list& axes, const py::l
                       bounded_answer(space, question, {.value = value, .index = index, .proven = true}));
 }
 
-/// The rows of part `shard` of `shards` as columns: {name: (kind, values, unit)}; `show` as buffers of
-/// numbers.
 py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints,
-                    const std::vector<std::string>& show, bool anything, std::uint64_t shard,
+                    const std::vector<std::string>& show, bool anything, int interval, std::uint64_t shard,
                     std::uint64_t shards) {
   const Space space = space_of(a, axes);
   const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
-  const auto range = shard_range(space.size(), shard, shards);
-  const std::size_t n = range.last - range.first;
-  std::vector<std::vector<double>> columns(show.size(),
-                                           std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
-  std::string feasible(n, 0);
-  std::vector<std::pair<std::uint64_t, std::string>> skipped;
-  SweepCallbacks plugins(the_host().callbacks(), a.subject.title);
-  {
-    const py::gil_scoped_release unlocked;
-    visit_points(space, question, range.first, range.last, [&](const RowBlock& b) {
-      heed_signals();
-      const std::size_t at = b.first - range.first;
-      if (!b.skipped.empty()) skipped.emplace_back(b.first, std::string(b.skipped));
-      for (std::size_t k = 0; k < b.shown.size(); ++k)
-        std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(at));
-      for (std::size_t p = 0; p < b.points; ++p) feasible[at + p] = static_cast<char>(b.feasible[p]);
-    });
-    plugins.finish(static_cast<double>(n));
-  }
-  warn_of(plugins);
-  py::list axis_rows, shown, why;
-  std::uint64_t stride = space.size();
-  for (const auto& axis : space.axes()) {
-    stride /= axis.size();
-    py::list labels;
-    for (std::size_t r = 0; r < axis.size(); ++r) {
-      py::list values;
-      for (std::size_t i = 0; i < axis.names.size(); ++i) {
-        const DynamicValue v = axis.value(r, i);
-        values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r)))
-                                                                 : to_python(v));
-      }
-      labels.append(py::tuple(values));
-    }
-    axis_rows.append(py::make_tuple(axis.names, labels, stride));
-  }
-  const ExpressionScope scope{space.sample().entry.inputs, space.sample().entry.results};
-  for (std::size_t k = 0; k < show.size(); ++k) {
-    const auto e = Expression::parse(show[k], scope);
-    const std::string unit = e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit());
-    const double scale = unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base();
-    for (auto& x : columns[k]) x /= scale;
-    shown.append(py::make_tuple(
-        show[k], unit, py::bytes(reinterpret_cast<const char*>(columns[k].data()), n * sizeof(double))));
-  }
-  for (const auto& [first, reason] : skipped) why.append(py::make_tuple(first, reason));
-  py::dict out;
-  out["points"] = n;
-  out["first"] = range.first;
-  out["digest"] = digest_of(space, question);
-  out["axes"] = axis_rows;
-  out["shown"] = shown;
-  out["feasible"] = py::bytes(feasible);
-  out["skipped"] = why;
-  return out;
+  return rows_of(space, question, {a.about, interval, a.subject.title},
+                 shard_range(space.size(), shard, shards));
 }
 
 /// A form of a derivation, made when it is asked for.

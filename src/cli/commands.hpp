@@ -111,6 +111,7 @@ struct SearchRequest {
   std::uint64_t evaluations = 20000, seed = 1;  ///< of the heuristic strategies
   bool resume = false, overwrite = false;
   bool anything = false;  ///< also what does not fit in memory
+  int interval = 0;       ///< as in ScenarioRequest
 
   friend bool operator==(const SearchRequest&, const SearchRequest&) = default;
 };

@@ -69,9 +69,11 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& aske
   }
   if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
+    s.about = subject_asked({.targets = request.targets}).about;
   } else {
     s.built = scenario_of(request);
     s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(axes));
+    s.about = interval_subject(s.built.scenario);
   }
   for (const auto& text : asked.minimize) s.question.objectives.push_back({Goal::minimize, text});
   for (const auto& text : asked.maximize) s.question.objectives.push_back({Goal::maximize, text});
@@ -107,8 +109,54 @@ void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
   s.anything = j.at("anything");
 }
 
+/// Columns with the ends of the intervals of what is shown; empty where none are asked for.
+class IntervalColumns {
+ public:
+  IntervalColumns(const AskedSpace& s, int level, Table& t) {
+    if (level == 0) return;
+    ends_.emplace(*s.space, s.about, s.question.show, level);
+    for (const auto& name : ends_->results()) {
+      const auto& sample = s.space->sample();
+      const FieldInfo& f = sample.entry.results[sample.result(name)];
+      exps_.push_back(f.exps);
+      for (const auto* end : {"lower", "upper"})
+        t.columns.push_back({fmt::format("{}_{}", name, end),
+                             f.unit.empty() ? canonical_unit(f.exps) : std::string(f.unit),
+                             fmt::format("of the {} % interval", level)});
+    }
+  }
+  void add(std::uint64_t point, bool skipped, std::vector<Table::Cell>& row) {
+    if (!ends_) return;
+    const auto found =
+        skipped ? std::vector<SpaceIntervals::Ends>(exps_.size(), {NAN, NAN}) : ends_->at(point);
+    for (std::size_t k = 0; k < found.size(); ++k)
+      for (const double x : {found[k].lower, found[k].upper})
+        row.push_back(std::isfinite(x) ? Table::Cell(Value(x), exps_[k]) : Table::Cell());
+  }
+
+ private:
+  std::optional<SpaceIntervals> ends_;
+  std::vector<Exponents> exps_;
+};
+
+/// What has no place for intervals says so.
+void check_interval(const SearchRequest& asked, const Question& question) {
+  if (asked.interval == 0) return;
+  const bool lists = asked.command == "sweep" && question.objectives.empty() && !question.histogram &&
+                     asked.rows.empty() && asked.shard.empty() && asked.state.empty();
+  if (lists) return;
+  throw InputError({.id = "mlsysim.cli.169",
+                    .message = "searches, histograms, shards and files of rows have no intervals",
+                    .key = "--interval",
+                    .found = fmt::format("--interval {}", asked.interval),
+                    .expected = "a sweep that lists its points",
+                    .hint = "leave out what reduces the points, or ask mlsysim explain about one"});
+}
+
 /// Every row in the answer, for small sweeps without an objective.
-Answer row_table(const Space& space, const Question& question, const RenderOptions& options) {
+Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
+  const Space& space = *s.space;
+  const Question& question = s.question;
   if (space.size() > kMostRows)
     throw InputError({.id = "mlsysim.cli.076",
                       .message = "a sweep without an objective lists every point",
@@ -125,6 +173,7 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
     t.columns.push_back({text, e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit())});
     exps.push_back(e.exponents());
   }
+  IntervalColumns intervals(s, level, t);
   t.columns.push_back({"note"});
   struct Stop {};
   const auto take = [&](const RowBlock& b) {
@@ -136,6 +185,7 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
       row.emplace_back(Value(b.feasible[p] != 0));
       for (std::size_t k = 0; k < exps.size(); ++k)
         row.push_back(b.skipped.empty() ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
+      intervals.add(b.first + p, !b.skipped.empty(), row);
       row.emplace_back(b.skipped.empty() ? std::string() : fmt::format("skipped: {}", b.skipped));
       t.rows.push_back(std::move(row));
     }
@@ -244,6 +294,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   auto s = space_asked(request, asked);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
     s.question.show = usual_results(s.space->sample().entry.results);
+  check_interval(asked, s.question);
   const InterruptScope listening;
   const Json head = request_json(request, asked);
   if (!asked.rows.empty())
@@ -254,7 +305,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   if (!asked.state.empty() && !shares) lock.emplace(asked.state);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
       asked.shard.empty() && asked.state.empty()) {
-    auto rows = row_table(*s.space, s.question, options);
+    auto rows = row_table(s, asked.interval, options);
     observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
     return rows;
   }
@@ -307,6 +358,7 @@ Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchReques
   if (!request.precisions.empty())
     axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
   asked.axes.insert(asked.axes.begin(), axes.begin(), axes.end());
+  asked.interval = request.interval;
   return search(scenario, asked, options);
 }
 

@@ -174,19 +174,14 @@ void Program::sweep_command() {
       "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis "
       "seq_len=1024..8192*2 \\\n"
       "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
-      "  mlsysim sweep ServingModel workload=Llama3_8B hardware=H100 --axis tp_size=1,2,4 --show itl\n"
+      "  mlsysim sweep ServingModel workload=Llama3_8B hardware=H100 --axis tp_size=1,2,4 --show itl "
+      "--interval 80\n"
       "Without --axis or further options every point is one batch on one device.",
       [this] {
         const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
         search_.command = "sweep";
-        if (sweep_.interval > 0 && (!plain || names_a_resolver(sweep_.model)))
-          throw InputError({.id = "mlsysim.cli.169",
-                            .message = "points of axes and searches have no intervals",
-                            .key = "--interval",
-                            .found = fmt::format("--interval {}", sweep_.interval),
-                            .expected = "a sweep over devices, batch sizes and precisions alone",
-                            .hint = "mlsysim explain gives the interval of one point"});
         if (names_a_resolver(sweep_.model)) {
+          search_.interval = sweep_.interval;
           scenario_.targets = sweep_.hardware;
           scenario_.targets.insert(scenario_.targets.begin(), sweep_.model);
           return search(scenario_, search_, render_);

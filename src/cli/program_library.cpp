@@ -102,14 +102,18 @@ void Program::pipeline_commands() {
 }
 
 void Program::resolver_commands(CLI::App& r) {
-  auto* run = command(r, "run", "runs one resolver with inputs of the command line",
-                      "Examples:\n"
-                      "  mlsysim resolver run TailLatencyModel --arrival-rate '300 request/s' "
-                      "--service-latency '10 ms' --num-replicas 4\n"
-                      "  mlsysim resolver run SynthesisSolver --workload Llama3_8B --target-latency '10 ms'\n"
-                      "Inputs are those of `mlsysim resolver show NAME`; names of the zoo, files, and "
-                      "quantities with their unit.",
-                      nullptr, {Place::resolver});
+  auto* run =
+      command(r, "run", "runs one resolver with inputs of the command line",
+              "Examples:\n"
+              "  mlsysim resolver run TailLatencyModel --arrival-rate '300 request/s' "
+              "--service-latency '10 ms' --num-replicas 4\n"
+              "  mlsysim resolver run SynthesisSolver --workload Llama3_8B --target-latency '10 ms'\n"
+              "  mlsysim resolver run ServingModel --workload Llama3_8B --hardware H100 --interval 80\n"
+              "Inputs are those of `mlsysim resolver show NAME`; names of the zoo, files, and "
+              "quantities with their unit.\n"
+              "--interval 50, 80 or 95 adds the intervals in which that share of measurements is to be "
+              "expected.",
+              nullptr, {Place::resolver});
   // Inputs are read by the command, so the options of the program are its own here.
   run->require_subcommand(0);
   run->allow_extras();

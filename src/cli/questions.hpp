@@ -35,6 +35,7 @@ struct AskedSpace {
   BuiltScenario built;
   std::unique_ptr<FieldReader> reader;
   std::unique_ptr<Space> space;
+  IntervalSubject about;  ///< by what the errors of its points are known, beside the axes
   Question question;
 };
 [[nodiscard]] AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked);

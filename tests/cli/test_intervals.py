@@ -64,5 +64,47 @@ def test_residuals_of_the_zoo_are_those_of_its_predictions(run, tmp_path):
         assert values[len(values) // 2] == pytest.approx(kept[key][len(kept[key]) // 2], abs=0.03), key
 
 
-def test_axes_have_no_intervals_and_say_so(refused):
-    refused("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1,2", "--interval", "80", parts=("mlsysim.cli.169", "mlsysim explain"))
+def test_points_of_axes_have_the_intervals_of_the_points(run, refused):
+    question = ("Llama3_70B", "H100", "--accelerators", "8")
+    axes = ("--axis", "batch_size=1,8", "--axis", "hardware=H100,B200", "--show", "itl,token_throughput,ttft + itl")
+    swept = run("sweep", *question, *axes, "--interval", "80", "-o", "json").json()
+    assert [c for c in swept["rows"][0] if c.endswith(("_lower", "_upper"))] == [
+        "itl_lower", "itl_upper", "token_throughput_lower", "token_throughput_upper"]  # no table measures a sum
+    plain = run("sweep", *question, *axes, "-o", "json").json()["rows"]
+    for row, bare in zip(swept["rows"], plain):
+        assert {k: v for k, v in row.items() if k in bare} == bare
+        device, batch = row["hardware"], str(int(row["batch_size"]))
+        one = run("eval", "Llama3_70B", device, "--accelerators", "8", "--batch-size", batch, "--interval", "80", "-o", "json").json()["intervals"]
+        for name in ("itl", "token_throughput"):  # the ranges of the zoo are other samples, of 512, where an axis is an input
+            assert row[f"{name}_lower"] == pytest.approx(one[name]["lower"], rel=1e-3)
+            assert row[f"{name}_upper"] == pytest.approx(one[name]["upper"], rel=1e-3)
+    header = run("sweep", *question, "--axis", "batch_size=1,2", "--interval", "50", "-o", "csv").out.splitlines()[0]
+    assert "itl_lower" in header and "itl_upper" in header
+    refused("sweep", *question, "--axis", "batch_size=1,2", "--minimize", "itl", "--interval", "80", parts=("mlsysim.cli.169", "mlsysim explain"))
+
+
+def test_resolvers_run_with_intervals(run):
+    words = ("resolver", "run", "ServingModel", "--workload", "Llama3_8B", "--hardware", "H100")
+    found = run(*words, "--interval", "80", "-o", "json").json()["intervals"]
+    assert found["itl"]["lower"] < found["itl"]["value"] < found["itl"]["upper"]
+    assert run(*words, "-o", "json").json().get("intervals") is None
+    other = run("resolver", "run", "TailLatencyModel", "--arrival-rate", "300 request/s", "--service-latency", "10 ms", "--num-replicas", "4", "--interval")
+    # Where an input has the name, it is the input.
+    given = ("--checkpoint-time", "1 min", "--restart-time", "5 min", "--mtbf", "30 h", "-o", "json")
+    goodput = run("resolver", "run", "CheckpointGoodput", "--interval", "1 h", *given)
+    assert goodput.code == 0 and goodput.out == run("resolver", "run", "CheckpointGoodput", "interval=1 h", *given).out
+    assert run(*words, "--interval", "90").code == 1
+    assert other.code == 0 and "no table measures a result of TailLatencyModel" in other.err
+
+
+def test_what_is_derived_from_measured_numbers_says_so(run):
+    """A request takes the time to its first token and 255 times that to the next; a cost divides the rate that serves."""
+    card = run("eval", "Llama3_70B", "H100", "--accelerators", "8", "--output-tokens", "256", "--interval", "80", "-o", "json").json()["intervals"]
+    ttft, itl, request, cost, rate = (card[n] for n in ("ttft", "itl", "request_latency", "cost_per_token", "token_throughput"))
+    share = ttft["value"] / request["value"]
+    for end in (0, 1):
+        expected = share * ttft["model_error"][end] / ttft["value"] + (1 - share) * itl["model_error"][end] / itl["value"]
+        assert request["model_error"][end] / request["value"] == pytest.approx(expected, rel=1e-6)
+        assert cost["model_error"][end] / cost["value"] == pytest.approx(rate["value"] / rate["model_error"][1 - end], rel=1e-6)
+    assert "first token" in request["basis"] and "time between tokens" in request["basis"]
+    assert cost["basis"].startswith("serving throughput: ")

@@ -156,6 +156,20 @@ def test_ranges_of_the_zoo_are_uncertain_by_themselves(chat):
     assert u["cost_per_token"]["low"] < u["cost_per_token"]["high"]
 
 
+def test_points_of_a_sweep_have_the_intervals_of_the_points():
+    chat = mlsysim.ask(mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, batch_size=4)
+    axes, show = {"batch_size": [4, 16]}, ["itl", "ttft + itl", "token_throughput"]
+    rows = chat.sweep(axes, show=show, interval=80)
+    assert list(rows.columns) == ["batch_size", *show, "itl_lower", "itl_upper", "token_throughput_lower", "token_throughput_upper"]
+    assert rows.units["itl_upper"] == rows.units["itl"] and "itl_lower [ms]" in rows.to_dict()
+    one = chat.intervals("itl", level=80)["itl"]
+    assert rows.columns["itl_lower"][0] == pytest.approx(one["lower"].m_as("ms"), rel=1e-3)
+    assert rows.columns["itl_upper"][0] == pytest.approx(one["upper"].m_as("ms"), rel=1e-3)
+    assert list(chat.sweep(axes, show=show).columns) == ["batch_size", *show]
+    with pytest.raises(mlsysim.InputError, match="50, 80 or 95"):
+        chat.sweep(axes, show=show, interval=90)
+
+
 def test_intervals_hold_ranges_of_the_zoo_and_errors_of_the_model(chat):
     found = chat.intervals("itl")
     itl = found["itl"]

@@ -7,13 +7,12 @@
 """
 
 import json
-import operator
-import os
 import warnings
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
 from .answers import Difference, Explanation, Intervals, Lever, Sensitivity, Solution, Uncertainty, _Answer, _valued
+from .arguments import _axes, _count, _figures, _name, _shard, _text, _texts
 from .base import BaseResolver
 from .errors import LookupError, _input_error
 from .notebook import bar
@@ -252,18 +251,21 @@ class Subject:
 
         return Explorer(self, result, {**(axes or {}), **more} or None, show)
 
-    def sweep(self, axes, show, subject_to=(), anything=False, executor=None, shards=None, progress=None):
+    def sweep(self, axes, show, subject_to=(), anything=False, executor=None, shards=None, progress=None, interval=0):
         """Every point of a space, as a Sweep: columns of axis values and of the results in `show`.
 
         `feasible` marks the points that meet `subject_to`, fit in memory and divide the devices, as `optimize` counts them;
         with anything=True it marks `subject_to` alone. No point is left out.
+
+        `interval` (50, 80 or 95) adds two columns for each result of `show` that tables measure, NAME_lower and NAME_upper: the ends of the
+        interval in which that percentage of measurements are to be expected, as `intervals` gives them at the point.
 
         `executor` computes the points: any concurrent.futures.Executor, the Client of Dask, or the module ray after
         ray.init(). The space is divided into `shards` (four for each worker by default), the subject goes to a worker once,
         and what a lost worker had is computed again; the answer is the same to the byte whatever the number of either.
         `progress` is called with done, total, rate and seconds_left [points, points/s, s] as shards come back; True shows a bar.
         """
-        question = (_axes(axes), _texts(subject_to), _texts(show), anything)
+        question = (_axes(axes), _texts(subject_to), _texts(show), anything, _count("interval", interval))
         progress, end = self._told(bar() if progress is True else progress)
         if executor is None:
             found = Sweep([self._core.rows(*question, 1, 1)])
@@ -453,7 +455,7 @@ class Sweep:
 
         names = list(self.columns)
         numbers = [n for n in names if self.columns[n].dtype.kind in "fiu"]
-        x, y = x or (numbers[0] if numbers else None), y or (numbers[-1] if numbers else None)
+        x, y = x or (numbers[0] if numbers else None), y or next((n for n in reversed(numbers) if not n.endswith(("_lower", "_upper"))), None)
         for name in (x, y, *([series] if series else [])):
             if name not in self.columns:
                 raise _input_error("there is no such column to draw", key="plot", found=repr(name), expected=", ".join(names),
@@ -538,59 +540,8 @@ def _needed(module, package):
         raise ImportError(f"this needs the package {package}, which is not installed: pip install {package}") from error
 
 
-def _figures(figures):
-    return [f"{name} = {text}" for name, text in dict(figures).items()]
-
-
-def _texts(value):
-    return [] if value is None else [value] if isinstance(value, str) else list(value)
-
-
-def _shard(shard):
-    try:
-        part, parts = (operator.index(n) for n in shard)
-    except (TypeError, ValueError):
-        part = parts = 0
-    if not 1 <= part <= parts:
-        raise _input_error("the shard cannot be read", key="shard", found=repr(shard), expected="(k, n) with 1 <= k <= n, e.g. (3, 16)",
-                           id="mlsysim.python.178")
-    return part, parts
-
-
-def _axes(axes):
-    if isinstance(axes, (str, os.PathLike)):
-        return [((), os.fspath(axes))]
-    out = []
-    for names, values in dict(axes).items():
-        several = isinstance(names, tuple)
-        names = names if several else (names,)
-        if not isinstance(values, (str, range)) or (several and isinstance(values, range)):
-            values = [tuple(v) if several else (v,) for v in values]
-        out.append((names, values))
-    return out
-
-
-def _count(name, value):
-    """A count, where the compiled part takes one."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise _input_error(f"'{name}' is a count", key=name, found=repr(value), expected="a whole number, at least 0",
-                           id="mlsysim.python.175")
-    return int(value)
-
-
-def _name(what, value):
-    if not isinstance(value, str):
-        raise _input_error(f"'{what}' is a text", key=what, found=f"{value!r} ({type(value).__name__})",
-                           expected="a name of `describe()`, or a condition on one such as 'itl <= 30 ms'", id="mlsysim.python.176")
-    return value
-
-
 def _core_of(what, other):
     if not isinstance(other, Subject):
         raise _input_error(f"'{what}' is another subject", key=what, found=f"{other!r} ({type(other).__name__})",
                            expected="a Subject", hint="make one by ask(...)", id="mlsysim.python.177")
     return other._core
-
-
-def _text(value):
-    return None if value is None else str(value)

@@ -9,7 +9,7 @@
 import json
 
 from . import _mlsysim as _c
-from .explore import _texts
+from .arguments import _texts
 
 
 def tables(folder=""):

@@ -5,8 +5,11 @@
 #include <mlsysim/spec/device_class.hpp>
 #include <mlsysim/spec/serving_engine.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace mlsysim {
 namespace {
@@ -23,6 +26,8 @@ void note_model(IntervalSubject& of, const Workload* workload) {
   of.decodes = workload->is_language_decoder();
 }
 
+constexpr std::string_view kRequest = "first token and time between tokens";
+
 struct NamedKind {
   std::string_view result, question;
   bool rate;
@@ -31,7 +36,7 @@ constexpr NamedKind kServed[] = {{"ttft", "first token", false},
                                  {"itl", "time between tokens", false},
                                  {"token_throughput", "serving throughput", true},
                                  {"throughput_per_accelerator", "serving throughput", true},
-                                 {"request_latency", "serving throughput", false},
+                                 {"request_latency", kRequest, false},
                                  {"cost_per_token", "serving throughput", false},
                                  {"energy_per_token", "energy of a token", false}};
 constexpr NamedKind kTrained[] = {{"step_latency", "training step", false},
@@ -72,6 +77,35 @@ std::vector<UncertainNumber> numbers_of(const Subject& subject, const Uncertaint
                    .low = here[r],
                    .high = here[r]});
   }
+  return out;
+}
+
+/// The band of a kind of number; its basis names the kind.
+std::optional<ModelErrorBand> band_of(const IntervalSubject& of, const NumberKind& kind, int level,
+                                      const ErrorBook& book) {
+  ErrorSubject about = of.about;
+  about.question = std::string(kind.question);
+  auto out = book.band(about, level);
+  if (!out) return out;
+  out->basis = fmt::format("{}: {}", kind.question, out->basis);
+  return kind.rate ? out->of_rate() : out;
+}
+
+/// A request takes the time to its first token and that between the others: the bands of both, each with its
+/// share of the time, as if both missed to the same side.
+std::optional<ModelErrorBand> band_of_request(const Subject& subject, std::span<const double> here,
+                                              const IntervalSubject& of, int level, const ErrorBook& book) {
+  const auto first = band_of(of, *among(kServed, "ttft"), level, book),
+             rest = band_of(of, *among(kServed, "itl"), level, book);
+  if (!first || !rest) return std::nullopt;
+  const double share =
+      std::clamp(here[subject.result("ttft")] / here[subject.result("request_latency")], 0.0, 1.0);
+  if (!(share < 1)) return first;
+  ModelErrorBand out = share < 0.5 ? *rest : *first;
+  out.low = share * first->low + (1 - share) * rest->low;
+  out.high = share * first->high + (1 - share) * rest->high;
+  out.basis =
+      fmt::format("{:.0f} % {}; {:.0f} % {}", 100 * share, first->basis, 100 * (1 - share), rest->basis);
   return out;
 }
 
@@ -155,10 +189,8 @@ std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubj
     i.input_upper = std::max(n.value, n.high);
     double low = 1, high = 1;
     if (const auto kind = kind_of_number(n.result, of)) {
-      ErrorSubject about = of.about;
-      about.question = std::string(kind->question);
-      i.model = book.band(about, level);
-      if (i.model && kind->rate) i.model = i.model->of_rate();
+      i.model = kind->question == kRequest ? band_of_request(subject, here, of, level, book)
+                                           : band_of(of, *kind, level, book);
       if (i.model) {
         low = i.model->low;
         high = i.model->high;
@@ -167,6 +199,66 @@ std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubj
     i.lower = n.value * std::exp(-both(std::log(n.value / i.input_lower), std::log(low)));
     i.upper = n.value * std::exp(both(std::log(i.input_upper / n.value), std::log(high)));
     out.push_back(std::move(i));
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::uint64_t kNoChoice = std::numeric_limits<std::uint64_t>::max();
+
+/// Puts in an object that an axis varies.
+void note_value(IntervalSubject& of, const DynamicValue& value) {
+  const auto* o = std::get_if<ObjectRef>(&value.value);
+  if (o == nullptr || o->object == nullptr) return;
+  if (o->type == ObjectType<HardwareNode>::name)
+    note_device(of.about, static_cast<const HardwareNode*>(o->object));
+  if (o->type == ObjectType<Fleet>::name)
+    if (const Node* node = static_cast<const Fleet*>(o->object)->node; node != nullptr)
+      note_device(of.about, node->accelerator);
+  if (o->type == ObjectType<Workload>::name) note_model(of, static_cast<const Workload*>(o->object));
+  if (o->type == ObjectType<ServingEngine>::name)
+    of.about.origin = static_cast<const ServingEngine*>(o->object)->name;
+}
+
+/// The subject with what a choice of the structural axes puts in.
+IntervalSubject with_choice(IntervalSubject of, const Space& space, std::uint64_t choice) {
+  for (std::size_t i = space.structural_axes(); i-- > 0;) {
+    const auto& axis = space.axes()[i];
+    for (std::size_t k = 0; k < axis.names.size(); ++k)
+      note_value(of, axis.value(static_cast<std::size_t>(choice % axis.size()), k));
+    choice /= axis.size();
+  }
+  return of;
+}
+
+}  // namespace
+
+SpaceIntervals::SpaceIntervals(const Space& space, IntervalSubject of, std::span<const std::string> results,
+                               int level)
+    : space_(&space), of_(std::move(of)), level_(level), choice_(kNoChoice) {
+  (void)interval_level(level);
+  const auto known = space.sample().entry.results;
+  for (const auto& name : results)  // other texts are expressions, which no table measures
+    if (std::ranges::any_of(known, [&](const FieldInfo& f) { return f.name == name; }) &&
+        kind_of_number(name, of_))
+      results_.push_back(name);
+}
+
+std::vector<SpaceIntervals::Ends> SpaceIntervals::at(std::uint64_t index) {
+  const std::uint64_t choice = index / space_->inner();
+  if (choice != choice_) {
+    subject_ = space_->bind(choice);
+    columns_ = space_->columns(subject_);
+    of_choice_ = with_choice(of_, *space_, choice);
+    choice_ = choice;
+  }
+  for (const auto& c : columns_)
+    subject_.point[c.input] = c.values[(index % space_->inner()) / c.stride % c.values.size()];
+  std::vector<Ends> out(results_.size(), {std::nan(""), std::nan("")});
+  for (const auto& n : intervals(subject_, of_choice_, results_, level_)) {
+    const auto at = std::ranges::find(results_, n.result) - results_.begin();
+    out[static_cast<std::size_t>(at)] = {n.lower, n.upper};
   }
   return out;
 }

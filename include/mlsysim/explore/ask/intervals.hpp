@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/intervals/model_error.hpp>
 
 #include <optional>
@@ -53,6 +54,34 @@ struct NumberInterval {
                                                     std::span<const std::string> results, int level,
                                                     UncertaintyQuestion figures = {.samples = 512},
                                                     const ErrorBook& book = ErrorBook::standard());
+/// Intervals at points of a space: the same that a question about the point alone has. The device, the model
+/// and the engine of a point are those of its axes, where these vary.
+class SpaceIntervals {
+ public:
+  /// @param of what is asked beside the axes @param space outlives it
+  /// @param results names of results; those that no table measures are passed over
+  /// @throws InputError for a level that is not 50, 80 or 95, LookupError for results that there are not
+  SpaceIntervals(const Space& space, IntervalSubject of, std::span<const std::string> results, int level);
+
+  /// The results that have intervals, in the order given.
+  [[nodiscard]] const std::vector<std::string>& results() const { return results_; }
+  /// The ends of each result, base units; not numbers where the point has no positive finite value.
+  struct Ends {
+    double lower, upper;
+  };
+  /// @throws Error where the point has no subject
+  [[nodiscard]] std::vector<Ends> at(std::uint64_t index);
+
+ private:
+  const Space* space_;
+  IntervalSubject of_, of_choice_;
+  std::vector<std::string> results_;
+  int level_;
+  std::uint64_t choice_;  // of the structural axes that `subject_` belongs to
+  Subject subject_;
+  std::vector<Space::Column> columns_;
+};
+
 /// The results of the subject that tables measure.
 [[nodiscard]] std::vector<std::string> measured_results(const Subject& subject, const IntervalSubject& of);
 

@@ -1,0 +1,57 @@
+"""Arguments of questions in the form that the compiled part takes."""
+
+import operator
+import os
+
+from .errors import _input_error
+
+
+def _figures(figures):
+    return [f"{name} = {text}" for name, text in dict(figures).items()]
+
+
+def _texts(value):
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _shard(shard):
+    try:
+        part, parts = (operator.index(n) for n in shard)
+    except (TypeError, ValueError):
+        part = parts = 0
+    if not 1 <= part <= parts:
+        raise _input_error("the shard cannot be read", key="shard", found=repr(shard), expected="(k, n) with 1 <= k <= n, e.g. (3, 16)",
+                           id="mlsysim.python.178")
+    return part, parts
+
+
+def _axes(axes):
+    if isinstance(axes, (str, os.PathLike)):
+        return [((), os.fspath(axes))]
+    out = []
+    for names, values in dict(axes).items():
+        several = isinstance(names, tuple)
+        names = names if several else (names,)
+        if not isinstance(values, (str, range)) or (several and isinstance(values, range)):
+            values = [tuple(v) if several else (v,) for v in values]
+        out.append((names, values))
+    return out
+
+
+def _count(name, value):
+    """A count, where the compiled part takes one."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise _input_error(f"'{name}' is a count", key=name, found=repr(value), expected="a whole number, at least 0",
+                           id="mlsysim.python.175")
+    return int(value)
+
+
+def _name(what, value):
+    if not isinstance(value, str):
+        raise _input_error(f"'{what}' is a text", key=what, found=f"{value!r} ({type(value).__name__})",
+                           expected="a name of `describe()`, or a condition on one such as 'itl <= 30 ms'", id="mlsysim.python.176")
+    return value
+
+
+def _text(value):
+    return None if value is None else str(value)
