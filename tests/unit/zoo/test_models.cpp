@@ -154,6 +154,7 @@ TEST_CASE("files of version 1 of the schema of models migrate to what ships now"
     source.file = file.path().filename().string();
     const auto out = detail::gather_text(std::move(source), nullptr);
     for (const Workload* old : out.zoo.all<Workload>()) {
+      if (old->name == "OpenVLA_7B") continue;  // one opaque pass then; its layers are known since
       INFO(old->name);
       CHECK(old->entry->notes.front() == "read from a file of mlsysim/model@1");
       Workload here = now.at<Workload>(old->name), there = *old;
@@ -164,7 +165,7 @@ TEST_CASE("files of version 1 of the schema of models migrate to what ships now"
       ++migrated;
     }
   }
-  CHECK(migrated == 81);
+  CHECK(migrated == 80);
 }
 
 TEST_CASE("the order of layers that version 1 did not state is said to be a guess", "[zoo]") {
