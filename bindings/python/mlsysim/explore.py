@@ -7,6 +7,7 @@
 """
 
 import json
+import os
 import warnings
 
 from . import _mlsysim as _core
