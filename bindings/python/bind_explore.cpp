@@ -424,8 +424,8 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
                     std::uint64_t shards) {
   const Space space = space_of(a, axes);
   const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
-  return rows_of(space, question, {a.about, interval, a.subject.title},
-                 shard_range(space.size(), shard, shards));
+  return space_rows(space, question, {a.about, interval, a.subject.title},
+                    shard_range(space.size(), shard, shards));
 }
 
 /// A form of a derivation, made when it is asked for.

@@ -80,8 +80,8 @@ std::vector<std::vector<double>> interval_columns(SpaceIntervals& intervals, std
 
 }  // namespace
 
-py::dict rows_of(const Space& space, const Question& question, const RowsAsked& asked,
-                 const PointRange& range) {
+py::dict space_rows(const Space& space, const Question& question, const RowsAsked& asked,
+                    const PointRange& range) {
   const auto& [about, interval, title] = asked;
   const std::size_t n = range.last - range.first;
   std::vector<std::vector<double>> columns(question.show.size(),

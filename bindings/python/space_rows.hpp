@@ -25,7 +25,7 @@ struct RowsAsked {
 };
 
 /// The rows of a range as columns: {name: (kind, values, unit)}; what is shown as buffers of numbers.
-py::dict rows_of(const Space& space, const Question& question, const RowsAsked& asked,
-                 const PointRange& range);
+py::dict space_rows(const Space& space, const Question& question, const RowsAsked& asked,
+                    const PointRange& range);
 
 }  // namespace mlsysim::python
