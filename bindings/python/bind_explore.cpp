@@ -348,7 +348,8 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
   std::atomic<bool> cancel{false};
   std::unique_ptr<py::error_already_set> interruption;
   how.cancel = &cancel;
-  SweepCallbacks plugins(the_host().callbacks(), a.subject.title);
+  const auto watching = the_host().kept_callbacks();  // another thread may reload their plugin
+  SweepCallbacks plugins(pointers_to(watching), a.subject.title);
   how.progress = [&](const Progress& p) {
     plugins.tell(p.done, p.total, p.seconds_left);
     const py::gil_scoped_acquire locked;

@@ -228,7 +228,8 @@ std::shared_ptr<HeldRun> execute(const Pipeline& pipeline, const py::dict& value
         std::make_unique<PyCallback>(py::reinterpret_borrow<py::object>(observer), classes, held));
     options.callbacks.push_back(callbacks.back().get());
   }
-  for (auto* callback : the_host().callbacks()) options.callbacks.push_back(callback);
+  const auto watching = the_host().kept_callbacks();  // another thread may reload their plugin
+  for (const auto& callback : watching) options.callbacks.push_back(callback.get());
   const py::gil_scoped_release free;
   held->run.execute(options);
   return held;

@@ -39,6 +39,12 @@ void warn_of(const SweepCallbacks& callbacks) {
       throw py::error_already_set();
 }
 
+std::vector<Callback*> pointers_to(const std::vector<std::shared_ptr<Callback>>& kept) {
+  std::vector<Callback*> out;
+  for (const auto& c : kept) out.push_back(c.get());
+  return out;
+}
+
 namespace {
 
 /// Columns of results as they are shown: (name, unit, buffer of numbers) each.
@@ -88,7 +94,8 @@ py::dict space_rows(const Space& space, const Question& question, const RowsAske
                                            std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
   std::string feasible(n, 0);
   std::vector<std::pair<std::uint64_t, std::string>> skipped;
-  SweepCallbacks plugins(the_host().callbacks(), title);
+  const auto watching = the_host().kept_callbacks();  // another thread may reload their plugin
+  SweepCallbacks plugins(pointers_to(watching), title);
   std::vector<std::string> ends_of, ends_names;
   std::vector<std::vector<double>> ends;
   {

@@ -7,7 +7,9 @@
 #include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/pipeline/sweep_callbacks.hpp>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace mlsysim::python {
 
@@ -16,6 +18,9 @@ namespace mlsysim::python {
 void heed_signals();
 /// Names callbacks of plugins that threw, which changed nothing.
 void warn_of(const SweepCallbacks& callbacks);
+
+/// Callbacks that are kept, as a sweep takes them.
+[[nodiscard]] std::vector<Callback*> pointers_to(const std::vector<std::shared_ptr<Callback>>& kept);
 
 /// What rows are told beside the space.
 struct RowsAsked {

@@ -61,8 +61,8 @@ void calibrate_command(const AddCommand& add, const RenderOptions& render) {
       "Least squares over every record that says its operators and its time; the residuals are shown. What "
       "it gives for a "
       "model is what --compile-time of CompilationModel takes.\n"
-      "Examples:\n  mlsysim compile calibrate trace_logs/\n  mlsysim compile calibrate a.log b.log c.log -o "
-      "csv\n"
+      "Examples:\n  mlsysim compile calibrate trace_logs/\n  mlsysim compile calibrate runs/ explain.txt "
+      "bert.log.gz -o csv\n"
       "Exit codes: 0 fine, 1 fewer than three records say it, or they do not tell the parts apart.",
       [asked, &render] { return compile_calibrate(*asked, render); });
   reading_options(*c, *asked);

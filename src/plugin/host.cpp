@@ -530,10 +530,15 @@ std::string PluginHost::export_text(const std::string& exporter, ObjectRef objec
 }
 
 std::vector<Callback*> PluginHost::callbacks() const {
-  const std::lock_guard lock(impl_->mutex());
   std::vector<Callback*> out;
-  for (const auto& p : impl_->all())
-    for (const auto& c : p.callbacks) out.push_back(c.get());
+  for (const auto& c : kept_callbacks()) out.push_back(c.get());
+  return out;
+}
+
+std::vector<std::shared_ptr<Callback>> PluginHost::kept_callbacks() const {
+  const std::lock_guard lock(impl_->mutex());
+  std::vector<std::shared_ptr<Callback>> out;
+  for (const auto& p : impl_->all()) out.insert(out.end(), p.callbacks.begin(), p.callbacks.end());
   return out;
 }
 

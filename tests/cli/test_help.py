@@ -16,7 +16,10 @@ PLUGINS = pathlib.Path(PROGRAM).parents[1] / "plugins"
 ELSEWHERE = {"mlsysim watch http://127.0.0.1:8000/metrics --workload Llama3_8B --hardware H100",  # both need engines
              "mlsysim watch http://a:8000/metrics http://b:8000/metrics --workload Llama3_70B --hardware H100 --with accelerators=8 "
              "--count 60 --interval 10 --metrics /var/lib/node_exporter/mlsysim.prom",
-             "mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # needs a server
+             "mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # these need a server
+             "mlsysim compile export --push http://127.0.0.1:9091 --job ci --delete-group",
+             "mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly",
+             "mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml",
              "mlsysim mcp --schemas", "mlsysim mcp --allow ./plans", "mlsysim mcp --http 8000",  # of the Python package
              "mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
              "mlsysim validate kernels --html kernels.html", "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"}
@@ -71,6 +74,10 @@ def place(tmp_path_factory):
     (folder / "runs").mkdir()
     shutil.copy(compile_data / "tlparse_artifacts.log", folder / "runs")
     (folder / "explain.txt").write_bytes(gzip.decompress((compile_data / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()))
+    (folder / "trace_logs").mkdir()
+    for name in ("bert_tiny_print_breaks.log.gz", "tlparse_artifacts.log", "explain_24graphs_bert_tiny_wrapper.txt.gz"):
+        shutil.copy(compile_data / name, folder / "trace_logs")
+    shutil.copy(compile_data / "bert_tiny_print_breaks.log.gz", folder / "bert.log.gz")
     for side in ("before", "after"):
         (folder / side).mkdir()
         for name in (f"{side}.log", f"{side}/model.log"):

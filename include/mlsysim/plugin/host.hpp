@@ -172,8 +172,11 @@ class PluginHost {
                                         std::string_view bytes) const;
   /// An object in the format of an exporter. @throws LookupError, PluginFault
   [[nodiscard]] std::string export_text(const std::string& exporter, ObjectRef object) const;
-  /// Observers of pipelines that plugins registered, for RunOptions; valid while the host lives.
+  /// Observers of pipelines that plugins registered, for RunOptions; valid until their plugin is reloaded or
+  /// unloaded.
   [[nodiscard]] std::vector<Callback*> callbacks() const;
+  /// The same, which live as long as somebody holds them.
+  [[nodiscard]] std::vector<std::shared_ptr<Callback>> kept_callbacks() const;
 
  private:
   class Impl;
