@@ -138,6 +138,19 @@ def test_pipeline_run_agrees_with_the_resolver(run):
     run("pipeline", "run", *STAGES, "-o", "json").json()
 
 
+def test_a_stage_that_fails_spares_the_others_unless_it_is_to_end_the_run(run):
+    words = ("pipeline", "run", "SingleNodeModel", "TailLatencyModel", "workload=Llama3_8B", "hardware=V100", "precision=fp8",
+             "arrival_rate=5 request/s", "service_latency=10 ms", "num_replicas=1", "-o", "json")
+    for more, other in (((), "ok"), (("--fail-fast",), "skipped")):
+        done = run(*words, *more)
+        answer = done.json()
+        assert done.code == 1 and "no fp8 arithmetic" in done.err
+        assert {s["name"]: s["status"] for s in answer["stages"]} == {"SingleNodeModel": "failed", "TailLatencyModel": other}
+        (fault,) = answer["breaks"]
+        assert not answer["complete"] and (fault["stage"], fault["id"], fault["reason"]) == ("SingleNodeModel", "MB004", "unsupported_precision")
+    assert run(*(w.replace("fp8", "fp16") for w in words)).json()["complete"]
+
+
 def test_pipeline_forms(run):
     assert run("pipeline", "show", *STAGES, "--format", "dot").out.startswith("digraph")
     assert run("pipeline", "show", *STAGES, "--format", "mermaid").out.startswith(("flowchart", "graph"))

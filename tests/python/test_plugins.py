@@ -28,6 +28,26 @@ def efficiency():
 
 
 @needs_plugins
+def test_an_exporter_of_a_third_party_is_told_of_stages_breaks_and_sweeps(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACME_EVENTS", str(tmp_path / "table"))
+    name = mlsysim.plugins.load(BUILD / "acme_events/mlsysim-plugin-acme-events.so")
+    try:
+        mlsysim.Pipeline([mlsysim.SingleNodeModel()]).run(model=mlsysim.Models.Llama3_8B, hardware=mlsysim.Hardware.H100)
+        load = {"seq_len": 1024, "arrival_rate": "2 request/s", "target_latency": "1 ms"}
+        mlsysim.Pipeline([mlsysim.BatchingOptimizer()]).run(model=mlsysim.Models.Llama3_8B, hardware=mlsysim.Hardware.H100, **load)
+        subject = mlsysim.ask(mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100)
+        subject.optimize({"batch_size": "1..64*2"}, minimize="itl")
+        subject.sweep({"batch_size": "1..32*2"}, show=["itl"])
+    finally:
+        mlsysim.plugins.unload(name)
+    rows = [line.split("\t") for line in (tmp_path / "table").read_text().splitlines()]
+    assert ["stage", "SingleNodeModel", "SingleNodeModel"] in [row[:3] for row in rows]
+    assert ["break", "BatchingOptimizer", "infeasible_constraint", "1"] in rows
+    assert ["sweep", "BatchingOptimizer", "", "256"] in rows  # the search of a stage
+    assert [row for row in rows if row[:3] == ["sweep", subject.title, ""]][-2:] == [["sweep", subject.title, "", "7"], ["sweep", subject.title, "", "6"]]
+
+
+@needs_plugins
 def test_a_library_is_like_what_ships():
     name = mlsysim.plugins.load(HELLO)
     try:

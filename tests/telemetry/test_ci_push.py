@@ -93,6 +93,8 @@ def test_every_exporter_of_one_file_gets_the_run(matrix, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert [line["kind"] for line in lines] == ["pipeline_start", "stage_end", "stage_end", "infeasible", "break", *["stage_end"] * 3, "pipeline_end"]
     assert lines[1]["model_family"] == "language" and lines[1]["results"] and lines[4]["reason"] == "infeasible_memory"
+    tracks = [e for e in json.loads(first["run.trace"])["traceEvents"] if e["ph"] == "C"]
+    assert tracks and all(e["cat"] == "memory" and e["args"]["memory_used"] > 0 for e in tracks)
     if shutil.which("promtool"):
         done = subprocess.run(["promtool", "check", "metrics"], input=first["run.prom"], capture_output=True, check=False)
         assert (done.returncode, done.stdout + done.stderr) == (0, b"")

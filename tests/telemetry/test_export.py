@@ -132,3 +132,10 @@ def test_the_first_dashboards_query_is_answered():
         export(DATA / "break_reasons_mms_tts_rus.pkl", "--model", "facebook/mms-tts-rus", "--commit", "c1",
                "--alias-compile-breaks", "--push", gateway, "--job", "a/b", "--group", "run=c1")
         assert servers.get(f"{gateway}/metrics").count("compile_breaks_total{") == 16
+        # What is no UTF-8 is replaced, what is too long is cut and ends in a hash.
+        for commit, model in (("c3", b"a\xff\xc0b"), ("c4", b"y" * 10_000)):
+            subprocess.run([PROGRAM, "compile", "export", DATA / "break_reasons_mms_tts_rus.pkl", "--model", model, "--commit", commit,
+                            "--push", gateway, "--job", "odd", "--group", f"run={commit}"], check=True, capture_output=True)
+        odd = servers.until("odd names", lambda: (found := servers.query(prometheus, 'mlsysim_compile_graphs{job="odd"}')) and len(found) == 2 and found or None)
+        names = {dict(key)["commit"]: dict(key)["model_name"] for key in odd}
+        assert names["c3"] == "a\ufffd\ufffdb" and len(names["c4"]) <= 1024 and names["c4"].startswith("y" * 900) and "..." in names["c4"]
