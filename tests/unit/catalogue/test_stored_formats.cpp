@@ -30,8 +30,8 @@ double bits(DataPerParam<> each) { return each * u::param / u::B * 8; }
 }  // namespace
 
 TEST_CASE("files of gpt-oss have the size that its card prints", "[catalogue][measured]") {
-  // Table 1 of the model card (openai2025gptoss): 114.71e9 of 116.83e9 and 19.12e9 of 20.91e9 weights are in the
-  // experts; files of 60.8 and 12.8 GiB. By hand: 114.71e9 x 4.25 / 8 + 2.12e9 x 2 = 65.18 GB = 60.7 GiB.
+  // Table 1 of the model card (openai2025gptoss): 114.71e9 of 116.83e9 and 19.12e9 of 20.91e9 weights are in
+  // the experts; files of 60.8 and 12.8 GiB. By hand: 114.71e9 x 4.25 / 8 + 2.12e9 x 2 = 65.18 GB = 60.7 GiB.
   for (const auto& [name, size] : {std::pair("GPT_OSS_120B", 60.8), {"GPT_OSS_20B", 12.8}}) {
     const auto f = format_of(name, "H100");
     CHECK_THAT(f.whole * parameter_count(model(name)) / u::GiB, WithinRel(size, 0.003));
@@ -43,10 +43,12 @@ TEST_CASE("files of gpt-oss have the size that its card prints", "[catalogue][me
 TEST_CASE("bits of a weight by format", "[catalogue]") {
   // Of the matrices of the blocks; the norms of Llama 3 8B, 266,240 of 6.98e9 weights, stay at 16 bits.
   constexpr std::pair<WeightFormat, double> expected[] = {
-      {WeightFormat::fp8, 8},          {WeightFormat::fp8_block, 8.001953}, {WeightFormat::mxfp4, 4.25},
-      {WeightFormat::nvfp4, 4.5},      {WeightFormat::int4, 4.15625},       {WeightFormat::nf4, 4.126953},
-      {WeightFormat::q8_0, 8.5},       {WeightFormat::q6_k, 6.5625},        {WeightFormat::q4_0, 4.5},
-      {WeightFormat::q4_k_m, 4.85},    {WeightFormat::bf16, 16},            {WeightFormat::fp32, 32},
+      {WeightFormat::fp8, 8},        {WeightFormat::fp8_block, 8.001953},
+      {WeightFormat::mxfp4, 4.25},   {WeightFormat::nvfp4, 4.5},
+      {WeightFormat::int4, 4.15625}, {WeightFormat::nf4, 4.126953},
+      {WeightFormat::q8_0, 8.5},     {WeightFormat::q6_k, 6.5625},
+      {WeightFormat::q4_0, 4.5},     {WeightFormat::q4_k_m, 4.85},
+      {WeightFormat::bf16, 16},      {WeightFormat::fp32, 32},
   };
   for (const auto& [format, each] : expected) {
     INFO(name_of(format));
@@ -65,8 +67,8 @@ TEST_CASE("devices multiply what they have a rate for and widen the rest", "[cat
     return format_of(m, d, asked).precision;
   };
   CHECK(computes("DeepSeek_V3", "H200") == Precision::fp8);
-  CHECK(computes("DeepSeek_V3", "A100") == Precision::fp16);     // no rate in fp8
-  CHECK(computes("GPT_OSS_120B", "B200") == Precision::fp16);    // scales for 32 values: activations stay wide
+  CHECK(computes("DeepSeek_V3", "A100") == Precision::fp16);   // no rate in fp8
+  CHECK(computes("GPT_OSS_120B", "B200") == Precision::fp16);  // scales for 32 values: activations stay wide
   CHECK(computes("Kimi_K2_5_NVFP4", "B200") == Precision::fp4);  // for 16: made to be multiplied
   CHECK(computes("Kimi_K2_5_NVFP4", "H100") == Precision::fp16);
   CHECK(computes("Llama3_8B", "RTX4090", {.weight_format = WeightFormat::int4}) == Precision::fp16);
@@ -100,7 +102,8 @@ TEST_CASE("a step reads weights as they are stored", "[catalogue]") {
 TEST_CASE("frozen weights of a model that adapters train", "[catalogue]") {
   // Llama 3 70B in nf4 (dettmers2023qlora): 68.45e9 weights of blocks x 4.127 bits and 2.1e9 x 16 = 39.5 GB.
   const auto& zoo = standard_zoo();
-  DistributedModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_70B"), .fleet = &zoo.at<Fleet>("Research_256")};
+  DistributedModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_70B"),
+                              .fleet = &zoo.at<Fleet>("Research_256")};
   in.batch_size = 256;
   in.seq_len = 512;
   in.recomputation = Recomputation::full;
