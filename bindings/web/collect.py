@@ -47,10 +47,34 @@ def exported(program, model, machine, accelerators):
 
 
 def packed_zoo(zoo):
-    """The zoo's files in one: length of the index, index of paths and sizes, contents. Tables of measurements stay out."""
-    files = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation")
+    """The zoo's files in one: length of the index, index of paths and sizes, contents. Of measurements what predictions missed is in it."""
+    files = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation" or f.name == "residuals.yaml")
     index = json.dumps([[f.relative_to(zoo).as_posix(), f.stat().st_size] for f in files]).encode()
     return len(index).to_bytes(4, "little") + index + b"".join(f.read_bytes() for f in files)
+
+
+MEASURED = ("closed_loop_first_token", "closed_loop_token_time")
+COLUMNS = "model machine engine precision devices batch prompt output ttft tpot predicted_ttft predicted_tpot".split()
+
+
+def measured_serving(program):
+    """What engines were measured to do in closed loops, each row with its own prediction: {"columns", "rows"}; times in seconds."""
+    done = run(program, "validate", "inference", "--worst", "1000000", "-o", "json")
+    both = {}  # by source and line: {measurand: row}
+    for table in json.loads(done.stdout)["tables"]:
+        if table["measurand"] in MEASURED:
+            for row in table["worst"]:
+                both.setdefault((table["reference"], row["line"]), {})[table["measurand"]] = row
+    rows = []
+    for each in both.values():
+        if len(each) == len(MEASURED):
+            first, later = (each[name] for name in MEASURED)
+            i = later["inputs"]
+            # Ranks that only hold experts run attention on their own requests: they are devices beside those of tensor parallelism.
+            devices = int(i.get("tp_size", 1) * i.get("pp_size", 1) * i.get("ep_size", 1))
+            rows.append([i["workload"], i["hardware"], i["engine"], i["precision"], devices, *(int(i[name]) for name in ("batch_size", "prompt", "output_tokens")),
+                         first["measured"], later["measured"], *(float(f"{row['predicted']:.4g}") for row in (first, later))])
+    return {"columns": COLUMNS, "rows": sorted(rows)}
 
 
 def bundled(source, *options):
@@ -110,7 +134,7 @@ def main():
         shutil.copyfile(HERE / page, asked.folder / page)
     (asked.folder / "explorer.js").write_text(bundled("page.tsx", "--format=iife", "--global-name=explorer"), encoding="utf-8")
     if asked.core:
-        data |= write_core(asked.folder, asked.core, zoo)
+        data |= write_core(asked.folder, asked.core, zoo) | {"measured": measured_serving(asked.program)}
     (asked.folder / "programs.js").write_text("const MLSYSIM = " + json.dumps(data, separators=(",", ":")) + ";\n", encoding="utf-8")
     print(asked.folder / "index.html")
 

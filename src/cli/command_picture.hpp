@@ -15,6 +15,8 @@ struct PlotRequest {
   std::vector<std::string> with, against;
   double step = 0.1;      ///< of a tornado
   double context = 8192;  ///< of the layers of a model
+  int interval = 0;       ///< of the points of a front, percent; 0: none
+  bool measured = false;  ///< measured points beside a front
   bool force = false;     ///< replace a file that others wrote
 };
 /// What may be drawn, in the order of the help.

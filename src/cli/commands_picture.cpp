@@ -80,7 +80,16 @@ Picture histogram(ScenarioRequest& request, const PlotRequest& asked) {
 
 Picture front(ScenarioRequest& request, const PlotRequest& asked) {
   const auto s = space_asked(request, asked.space);
-  return front_picture(pareto(*s.space, s.question));
+  const auto answer = pareto(*s.space, s.question);
+  FrontBeside beside{.level = asked.interval, .measured_asked = asked.measured};
+  if ((beside.level > 0 || beside.measured_asked) && s.built.scenario.workload == nullptr)
+    throw InputError({.id = "mlsysim.cli.175",
+                      .message = "only fronts of scenarios have intervals and measured points",
+                      .found = "a law or resolver",
+                      .expected = "MODEL HARDWARE, or a plan"});
+  if (beside.level > 0) beside.bands = front_bands(answer, *s.space, s.built.scenario, beside.level);
+  if (beside.measured_asked) beside.measured = measured_points(answer, *s.space, s.built.scenario, zoo());
+  return front_picture(answer, beside);
 }
 
 Picture topology(ScenarioRequest& request, const PlotRequest&) {

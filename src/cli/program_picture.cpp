@@ -19,7 +19,7 @@ void Program::picture_commands() {
       "  mlsysim plot heatmap Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..64*2 --axis "
       "seq_len=1024..16384*2\n"
       "  mlsysim plot pareto Llama3_70B H100 --accelerators 8 --axis hardware=H100,H200 --axis "
-      "batch_size=1..64*2 --minimize itl --maximize token_throughput\n"
+      "batch_size=1..64*2 --minimize itl --maximize token_throughput --interval --measured\n"
       "  mlsysim plot difference Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
       "  mlsysim plot topology Research_256\n"
       "  mlsysim plot layers Qwen3_30B_A3B\n"
@@ -58,6 +58,9 @@ void Program::picture_commands() {
   p->add_option("--context", plot_.context, "layers: tokens of the request whose cache is drawn")
       ->type_name("N")
       ->capture_default_str()
+      ->group("Picture");
+  interval_option(*p, plot_.interval);
+  p->add_flag("--measured", plot_.measured, "pareto: what engines were measured to do, beside the front")
       ->group("Picture");
   p->add_flag("--force", plot_.force, "replace a file that others wrote")->group("Picture");
   scenario_options(*p, std::nullopt);

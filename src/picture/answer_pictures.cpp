@@ -161,7 +161,61 @@ Picture histogram_picture(const ExploreAnswer& answer) {
   return p;
 }
 
-Picture front_picture(const ExploreAnswer& a) {
+namespace {
+
+using Columns = std::vector<Table::Column>;
+
+/// The choice of the first axis, where there are several.
+std::string choice_of(const FoundPoint& f) { return f.labels.size() > 1 ? f.labels[0] : "front"; }
+
+/// Both sides of a point's interval, as a rule along each axis.
+void add_bands(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, const Columns& columns) {
+  PictureMark along{.shape = MarkShape::rule, .x = "x", .y = "y", .x_end = "end", .series = "choice"},
+      across{.shape = MarkShape::rule, .x = "x", .y = "y", .y_end = "end", .series = "choice"};
+  for (std::size_t k = 0; k < 2; ++k) {
+    auto& mark = k == 0 ? along : across;
+    mark.data = {.schema = "mlsysim/front-bands@1",
+                 .title = fmt::format("interval of {}", a.objectives[k].text),
+                 .columns = {{"choice"}, columns[0], columns[1], {"end", columns[k].unit}}};
+    for (std::size_t i = 0; i < a.front.size(); ++i) {
+      if (!beside.bands[i]) continue;
+      const auto& f = a.front[i];
+      auto x = f.objectives[0], y = f.objectives[1];
+      (k == 0 ? x : y) = beside.bands[i]->low[k];
+      mark.data.rows.push_back(
+          {choice_of(f), Cell(x, a.exps[0]), Cell(y, a.exps[1]), Cell(beside.bands[i]->high[k], a.exps[k])});
+    }
+  }
+  if (along.data.rows.empty()) {
+    p.notes.push_back("No table measures these objectives, so that the points have no intervals.");
+    return;
+  }
+  p.notes.push_back(fmt::format("Rules hold {} % of what is measured.", beside.level));
+  p.marks.push_back(std::move(along));
+  p.marks.push_back(std::move(across));
+}
+
+void add_measured(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, const Columns& columns) {
+  if (beside.measured.empty()) {
+    p.notes.push_back("Nobody's measurement of this model on as many of these devices is among the tables.");
+    return;
+  }
+  PictureMark dots{.shape = MarkShape::point, .x = "x", .y = "y", .series = "choice"};
+  dots.data = {.schema = "mlsysim/front-measured@1",
+               .title = "measured",
+               .columns = {{"choice"}, columns[0], columns[1], {"label"}}};
+  for (const auto& m : beside.measured)
+    dots.data.rows.push_back(
+        {m.device + ", measured", Cell(m.at[0], a.exps[0]), Cell(m.at[1], a.exps[1]), m.label});
+  p.notes.push_back(fmt::format(
+      "{} measurements of engines on as many devices, with prompts, outputs and formats of their own.",
+      beside.measured.size()));
+  p.marks.push_back(std::move(dots));
+}
+
+}  // namespace
+
+Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
   if (a.objectives.size() < 2)
     wrong("a front has two objectives", fmt::format("{}", a.objectives.size()), "two");
   if (a.front.empty())
@@ -173,11 +227,10 @@ Picture front_picture(const ExploreAnswer& a) {
   };
   const auto x = readable_unit(largest(0), a.exps[0]), y = readable_unit(largest(1), a.exps[1]);
   PictureMark points{.shape = MarkShape::point, .x = "x", .y = "y", .series = "choice", .label = "label"};
-  points.data = {
-      .schema = "mlsysim/front@1",
-      .title = "front",
-      .columns = {
-          {"index"}, {"choice"}, {"x", x, a.objectives[0].text}, {"y", y, a.objectives[1].text}, {"label"}}};
+  const Columns columns{{"x", x, a.objectives[0].text}, {"y", y, a.objectives[1].text}};
+  points.data = {.schema = "mlsysim/front@1",
+                 .title = "front",
+                 .columns = {{"index"}, {"choice"}, columns[0], columns[1], {"label"}}};
   auto sorted = a.front;
   std::stable_sort(sorted.begin(), sorted.end(), [](const FoundPoint& p, const FoundPoint& q) {
     return p.objectives[0] < q.objectives[0];
@@ -187,9 +240,8 @@ Picture front_picture(const ExploreAnswer& a) {
     std::vector<std::string> rest;
     for (std::size_t k = several ? 1 : 0; k < f.labels.size(); ++k)
       rest.push_back(fmt::format("{} {}", a.axes[k], f.labels[k]));
-    points.data.rows.push_back({static_cast<double>(f.index), several ? f.labels[0] : std::string("front"),
-                                Cell(f.objectives[0], a.exps[0]), Cell(f.objectives[1], a.exps[1]),
-                                fmt::format("{}", fmt::join(rest, ", "))});
+    points.data.rows.push_back({static_cast<double>(f.index), choice_of(f), Cell(f.objectives[0], a.exps[0]),
+                                Cell(f.objectives[1], a.exps[1]), fmt::format("{}", fmt::join(rest, ", "))});
   }
   PictureMark line{.shape = MarkShape::line, .data = points.data, .x = "x", .y = "y"};
   const auto spread = [](double low, double high) { return low > 0 && high / low > 30; };
@@ -214,7 +266,9 @@ Picture front_picture(const ExploreAnswer& a) {
   if (a.objectives.size() > 2)
     p.notes.push_back("Further objectives are in the answer of `pareto`; the picture shows the first two.");
   p.marks.push_back(std::move(line));
+  if (beside.level > 0) add_bands(p, a, beside, columns);
   p.marks.push_back(std::move(points));
+  if (beside.measured_asked) add_measured(p, a, beside, columns);
   return p;
 }
 

@@ -55,11 +55,25 @@ Json json_of(const ErrorStatistics& e) {
           {"p90", e.p90},   {"max", e.max},       {"bias", e.bias}};
 }
 
+/// An input in base units, entries of the zoo by their name; null where it is not given.
+Json input_json(const Value& value) {
+  if (const auto* entry = std::get_if<ObjectRef>(&value)) return std::string(spec_name(*entry));
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  return nullptr;
+}
+
 Json json_of(const PredictedRow& row, const MeasuredTable& table) {
   Json terms = Json::object();
   for (const auto& t : row.terms) terms[std::string(t.name)] = t.base;
+  Json inputs = Json::object();
+  for (const auto& f : table.measurand->inputs())
+    if (auto value = input_json(f.read(row.inputs.get())); !value.is_null())
+      inputs[std::string(f.name)] = std::move(value);
   return {{"line", table.data.where(row.row, 0).line},
           {"row", row.label},
+          {"inputs", inputs},
           {"measured", row.measured},
           {"predicted", row.predicted},
           {"error", row.error()},

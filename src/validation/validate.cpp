@@ -118,7 +118,8 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   for (std::size_t i = 0; i < count; ++i) {
     PredictedRow row = out.rows[order[i]];
     row.label = table.label(row.row);
-    row.terms = predict(*table.measurand, sources[order[i]]->inputs.get(), context).terms;
+    row.inputs = sources[order[i]]->inputs;
+    row.terms = predict(*table.measurand, row.inputs.get(), context).terms;
     out.worst.push_back(std::move(row));
   }
   if (depth == Depth::ours) return out;

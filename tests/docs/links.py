@@ -10,6 +10,9 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import site_pages  # noqa: E402
+
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -39,7 +42,10 @@ def faults():
             elif part and target.suffix == ".md" and part not in headings(target):
                 yield f"{page.relative_to(ROOT)}: {link} has no such heading"
     named = set(re.findall(r"([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M))
-    for name in sorted(named):
+    generated = {name for name in named if name.startswith("generated/")}
+    if generated != {f"generated/{name}" for name in site_pages.PAGES}:
+        yield f"mkdocs.yml: of generated pages {sorted(generated)} are named, scripts/site_pages.py makes {site_pages.PAGES}"
+    for name in sorted(named - generated):
         if not (ROOT / "docs" / name).exists():
             yield f"mkdocs.yml: {name} is not there"
     for page in sorted((ROOT / "docs").rglob("*.md")):

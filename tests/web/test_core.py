@@ -3,9 +3,12 @@
 Skipped where the core is not compiled for the web (scripts/web --tools), or was compiled from other sources.
 """
 
+import csv
 import functools
 import gzip
 import http.server
+import io
+import itertools
 import json
 import math
 import os
@@ -202,6 +205,11 @@ def moved_figures(page, program, folder):
     derived, replayed = look(page, "derivation"), page.run("explorer.solved('H100').n.itl")
     assert "Drawn without" not in derived, derived
     page.wait("document.getElementById('machine-file')")
+    # At once after a move there is nothing to take, rather than the machine as it was published.
+    page.run("(() => { explorer.state.changes['hardware.power.tdp'] = 800; explorer.update(); })()")
+    assert page.run("document.getElementById('shell') === null && document.getElementById('take-along').textContent.includes('is being written')")
+    page.run("(() => { explorer.state.changes['hardware.power.tdp'] = 900; explorer.update(); })()")
+    page.wait("document.getElementById('machine-file')")
     (pathlib.Path(folder) / "H100-moved.yaml").write_text(page.run("document.getElementById('machine-file').textContent"))
     words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.getElementById('shell').textContent"))]
     assert itl_of(program, folder, words[2:]) == replayed, words
@@ -258,6 +266,63 @@ def which_machine(page, folder):
     page.run("document.querySelector('[data-name=unit_cost]').dispatchEvent(new Event('input'))")
     assert page.run("document.querySelector('#view p').textContent").startswith(f"{other} is the cheaper one")
     assert "x.unit_cost=" in page.run("location.hash")
+
+
+def named_kinks(page):
+    """The curve names where another part becomes the longest, and where no more fits."""
+    ask(page, of="itl", along="batch_size")
+    look(page, "curve")
+    rows = list(csv.reader(io.StringIO(page.run("explorer.csvText()"))))
+    parts = {column: [row[column] for row in rows[1:]] for column in range(len(rows[0])) if rows[0][column].startswith("longest part")}
+    wanted = sorted(f"{b} becomes the longest part" for each in parts.values() for a, b in itertools.pairwise(each) if a and b and a != b)
+    wanted += ["more does not fit" for each in parts.values() if each[-1] == ""]
+    assert len(parts) == 2 and len(wanted) >= 2, rows[:3]
+    assert sorted(json.loads(page.run("JSON.stringify([...document.querySelectorAll('#view text.note')].map((e) => e.textContent))"))) == sorted(wanted)
+
+
+def front(page, program):
+    """The front has bands, the intervals of the program, and measured points with what is predicted for their own conditions."""
+    ask(page, model="Qwen3_32B", changes={"accelerators": 4, "tp_size": 4})
+    look(page, "front")
+    page.wait("document.getElementById('sure').dataset.banded === 'yes' && document.querySelectorAll('#view polygon').length === 2")
+    dots = page.run("document.querySelectorAll('#view .da').length")
+    said = json.loads(subprocess.run([program, "--no-plugins", "validate", "inference/hopper_dense_tpot", "--worst", "100000", "-o", "json"], capture_output=True, text=True, check=True).stdout)
+    here = [row for row in said["tables"][0]["worst"] if (row["inputs"]["workload"], row["inputs"]["hardware"], row["inputs"]["tp_size"]) == ("Qwen3_32B", "H100", 4)]
+    assert 10 < dots <= len(here), (dots, len(here))
+    row = page.run("document.querySelector('#measured tbody tr').textContent")
+    assert row.startswith("H100") and "%" in row, row
+    ask(page)
+    assert "Nobody's measurement" in look(page, "front") or page.run("document.querySelectorAll('#view .da').length") > 0
+
+
+def whole_systems(page, program, folder):
+    """Nodes and clusters are machines: they have the devices that they have."""
+    ask(page, model="Llama3_8B", machine="Research_256", other="DGX_H200")
+    answer = page.run("document.getElementById('answer').textContent")
+    assert answer.startswith("Llama3_8B on Research_256 (256 devices) fits"), answer
+    assert page.run("explorer.solved('Research_256').n.itl") == itl_of(program, folder, ["Llama3_8B", "Research_256", "--batch-size", "32"])
+    assert page.run("explorer.solved('DGX_H200').n.itl") == itl_of(program, folder, ["Llama3_8B", "DGX_H200"])
+    assert page.run("document.querySelector('[data-name=accelerators]') === null && document.querySelector('#machine optgroup[label=clusters] [value=Research_256]') !== null")
+    ask(page, model="Llama3_8B", machine="Research_256", other="H100", changes={"batch_size": 64, "accelerators": 16})
+    words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.getElementById('shell').textContent"))]
+    assert "--accelerators" not in words and itl_of(program, folder, words[2:]) == page.run("explorer.solved('Research_256').n.itl"), words
+    (pathlib.Path(folder) / "system.yaml").write_text(page.run("document.getElementById('plan').textContent"))
+    assert itl_of(program, folder, ["system.yaml"]) == page.run("explorer.solved('Research_256').n.itl")
+
+
+def long_work(page):
+    """The console tells the share, the rate and the time left of long work, and ends it; what follows is answered."""
+    ask(page)
+    look(page, "console")
+    line = "pareto Llama3_8B H100 --axis batch_size=1..100000 --axis seq_len=1..100000 --minimize itl --maximize token_throughput"
+    page.run(f"(() => {{ const line = document.getElementById('line'); line.value = {json.dumps(line)}; line.dispatchEvent(new Event('input')); }})()")
+    page.run("new Promise((done) => setTimeout(done, 20))")
+    page.run("document.getElementById('run').click()")
+    page.wait(r"/[\d.]+ % .*points\/s .* s left/.test(document.getElementById('progress')?.textContent ?? '')")
+    page.run("document.getElementById('stop').click()")
+    page.wait("document.getElementById('view').textContent.includes('stopped')")
+    assert page.run("explorer.command('version')").get("code") == 0
+    assert page.run("document.getElementById('stop').disabled") is True
 
 
 def what_is_in_the_way(page):
@@ -331,6 +396,10 @@ def main(program):
         walls(page)
         what_is_in_the_way(page)
         taken_along(page)
+        named_kinks(page)
+        front(page, program)
+        whole_systems(page, program, folder)
+        long_work(page)
         which_machine(page, folder)
         (pathlib.Path(folder) / "shown.yaml").write_text(plan)
         assert itl_of(program, folder, ["shown.yaml"]) == shown, plan

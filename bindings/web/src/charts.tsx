@@ -4,7 +4,15 @@ import type { ComponentChildren } from "preact";
 
 export interface Bar { name: string; from: number; to: number; label: string; other?: boolean }
 export type Point = [number, number];
-export interface Line { name: string; points: Point[]; other: boolean }
+export interface Line {
+  name: string; points: Point[]; other: boolean;
+  band?: [low: Point, high: Point][];        // about each of some points
+  dots?: Point[];                            // what was measured
+  marks?: { at: Point; words: string }[];    // where something changes
+}
+
+/** Letters keep their size on a telephone, where pictures are narrower. */
+const narrow = () => matchMedia("(max-width: 46em)").matches;
 
 function Canvas(p: { width: number; height: number; title: string; description: string; children: ComponentChildren }) {
   return (
@@ -21,7 +29,8 @@ function Canvas(p: { width: number; height: number; title: string; description: 
 
 /** Bars from `from` to `to` at names. */
 export function BarChart({ title, description, rows }: { title: string; description: string; rows: Bar[] }) {
-  const left = Math.min(300, 20 + Math.max(110, ...rows.map((r) => 6.6 * r.name.length))), width = 760, right = 150, step = 24;
+  const [width, right] = narrow() ? [430, 100] : [760, 150], step = 24;
+  const left = Math.min(0.45 * width, 20 + Math.max(110, ...rows.map((r) => 6.6 * r.name.length)));
   const ends = [...rows.flatMap((r) => [r.from, r.to]), 0].filter(Number.isFinite);
   const low = Math.min(...ends), high = Math.max(...ends, low + 1e-300);
   const x = (v: number) => left + ((v - low) / (high - low)) * (width - left - right);
@@ -55,17 +64,38 @@ function ticks(low: number, high: number, logarithmic: boolean): number[] {
   return out;
 }
 
-/** Lines through points; points that are no numbers are left out. */
+const LETTER = 6.4;  // widths of a letter and heights of a line, in units of the picture
+const ROW = 15;
+interface Place { x: number; y: number; words: string; below: boolean; end: boolean }
+/** Words beside their places, on the side away from the lines, moved on until none lies on another. */
+function placed(all: Place[], left: number, right: number): Place[] {
+  const out: Place[] = [], from = (q: Place) => q.x - (q.end ? LETTER * q.words.length : 0);
+  for (const { x, y, words, below, end: wanted } of [...all].sort((a, b) => a.x - b.x)) {
+    const wide = LETTER * words.length, end = x + wide > right || (wanted && x - wide > left);
+    const q = { x: x + (end ? -8 : 8), y: y + (below ? ROW : -8), words, below, end };
+    const lies = () => out.some((o) => Math.abs(o.y - q.y) < ROW && from(q) < from(o) + LETTER * o.words.length && from(o) < from(q) + wide);
+    while (lies()) q.y += below ? ROW : -ROW;
+    out.push(q);
+  }
+  return out;
+}
+
+/** Lines through points, with their bands, measured dots and named places; points that are no numbers are left out. */
 export function LineChart(p: { title: string; description: string; x: string; y: string; lines: Line[]; logX: boolean }) {
-  const width = 760, height = 360, left = 70, top = 34, bottom = 46, right = 20;
+  const [width, height] = narrow() ? [430, 330] : [760, 360], beside = 0.29 * width, left = 70, top = 34, bottom = 46, right = 20;
   const known = (points: Point[]) => points.filter((q) => q.every(Number.isFinite));
-  const all = p.lines.flatMap((l) => known(l.points));
+  const all = p.lines.flatMap((l) => [...known(l.points), ...known(l.dots ?? []), ...known((l.band ?? []).flat())]);
   if (!all.length) return <Canvas width={width} height={60} title={p.title} description={p.description}><text x="20" y="40">nothing fits here</text></Canvas>;
   const span = (k: 0 | 1) => [Math.min(...all.map((q) => q[k])), Math.max(...all.map((q) => q[k]))] as const;
   const [x0, x1] = span(0), [y0, y1] = span(1), logY = y0 > 0 && y1 / y0 > 30;
   const at = (v: number, a: number, b: number, log: boolean) => (a === b ? 0.5 : log ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
   const x = (v: number) => left + at(v, x0, x1, p.logX) * (width - left - right);
   const y = (v: number) => height - bottom - at(v, y0, y1, logY) * (height - bottom - top);
+  const near = (l: Line, at: number) => known(l.points).reduce((a, b) => (Math.abs(b[0] - at) < Math.abs(a[0] - at) ? b : a), [Infinity, -Infinity]);
+  const placeOf = ({ at, words }: { at: Point; words: string }, l: Line): Place => {
+    const below = p.lines.some((other) => other !== l && near(other, at[0])[1] > at[1]), next = known(l.points).find((q) => q[0] > at[0]) ?? at;
+    return { x: x(at[0]), y: y(at[1]), words, below, end: next[1] >= at[1] !== below };
+  };
   return (
     <Canvas width={width} height={height} title={p.title} description={p.description}>
       {ticks(x0, x1, p.logX).map((t) => <text x={x(t)} y={height - bottom + 18} text-anchor="middle" class="quiet">{+t.toPrecision(4)}</text>)}
@@ -75,11 +105,16 @@ export function LineChart(p: { title: string; description: string; x: string; y:
       <text x="14" y={height / 2} transform={`rotate(-90 14 ${height / 2})`} text-anchor="middle">{p.y}</text>
       {p.lines.map((l, i) => (
         <g>
+          {!!l.band?.length && <polygon points={[...l.band.map(([low]) => low), ...l.band.map(([, high]) => high).reverse()].map((q) => `${x(q[0]).toFixed(2)},${y(q[1]).toFixed(2)}`).join(" ")} class={l.other ? "bb" : "ba"} />}
+          {known(l.dots ?? []).map((q) => (l.other ? <path d={`M${x(q[0]).toFixed(1)} ${(y(q[1]) - 4.5).toFixed(1)}l4 8h-8z`} class="db" /> : <circle cx={x(q[0]).toFixed(1)} cy={y(q[1]).toFixed(1)} r="3.5" class="da" />))}
           <polyline points={known(l.points).map((q) => `${x(q[0]).toFixed(2)},${y(q[1]).toFixed(2)}`).join(" ")} class={l.other ? "lb" : "la"} />
-          <line x1={left + i * 220} x2={left + 26 + i * 220} y1="14" y2="14" class={l.other ? "lb" : "la"} />
-          <text x={left + 32 + i * 220} y="18">{l.name}</text>
+          <line x1={left + i * beside} x2={left + 26 + i * beside} y1="14" y2="14" class={l.other ? "lb" : "la"} />
+          <text x={left + 32 + i * beside} y="18">{l.name}</text>
+          {l.marks?.map((m) => <circle cx={x(m.at[0])} cy={y(m.at[1])} r="4.5" class={l.other ? "kb" : "ka"} />)}
         </g>
       ))}
+      {placed(p.lines.flatMap((l) => (l.marks ?? []).map((m) => placeOf(m, l))), left, width - right)
+        .map((q) => <text x={q.x} y={q.y} text-anchor={q.end ? "end" : "start"} class="note">{q.words}</text>)}
     </Canvas>
   );
 }

@@ -1,9 +1,9 @@
 // The core in the page: any model, machine, plan or launch becomes a program; moved figures become a machine.
 
-import { fitting, ofDevice, written } from "./numbers";
+import { fitting, moves, written } from "./numbers";
 import { Program, type ProgramJson } from "./program";
-import { built, grown, program, programKey, programs, startDevices, state } from "./state";
-import type { Begin, Message, Reply } from "./worker";
+import { built, devicesOf, grown, program, programKey, programs, startDevices, state, systems } from "./state";
+import type { Begin, Message, Reply, Told } from "./worker";
 
 /** What a user brought: a file of a model or machine, or a text that makes a plan for each machine. */
 export type Own = { kind: "model" | "machine"; bytes: Uint8Array } | { kind: "plan" | "launch"; text: string; made: Set<string>; plans: Record<string, string>; notes: string };
@@ -11,13 +11,28 @@ export const own = new Map<string, Own>();
 export const live = built.worker !== undefined;
 
 let worker: Worker, data: Begin | undefined, next = 1;
-const waiting = new Map<number, (reply: Reply) => void>();
+const waiting = new Map<number, (reply: Reply) => void>(), listening = new Map<number, (told: string) => void>();
 
-function ask(message: Message): Promise<Reply> {
-  return new Promise((done) => { const id = next; next += 1; waiting.set(id, done); worker.postMessage({ id, ...message }); });
+function ask(message: Message, told?: (text: string) => void): Promise<Reply> {
+  return new Promise((done) => {
+    const id = next;
+    next += 1;
+    waiting.set(id, done);
+    if (told) listening.set(id, told);
+    worker.postMessage({ id, ...message });
+  });
+}
+function answered(data: Reply | Told) {
+  if ("told" in data) { listening.get(data.id)?.(data.told); return; }
+  const done = waiting.get(data.id);
+  waiting.delete(data.id);
+  listening.delete(data.id);
+  done?.(data);
 }
 /** A command line of the program. */
 export const command = (...words: string[]) => ask({ words });
+/** The same, with what it prints while it works: its progress. */
+export const longCommand = (words: string[], told: (text: string) => void) => ask({ words }, told);
 /** Puts a file where commands find it. */
 export const place = (file: string, bytes: Uint8Array) => ask({ file, bytes });
 
@@ -40,7 +55,7 @@ async function coreData(): Promise<Begin> {
 export async function beginCore() {
   data ??= await coreData();
   worker = new Worker(URL.createObjectURL(new Blob([built.worker ?? ""], { type: "text/javascript" })));
-  worker.onmessage = ({ data: reply }: MessageEvent<Reply>) => { const done = waiting.get(reply.id); waiting.delete(reply.id); done?.(reply); };
+  worker.onmessage = ({ data: reply }: MessageEvent<Reply | Told>) => answered(reply);
   const files = [...own].flatMap(([name, each]) => ("bytes" in each ? [place(name, each.bytes)] : []));
   await Promise.all([ask({ begin: data }), ...files]);
 }
@@ -51,11 +66,21 @@ export function stopCore() {
   for (const each of own.values()) if ("made" in each) each.made.clear();
   for (const [id, done] of waiting) done({ id, code: 1, text: "", notes: "stopped", ms: 0 });
   waiting.clear();
+  listening.clear();
   return beginCore();
 }
-interface Row { name: string }
-export async function namesOf(kind: string): Promise<string[]> {
-  return (JSON.parse((await command("zoo", "list", kind, "-o", "json")).text) as { rows: Row[] }).rows.map((row) => row.name);
+type Row = { name: string } & Record<string, string | number>;
+async function listed(kind: string): Promise<Row[]> {
+  const answer = await command("zoo", "list", kind, "-o", "json");
+  if (answer.code !== 0) throw new Error(refusal(answer));
+  return (JSON.parse(answer.text) as { rows: Row[] }).rows;
+}
+/** Asks the core what it knows by name. @throws in its words, where it cannot say */
+export async function readNames() {
+  const sorted = (rows: Row[]) => rows.map((row) => row.name).sort();
+  [built.models, built.machines] = [sorted(await listed("models")), sorted(await listed("hardware"))];
+  for (const [kind, counted] of [["node", "devices"], ["cluster", "accelerators"], ["pod", "chips"]] as const)
+    for (const row of await listed(kind)) systems[kind].set(row.name, Number(row[counted]));
 }
 /** The words of a refusal. */
 export const refusal = (answer: Reply) => answer.notes.replace(/^mlsysim: error: /, "").trim();
@@ -93,11 +118,12 @@ async function targets(model: string, machine: string, as = machine): Promise<Su
   return { words: [name] };
 }
 const MOST = { serve: 64, train: 4096, infer: 1 };  // devices that are tried for what does not fit on fewer
-/** The question at the start: nodes in a pipeline for serving, states in shards for training. */
-function startWords(devices: number): string[] {
+/** The question at the start: nodes in a pipeline for serving, states in shards for training; a system gets a request for each of its replicas. */
+function startWords(machine: string, devices: number): string[] {
   if (planned()) return [];
-  const words = ["--accelerators", String(devices), "--mode", state.mode];
-  if (state.mode === "serve" && devices > startDevices()) words.push("--tp-size", String(startDevices()), "--pp-size", String(devices / startDevices()));
+  const system = devicesOf(machine) !== undefined, words = [...(system ? [] : ["--accelerators", String(devices)]), "--mode", state.mode];
+  if (state.mode === "serve" && system && devices > startDevices()) words.push("--batch-size", String(Math.ceil(devices / startDevices())));
+  else if (state.mode === "serve" && devices > startDevices()) words.push("--tp-size", String(startDevices()), "--pp-size", String(devices / startDevices()));
   if (state.mode === "train") words.push("--batch-size", String(devices), ...("zero_stage" in state.options ? [] : ["--zero-stage", "3"]));
   return [...words, ...Object.entries(state.options).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v])];
 }
@@ -120,12 +146,13 @@ export async function have(machine: string) {
   const t = await targets(state.model, machine);
   if ("refused" in t) { programs.set(key, t.refused); return; }
   let first: Program | string | undefined;
-  for (let devices = startDevices(); devices <= MOST[state.mode]; devices *= 2) {
-    const made = await exported([...t.words, ...startWords(devices)]);
+  const whole = devicesOf(machine);
+  for (let devices = whole ?? startDevices(); ; devices *= 2) {
+    const made = await exported([...t.words, ...startWords(machine, devices)]);
     first ??= made;
     const small = typeof made === "string" ? made.includes("does not fit") : !fitting(made, made.answer(made.point()));
-    if (!small) { first = made; if (devices > startDevices()) grown.add(key); }
-    if (!small || planned() || typeof first === "string" && !first.includes("does not fit")) break;
+    if (!small) { first = made; if (!whole && devices > startDevices()) grown.add(key); }
+    if (!small || planned() || whole || 2 * devices > MOST[state.mode] || typeof first === "string" && !first.includes("does not fit")) break;
   }
   programs.set(key, first ?? "");
 }
@@ -169,6 +196,8 @@ function figures(): [string, string][] {
   return Object.entries(state.changes).filter(([name]) => name.startsWith("hardware."))
     .map(([name, v]) => [name.slice("hardware.".length), written(v, p instanceof Program ? p.input(name) : undefined)]);
 }
+/** Tells questions apart whose machine has a file of its own; empty where no figure of the device was moved. */
+export const movedKey = () => { const all = figures(); return all.length ? JSON.stringify([state.machine, all]) : ""; };
 export interface Moved { file: string; yaml: string; left: string[] }
 /** The file of the first machine with what was moved on it, or nothing where nothing was. */
 export async function movedMachine(): Promise<Moved | undefined> {
@@ -195,10 +224,10 @@ export async function notTaken(): Promise<string[]> {
 function optionWords(machine: string): string[] {
   const p = program(machine), start = p instanceof Program ? p.input("accelerators")?.value ?? startDevices() : startDevices();
   const changes = Object.entries(state.changes).map(([name, v]): [string, number, string] => [LINKS[name] ?? name, v, name])
-    .filter(([option, , name]) => !option.includes(".") && (machine === state.machine || !ofDevice(name)));
+    .filter(([option, , name]) => !option.includes(".") && moves(name, machine));
   const words = changes.flatMap(([option, v, name]) => [`--${option.replaceAll("_", "-")}`, written(v, p instanceof Program ? p.input(name) : undefined)]);
   const given = new Set(words.filter((w) => w.startsWith("--")));
-  const begun = startWords(start);
+  const begun = startWords(machine, devicesOf(machine) ?? start);
   return [...begun.flatMap((w, i) => (w.startsWith("--") && !given.has(w) ? [w, begun[i + 1]!] : [])), ...words];
 }
 /** A command about what is on the screen: model and machine with all that was moved. @param before words that follow them */

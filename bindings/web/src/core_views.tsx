@@ -3,7 +3,7 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { BarChart } from "./charts";
-import { command, movedMachine, notTaken, own, refusal, stopCore, subject, type Subject } from "./core";
+import { command, longCommand, movedMachine, notTaken, own, refusal, stopCore, subject, type Subject } from "./core";
 import { lessons } from "./lessons";
 import { chosen } from "./choose";
 import { solved } from "./numbers";
@@ -73,20 +73,27 @@ let lastLine = "optimize --help";
 function Console() {
   const [line, setLine] = useState(lastLine);
   const [out, setOut] = useState<ComponentChild>(null);
+  const [busy, setBusy] = useState(false);
   const run = async () => {
     lastLine = line;
-    setOut(<p>working ...</p>);
-    const began = performance.now(), clock = setInterval(() => setOut(<p>working for {((performance.now() - began) / 1000).toFixed(0)} s; "stop" ends it</p>), 1000);
-    const answer = await command(...split(line));
+    setBusy(true);
+    let told = "";
+    const began = performance.now();
+    const tell = () => setOut(<p id="progress">working for {((performance.now() - began) / 1000).toFixed(0)} s{told && `: ${told}`}</p>);
+    tell();
+    const clock = setInterval(tell, 1000);
+    // As a terminal does: what comes after a carriage return takes the place of the line.
+    const answer = await longCommand(split(line), (text) => { told = (told + text).split("\r").filter((each) => each.trim()).at(-1) ?? ""; tell(); });
     clearInterval(clock);
+    setBusy(false);
     setOut(<>{/^(<!--[^>]*-->\s*)?<svg/.test(answer.text) ? <Drawn svg={answer.text} /> : <Words>{answer.text}</Words>}<p>{answer.notes}</p><p>exit code {answer.code}, {answer.ms.toFixed(0)} ms</p></>);
   };
   return (
     <>
       <label>mlsysim <input id="line" type="text" aria-label="a command of mlsysim" value={line} onInput={(e) => setLine(e.currentTarget.value)}
         onKeyDown={(e) => { if (e.key === "Enter") { e.preventDefault(); void run(); } }} /></label>
-      <button type="button" id="run" onClick={run}>run</button>
-      <button type="button" onClick={stopCore}>stop</button>
+      <button type="button" id="run" disabled={busy} onClick={run}>run</button>
+      <button type="button" id="stop" disabled={!busy} onClick={stopCore}>stop</button>
       {out}
     </>
   );

@@ -1,10 +1,11 @@
 // Views of numbers: replayed from programs in this page, at every move of a slider.
 
 import type { ComponentChild } from "preact";
-import { type Bar, BarChart, type Line, LineChart, type Point } from "./charts";
+import { type Bar, BarChart, LineChart, type Point } from "./charts";
 import { live } from "./core";
 import { Remedies } from "./core_views";
-import { asked, CHARGES, compared, fits, holds, longest, PARTS, pretty, shown, type Solved, solved, value } from "./numbers";
+import { asked, CHARGES, compared, fits, holds, longest, partsOf, PARTS, pretty, shown, type Shown, type Solved, solved, value } from "./numbers";
+import { Front } from "./front";
 import { InputChoice, ResultChoice, Table } from "./parts";
 import { built, state } from "./state";
 
@@ -19,12 +20,25 @@ function stacked(s: Solved, names: string[], whole: string, words = (name: strin
 const Waterfall = ({ s, whole, parts }: { s: Solved; whole: string; parts: string }) =>
   <BarChart title={`parts of ${whole}`} description="one after the other" rows={stacked(s, Object.keys(PARTS).map((k) => `${parts}_${k}`), whole, (name) => PARTS[name.slice(parts.length + 1)]!)} />;
 
+/** Which of the two, at a glance: what decides as two bars, and the sentence with why and what would flip it. */
+function Verdict({ s, o }: Shown) {
+  const { key, words } = compared(s, o), row = s.p.result(key), [first, ...rest] = words.split(/(?<=\.) /);
+  const both = s.machine !== o.machine && fits(s) && fits(o);
+  const best = value(s, key) <= value(o, key) ? s : o;
+  return (
+    <>
+      <p id="verdict"><strong>{first}</strong> {rest.join(" ")}</p>
+      {both && <BarChart title={`${row.meaning} on both machines`} description="the shorter the better"
+        rows={[s, o].map((each) => ({ name: each.machine, from: 0, to: value(each, key), label: `${shown(each, key)}${each === best ? " \u2713" : ""}`, other: each !== best }))} />}
+    </>
+  );
+}
 function Answer({ s, o }: Shown) {
   const names = [...asked().shown, "memory_used", "memory_capacity", ...CHARGES].filter((name) => s.p.results.has(name));
   const last = asked().times.at(-1)!;
   return (
     <>
-      <p>{compared(s, o).words}</p>
+      <Verdict s={s} o={o} />
       {live && !holds(s) && <Remedies question={JSON.stringify(state)} />}
       <Waterfall s={s} whole={last.whole} parts={last.parts} />
       <Table columns={["number", s.machine, o.machine, "meaning"]} rows={names.map((name) => [name, shown(s, name), shown(o, name), s.p.result(name).meaning])} />
@@ -94,43 +108,31 @@ function Sensitivity({ s }: Shown) {
 }
 function Curve({ s, o }: Shown) {
   const input = s.p.input(state.along)!, r = s.p.result(state.of), start = s.point[s.p.place.get(state.along)!]!;
-  const values = Array.from({ length: 121 }, (_, k) => start * 4 ** ((k - 60) / 30)).map((v) => (input.whole ? Math.max(1, Math.round(v)) : v)).filter((v, i, all) => i === 0 || v !== all[i - 1]);
-  const along = (machine: string): Point[] => values.map((v) => { const at = solved(machine, { [state.along]: v }); return at && fits(at) ? [v / input.scale, value(at, state.of) / r.scale] : [NaN, NaN]; });
-  const lines: Line[] = [s.machine, ...(o.machine === s.machine ? [] : [o.machine])].map((machine, i) => ({ name: machine, other: i > 0, points: along(machine) }));
+  // Counts often begin at one, and their kinks lie far above.
+  const reach = input.whole ? 64 : 16, low = start / reach, high = Math.max(start * reach, input.whole ? 256 : 0);
+  const values = Array.from({ length: 121 }, (_, k) => low * (high / low) ** (k / 120)).map((v) => (input.whole ? Math.max(1, Math.round(v)) : v)).filter((v, i, all) => i === 0 || v !== all[i - 1]);
+  const parts = partsOf(state.of);
+  const along = (machine: string) => values.map((v) => {
+    const at = solved(machine, { [state.along]: v });
+    return at && fits(at) ? { at: [v / input.scale, value(at, state.of) / r.scale] as Point, part: longest(at, parts) } : { at: [NaN, NaN] as Point, part: "" };
+  });
+  // A kink: another part of the time becomes the longest; or the memory or the plan ends.
+  const lines = [s.machine, ...(o.machine === s.machine ? [] : [o.machine])].map((machine, i) => {
+    const points = along(machine);
+    const marks = points.flatMap(({ at, part }, k) => {
+      const before = points[k - 1]?.part, after = points[k + 1];
+      if (part && before && before !== part) return [{ at, words: `${part} becomes the longest part` }];
+      return part && after && !after.part && !points.slice(k + 1).some((q) => q.part) ? [{ at, words: "more does not fit" }] : [];
+    });
+    return { name: machine, other: i > 0, points: points.map((q) => q.at), marks, parts: points.map((q) => q.part) };
+  });
   const unit = (row: { unit: string }) => (row.unit ? ` [${row.unit}]` : "");
   return (
     <>
       <ResultChoice names={[...s.p.results.keys()]} /> <InputChoice names={s.p.inputs.map((i) => i.name)} />
       <LineChart title={`${state.of} over ${state.along}`} description="points that fit" x={state.along + unit(input)} y={state.of + unit(r)} lines={lines} logX={start > 0} />
-      <Table columns={[state.along, ...lines.map((l) => `${state.of} ${l.name}`)]} rows={values.map((v, i) => [v, ...lines.map((l) => l.points[i]![1])])} />
-    </>
-  );
-}
-/** What a front trades, by mode: of one user or step against all. */
-function traded(s: Solved): { x: number; y: number } {
-  const devices = s.point[s.p.place.get("accelerators")!]!;
-  if (state.mode === "serve") return { x: 1 / value(s, "itl"), y: value(s, "throughput_per_accelerator") };
-  if (state.mode === "train") return { x: value(s, "step_latency"), y: value(s, "token_throughput") / devices };
-  return { x: value(s, "latency"), y: value(s, "throughput") / devices };
-}
-function Front({ s, o }: Shown) {
-  const axes = { serve: ["tokens per second of one user", "tokens per second of one device"], train: ["seconds of a step", "tokens per second of one device"], infer: ["seconds of a batch", "samples per second of one device"] }[state.mode] as [string, string];
-  const batch = s.p.input("batch_size")!, rows: (string | number)[][] = [];
-  const lines = [...new Set([s.machine, o.machine])].map((machine, i): Line => {
-    const points: Point[] = [];
-    for (let b = state.mode === "train" ? batch.value : 1; b <= 4096; b *= 2) {
-      const at = solved(machine, { batch_size: b });
-      if (!at || !fits(at)) continue;
-      const { x, y } = traded(at);
-      points.push([x, y]);
-      rows.push([machine, b, x, y]);
-    }
-    return { name: machine, other: i > 0, points };
-  });
-  return (
-    <>
-      <LineChart title="throughput against speed" description="batch sizes that double and fit" x={axes[0]} y={axes[1]} lines={lines} logX={false} />
-      <Table columns={["machine", "batch_size", axes[0], axes[1]]} rows={rows} />
+      <Table columns={[state.along + unit(input), ...lines.flatMap((l) => [`${state.of} ${l.name}${unit(r)}`, `longest part ${l.name}`])]}
+        rows={values.map((v, i) => [v / input.scale, ...lines.flatMap((l) => [l.points[i]![1], l.parts[i]!])])} />
     </>
   );
 }
@@ -152,8 +154,6 @@ function Comparison({ s, o }: Shown) {
   );
 }
 
-/** The first machine, and the other one, or the first again. */
-export interface Shown { s: Solved; o: Solved }
 export const numberViews: Record<string, (shown: Shown) => ComponentChild> = {
   answer: Answer, time: Time, memory: Memory, cost: Cost, sensitivity: Sensitivity, curve: Curve, front: Front, comparison: Comparison,
 };

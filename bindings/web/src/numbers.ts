@@ -1,9 +1,11 @@
 // Numbers of the two machines, replayed from their programs, and the sentences that they make.
 
 import { type Input, type Numbers, Program, type Result } from "./program";
-import { grown, type Mode, program, programKey, startDevices, state } from "./state";
+import { devicesOf, grown, type Mode, program, programKey, startDevices, state } from "./state";
 
 export interface Solved { p: Program; point: number[]; n: Numbers; machine: string }
+/** The first machine, and the other one, or the first again. */
+export interface Shown { s: Solved; o: Solved }
 
 /** What a mode answers: its main result, its times with their parts, and what decides between machines. */
 interface Asked { words: string; main: string; cost: string; times: { title: string; whole: string; parts: string }[]; shown: string[] }
@@ -27,14 +29,15 @@ export const ASKED: Record<Mode, Asked> = {
 export const asked = () => ASKED[state.mode];
 export const CHARGES = ["cost_per_token", "energy_per_token", "carbon_per_token", "tco", "carbon_footprint"];
 
-/** Figures of the device move on the first machine alone, all else on both. */
-export const ofDevice = (name: string) => name.includes(".") || name === "unit_cost";
+const ofDevice = (name: string) => name.includes(".") || name === "unit_cost";
+/** Whether a moved figure moves on a machine: those of the device on the first one alone; a system has the devices that it has. */
+export const moves = (name: string, machine: string) => (machine === state.machine || !ofDevice(name)) && !(name === "accelerators" && devicesOf(machine) !== undefined);
 
 /** The numbers of a choice, or nothing where the pair has no program. */
 export function solved(machine: string, further: Numbers = {}): Solved | undefined {
   const p = program(machine);
   if (!(p instanceof Program)) return undefined;
-  const changes = Object.fromEntries(Object.entries(state.changes).filter(([name]) => machine === state.machine || !ofDevice(name)));
+  const changes = Object.fromEntries(Object.entries(state.changes).filter(([name]) => moves(name, machine)));
   const point = p.point({ ...changes, ...further });
   return { p, point, n: p.answer(point), machine };
 }
@@ -71,10 +74,12 @@ export function longest(s: Solved, prefix: string): string {
   const names = Object.keys(PARTS).filter((k) => Number.isFinite(value(s, `${prefix}_${k}`)));
   return PARTS[names.reduce((a, b) => (value(s, `${prefix}_${b}`) > value(s, `${prefix}_${a}`) ? b : a), names[0] ?? "compute")] ?? "";
 }
+/** The parts of the time that a result goes with: of the first token, or else of the last time that is asked. */
+export const partsOf = (result: string) => (asked().times.find((t) => t.whole === result) ?? asked().times.at(-1)!).parts;
 const at = (s: Solved, name: string) => s.point[s.p.place.get(name) ?? -1] ?? NaN;
 function devices(s: Solved): string {
   const more = grown.has(programKey(s.machine)) && at(s, "accelerators") === s.p.input("accelerators")?.value ? ` (${startDevices()} do not hold it)` : "";
-  return `${at(s, "accelerators")} x ${s.machine}${more}`;
+  return devicesOf(s.machine) === undefined ? `${at(s, "accelerators")} x ${s.machine}${more}` : `${s.machine} (${at(s, "accelerators")} devices)`;
 }
 
 /** Whether it fits, how fast it is, at what cost, and what limits it. */
@@ -113,6 +118,7 @@ function unable(a: Solved, b: Solved): string {
 }
 
 const LARGEST = 9;  // figures of their own in an attribution; the rest moves together
+const SIZE = ["accelerators", "batch_size"];  // more devices have more requests: these move together
 
 /** Shapley values of the figures that differ, where both are the same program: the mean over all orders of the changes. */
 export function attribution(from: Solved, to: Solved, key: string): Term[] {
@@ -125,8 +131,10 @@ export function attribution(from: Solved, to: Solved, key: string): Term[] {
   const effect = (name: string) => Math.abs(moved([name]) - value(from, key));
   const names = from.p.inputs.map((x) => x.name).filter((name, i) => from.point[i] !== to.point[to.p.place.get(name) ?? -1] && to.p.place.has(name))
     .map((name): [number, string] => [effect(name), name]).sort((x, y) => y[0] - x[0]).map((x) => x[1]);
-  const groups = names.slice(0, LARGEST).map((name) => [name]);
-  if (names.length > LARGEST) groups.push(names.slice(LARGEST));
+  const size = names.filter((name) => SIZE.includes(name)), single = size.length > 1 ? names.filter((name) => !SIZE.includes(name)) : names;
+  const groups = single.slice(0, LARGEST).map((name) => [name]);
+  if (size.length > 1) groups.unshift(size);
+  if (single.length > LARGEST) groups.push(single.slice(LARGEST));
   const values = Array.from({ length: 1 << groups.length }, (_, mask) => moved(groups.filter((_group, g) => mask & (1 << g)).flat()));
   const factorial = [1];
   for (let i = 1; i <= groups.length; i += 1) factorial.push(factorial[i - 1]! * i);
@@ -138,7 +146,7 @@ export function attribution(from: Solved, to: Solved, key: string): Term[] {
       const k = bits(mask);
       part += ((factorial[k]! * factorial[groups.length - k - 1]!) / factorial[groups.length]!) * (values[mask | (1 << g)]! - v);
     });
-    return { name: group.length > 1 ? `${group.length} further figures` : group[0]!, part };
+    return { name: group === size ? "devices and their requests" : group.length > 1 ? `${group.length} further figures` : group[0]!, part };
   }).filter((t) => Math.abs(t.part) > 1e-12 * Math.abs(value(from, key))).sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
 }
 
@@ -152,7 +160,8 @@ function flips(best: Solved, worse: Solved, key: string): string {
     let low = 1, high: number = end;
     if (!(lead(high) > 0)) continue;
     for (let k = 0; k < HALVINGS; k += 1) { const middle = (low + high) / 2; if (lead(middle) > 0) high = middle; else low = middle; }
-    return `It would flip if ${best.machine} were to ${words} ${pretty(best.point[i]! * high, best.p.inputs[i]!)}.`;
+    const which = name === "unit_cost" && devicesOf(best.machine) ? `each device of ${best.machine}` : best.machine;
+    return `It would flip if ${which} were to ${words} ${pretty(best.point[i]! * high, best.p.inputs[i]!)}.`;
   }
   return "Neither ten times its price nor a tenth of its bandwidth or arithmetic would flip it.";
 }

@@ -1,14 +1,15 @@
 // The page: what is asked on the left and above, the view in the middle, and everything recomputed at every move.
 
 import { render } from "preact";
+import { useLayoutEffect } from "preact/hooks";
 import { chosen } from "./choose";
-import { beginCore, command, live, movedMachine, type Moved, namesOf, own, planned, refusal, take as taken, unrecorded } from "./core";
+import { beginCore, command, live, movedKey, movedMachine, type Moved, own, planned, readNames, refusal, take as taken, unrecorded } from "./core";
 import { coreViews, CoreView } from "./core_views";
-import { numberViews, type Shown } from "./number_views";
-import { oneSentence, pretty, solved, type Solved } from "./numbers";
+import { numberViews } from "./number_views";
+import { oneSentence, pretty, type Shown, solved, type Solved } from "./numbers";
 import { Choice, csvText, forgetTable, Words } from "./parts";
 import { Program } from "./program";
-import { built, type Mode, MODES, onUpdate, program, readAddress, settle, state, update, writeAddress } from "./state";
+import { built, devicesOf, type Mode, MODES, onUpdate, program, readAddress, settle, state, systems, update, writeAddress } from "./state";
 import { pictureBits, pictureText, save, texts } from "./take_along";
 
 const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews).slice(0, -1) : [])];
@@ -30,7 +31,7 @@ const OPTIONS: Record<Mode, Record<string, string[]>> = {
 };
 const MODE_WORDS: Record<Mode, string> = { serve: "serve", train: "train", infer: "one batch" };
 
-let notes = "", busy = true, machineFile: Moved | undefined;
+let notes = "", busy = true, machineFile: { key: string; moved: Moved | undefined } = { key: "", moved: undefined };
 
 function Slider({ s, name }: { s: Solved; name: string }) {
   const input = s.p.input(name)!, now = s.point[s.p.place.get(name)!]!, label = `${name}: ${input.meaning}`;
@@ -50,7 +51,7 @@ function Slider({ s, name }: { s: Solved; name: string }) {
   );
 }
 function Sliders({ s }: { s: Solved | undefined }) {
-  const there = (names: string[]) => (s ? names.filter((name) => (s.p.input(name)?.value ?? 0) > 0) : []);
+  const there = (names: string[]) => (s ? names.filter((name) => (s.p.input(name)?.value ?? 0) > 0 && !(name === "accelerators" && devicesOf(s.machine))) : []);
   const option = (name: string, names: string[]) => (
     <Choice key={name} id={`option-${name}`} label={name} value={state.options[name] ?? AS_IT_IS} names={[AS_IT_IS, ...names]}
       choose={(v) => { if (v === AS_IT_IS) delete state.options[name]; else state.options[name] = v; state.changes = {}; void chosen(); }} />
@@ -99,13 +100,14 @@ function Questions() {
     if (field === "model") state.options = {};
     void chosen();
   };
+  const groups = Object.entries(systems).map(([kind, each]): [string, string[]] => [`${kind}s`, [...each.keys()].sort()]);
   const mode = (words: string) => { state.mode = MODES.find((m) => MODE_WORDS[m] === words) ?? "serve"; state.changes = {}; state.options = {}; void chosen(); };
   return (
     <form id="choice" aria-label="what is asked" onSubmit={(e) => e.preventDefault()}>
       <Choice id="model" label="Model" value={state.model} names={built.models} choose={choose("model")} />
       {live && !planned() && <Choice id="mode" label="to" value={MODE_WORDS[state.mode]} names={MODES.map((m) => MODE_WORDS[m])} choose={mode} />}
-      <Choice id="machine" label="on" value={state.machine} names={built.machines} choose={choose("machine")} />
-      <Choice id="other" label="or" value={state.other} names={built.machines} choose={choose("other")} />
+      <Choice id="machine" label="on" value={state.machine} names={built.machines} groups={groups} choose={choose("machine")} />
+      <Choice id="other" label="or" value={state.other} names={built.machines} groups={groups} choose={choose("other")} />
       {live && <span id="own">or your own: <input type="file" id="file" multiple aria-label="config.json, GGUF, plan or machine of your own" onChange={(e) => void takeFiles(e.currentTarget.files ?? [])}
         title="config.json, GGUF header, safetensors index, a plan, a machine, recorded traffic; or drop it anywhere" />
       <input type="text" id="launch" size={34} placeholder="vllm serve ... and Enter" aria-label="launch command of a serving engine"
@@ -115,7 +117,10 @@ function Questions() {
     </form>
   );
 }
+/** On a telephone the tabs are wider than the page: the chosen one is brought into sight. */
+const showTab = () => { const tabs = document.getElementById("views"), tab = tabs?.querySelector<HTMLElement>("[aria-selected=true]"); if (tabs && tab) tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2; };
 function Tabs() {
+  useLayoutEffect(showTab, [state.view]);
   const choose = (view: string) => { state.view = view; update(); };
   const arrows = (e: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
@@ -139,7 +144,10 @@ function View({ shown, refused }: { shown: Shown | undefined; refused: string })
   return shown ? <>{numbers(shown)}</> : <p>{refused}</p>;
 }
 function TakeAlong({ s }: { s: Solved | undefined }) {
-  const t = s && texts(machineFile?.file === state.machine ? undefined : machineFile);
+  // What is taken along is that of the screen: until the moved machine is written there is nothing to take.
+  const key = live ? movedKey() : "", written = key === "" || key === machineFile.key;
+  const moved = key === "" || machineFile.moved?.file === state.machine ? undefined : machineFile.moved;
+  const t = written ? s && texts(moved) : undefined;
   const view = () => document.getElementById("view")!;
   const block = (id: string, title: string, text: string | undefined) => text ? <><h3>{title}</h3><Words id={id}>{text}</Words></> : null;
   return (
@@ -152,7 +160,8 @@ function TakeAlong({ s }: { s: Solved | undefined }) {
       </p>
       {block("shell", "Command line", t?.shell)}
       {block("plan", "Plan (YAML)", t?.plan)}
-      {block("machine-file", `The moved machine (${machineFile?.file})`, t?.machine)}
+      {!written && <p>The moved machine is being written ...</p>}
+      {block("machine-file", `The moved machine (${moved?.file})`, t?.machine)}
       {block("python", "Python", t?.python)}
       {block("cpp", "C++", t?.cpp)}
     </details>
@@ -202,7 +211,8 @@ function changed() {
   const mine = own.get(state.model);
   writeAddress(mine && "text" in mine ? { [mine.kind]: mine.text } : {});
   draw();
-  if (live && !busy) void movedMachine().then((file) => { if (file?.yaml !== machineFile?.yaml) { machineFile = file; draw(); } });
+  const key = live && !busy ? movedKey() : "";
+  if (key !== "" && key !== machineFile.key) void movedMachine().then((moved) => { if (key === movedKey()) { machineFile = { key, moved }; draw(); } });
 }
 async function start() {
   onUpdate(changed);
@@ -213,7 +223,7 @@ async function start() {
   draw();
   if (live) {
     await beginCore();
-    [built.models, built.machines] = [(await namesOf("models")).sort(), (await namesOf("hardware")).sort()];
+    await readNames();
   }
   settle(VIEWS);
   busy = false;
@@ -221,7 +231,8 @@ async function start() {
     if (live && given.has(kind)) notes = await take(kind === "plan" ? given.get("model") ?? "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)!));
   await chosen();
 }
-void start();
+/** Without its core the page says why, and waits for nothing. */
+void start().catch((error: unknown) => { notes = `The core does not start: ${error instanceof Error ? error.message : String(error)}`; busy = false; draw(); document.documentElement.dataset.ready = "yes"; });
 
 /** For whoever opens the browser's console, and for tests. */
 export { chosen, command, csvText, pictureBits, pictureText, Program, refusal, solved, state, update };

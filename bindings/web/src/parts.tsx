@@ -6,6 +6,7 @@ import { state, update } from "./state";
 export type Cell = string | number;
 let seen: { columns: string[]; rows: Cell[][] } = { columns: [], rows: [] };
 
+const DIGITS = 5;  // that are shown of a number; CSV has all of them
 /** A table; the last one that was drawn is what CSV gives. */
 export function Table({ columns, rows }: { columns: string[]; rows: Cell[][] }) {
   const cells = rows.map((row) => row.map((v) => (typeof v === "number" && !Number.isFinite(v) ? "does not fit" : v)));
@@ -13,7 +14,7 @@ export function Table({ columns, rows }: { columns: string[]; rows: Cell[][] }) 
   return (
     <div class="wide"><table>
       <thead><tr>{columns.map((c) => <th scope="col">{c}</th>)}</tr></thead>
-      <tbody>{cells.map((row) => <tr>{row.map((v) => <td class={typeof v === "number" ? "n" : ""}>{v}</td>)}</tr>)}</tbody>
+      <tbody>{cells.map((row) => <tr>{row.map((v) => <td class={typeof v === "number" ? "n" : ""}>{typeof v === "number" ? +v.toPrecision(DIGITS) : v}</td>)}</tr>)}</tbody>
     </table></div>
   );
 }
@@ -24,10 +25,13 @@ export function csvText(): string {
   return [seen.columns, ...seen.rows].map((row) => row.map(cell).join(",")).join("\r\n");
 }
 
-export function Choice(p: { label: string; value: string; names: string[]; id?: string; choose: (name: string) => void }) {
+/** @param groups further names, each list under its own title */
+export function Choice(p: { label: string; value: string; names: string[]; groups?: [title: string, names: string[]][]; id?: string; choose: (name: string) => void }) {
+  const options = (names: string[]) => names.map((name) => <option value={name} selected={name === p.value}>{name}</option>);
   return (
     <label>{p.label} <select id={p.id} value={p.value} onChange={(e) => p.choose(e.currentTarget.value)}>
-      {p.names.map((name) => <option value={name} selected={name === p.value}>{name}</option>)}
+      {options(p.names)}
+      {p.groups?.filter(([, names]) => names.length).map(([title, names]) => <optgroup label={title}>{options(names)}</optgroup>)}
     </select></label>
   );
 }

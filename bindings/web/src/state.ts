@@ -5,13 +5,25 @@ import { type Numbers, Program, type ProgramJson } from "./program";
 export const MODES = ["serve", "train", "infer"] as const;
 export type Mode = (typeof MODES)[number];
 
+/** What an engine was measured to do, and what is predicted for the same conditions; times in seconds. */
+export interface Measured {
+  model: string; machine: string; engine: string; precision: string; devices: number; batch: number; prompt: number; output: number;
+  ttft: number; tpot: number; predicted_ttft: number; predicted_tpot: number;
+}
 /** What the page was built with (programs.js, written by collect.py). */
 export interface Built {
   version: string; models: string[]; machines: string[]; programs: Record<string, ProgramJson>;
-  results: Record<Mode, string[]>; charged: string[]; worker?: string;
+  results: Record<Mode, string[]>; charged: string[]; measured?: { columns: (keyof Measured)[]; rows: (string | number)[][] }; worker?: string;
 }
 declare const MLSYSIM: Built;
 export const built = MLSYSIM;
+const { columns = [], rows = [] } = built.measured ?? {};
+export const measured = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])) as unknown as Measured);
+
+/** Machines of several devices as the zoo has them, by kind, with the number of their devices. */
+export const systems: Record<"node" | "cluster" | "pod", Map<string, number>> = { node: new Map(), cluster: new Map(), pod: new Map() };
+export const devicesOf = (machine: string) => Object.values(systems).map((each) => each.get(machine)).find((count) => count !== undefined);
+const machines = () => [...built.machines, ...Object.values(systems).flatMap((each) => [...each.keys()])];
 
 export const state = {
   model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl",
@@ -67,7 +79,7 @@ export function writeAddress(more: Record<string, string>) {
 export function settle(views: string[]) {
   const known = (list: string[], value: string, ...otherwise: string[]) => [value, ...otherwise].find((name) => list.includes(name)) ?? list[0] ?? "";
   state.model = known(built.models, state.model, "Llama3_70B");
-  state.machine = known(built.machines, state.machine, "H100");
-  state.other = known(built.machines, state.other, "H200");
+  state.machine = known(machines(), state.machine, "H100");
+  state.other = known(machines(), state.other, "H200");
   state.view = known(views, state.view);
 }

@@ -1,14 +1,18 @@
 // The core in a worker: words in, what the program prints out. It is told its module, zoo and files once.
 
-import { type Answer, Core, type FileOfUser } from "./system";
+import type { FileOfUser } from "./memory_files";
+import { type Answer, Core } from "./system";
 
 export type Begin = { wasm: ArrayBuffer | string; zoo: ArrayBuffer | string };
 export type Message = { begin: Begin } | { file: string; bytes: Uint8Array } | { words: string[] };
 export type Reply = Answer & { id: number; ms: number };
-declare const self: { onmessage: (event: MessageEvent<Message & { id: number }>) => void; postMessage: (reply: Reply) => void };
+/** What the core prints while it works. */
+export interface Told { id: number; told: string }
+declare const self: { onmessage: (event: MessageEvent<Message & { id: number }>) => void; postMessage: (reply: Reply | Told) => void };
 
 const NOTHING: Answer = { code: 0, text: "", notes: "" };
-let compiled: WebAssembly.Module, zoo: Record<string, Uint8Array> = {}, files: FileOfUser[] = [], core: Core, ready: Promise<void>;
+let compiled: WebAssembly.Module, zoo: Record<string, Uint8Array> = {}, files: FileOfUser[] = [], core: Core, ready: Promise<void>, asked = 0;
+const make = () => Core.make(compiled, zoo, files, (told) => self.postMessage({ id: asked, told }));
 
 /** Bytes of a text in base64 of a gzip, or of a buffer. */
 async function unpacked(data: ArrayBuffer | string): Promise<Uint8Array<ArrayBuffer>> {
@@ -24,7 +28,7 @@ async function begin(data: Begin) {
   zoo = {};
   for (const [path, bytes] of index) { zoo[path] = packed.subarray(at, at + bytes); at += bytes; }
   compiled = await WebAssembly.compile(wasm);
-  core = await Core.make(compiled, zoo);
+  core = await make();
 }
 async function answered(data: Message): Promise<Answer> {
   if ("begin" in data) { ready = begin(data.begin); await ready; return NOTHING; }
@@ -32,16 +36,17 @@ async function answered(data: Message): Promise<Answer> {
   if ("words" in data) return core.run(data.words);
   // Files that the zoo reads beside its own are read once, so the core begins anew with them.
   files = [...files.filter(([name]) => name !== data.file), [data.file, data.bytes]];
-  core = await Core.make(compiled, zoo, files);
+  core = await make();
   return NOTHING;
 }
 self.onmessage = async ({ data }) => {
   const began = performance.now();
+  asked = data.id;
   let answer: Answer;
   try {
     answer = await answered(data);
   } catch (error) {
-    core = await Core.make(compiled, zoo, files);
+    core = await make();
     answer = { code: 1, text: "", notes: `mlsysim: error: the core stopped: ${error instanceof Error ? error.message : error}\n` };
   }
   self.postMessage({ id: data.id, ms: performance.now() - began, ...answer });

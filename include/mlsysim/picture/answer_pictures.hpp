@@ -5,6 +5,7 @@
 #include <mlsysim/explore/ask/compare.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/picture/front_beside.hpp>
 #include <mlsysim/picture/picture.hpp>
 
 #include <string_view>
@@ -28,7 +29,8 @@ namespace mlsysim {
 /// How a number is distributed over a space. @throws InputError for an answer without a histogram
 [[nodiscard]] Picture histogram_picture(const ExploreAnswer& answer);
 
-/// The first two objectives of a front. @throws InputError for fewer than two objectives or an empty front
-[[nodiscard]] Picture front_picture(const ExploreAnswer& answer);
+/// The first two objectives of a front, with intervals of its points and measured ones where they are given.
+/// @throws InputError for fewer than two objectives or an empty front
+[[nodiscard]] Picture front_picture(const ExploreAnswer& answer, const FrontBeside& beside = {});
 
 }  // namespace mlsysim

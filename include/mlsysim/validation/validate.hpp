@@ -4,6 +4,7 @@
 #include <mlsysim/validation/measured_table.hpp>
 #include <mlsysim/validation/statistics.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct PredictedRow {
   std::string label, group;
   double measured = 0, predicted = 0;  ///< base unit of the measurand
   std::vector<PredictionTerm> terms{};
+  std::shared_ptr<const void> inputs{};  ///< of the measurand; kept with the terms
 
   [[nodiscard]] double error() const { return (predicted - measured) / measured; }
 };

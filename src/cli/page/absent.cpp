@@ -8,6 +8,7 @@
 #include "cli/search_files.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/picture/front_beside.hpp>
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/picture/report_page.hpp>
 #include <mlsysim/picture/thing_pictures.hpp>
@@ -59,6 +60,9 @@ std::string to_png(const Picture&) { refuse("a picture as PNG", "ask for svg"); 
 
 // The tables of measurements are left at home: they are larger than all else.
 std::vector<NearRow> nearest_rows(const Scenario&, const Zoo&, std::size_t) { return {}; }
+std::vector<MeasuredPoint> measured_points(const ExploreAnswer&, const Space&, const Scenario&, const Zoo&) {
+  refuse("tables of measurements", kInstall);
+}
 std::vector<std::string> table_names(const std::filesystem::path&) { return {}; }
 std::filesystem::path whole_tables() { return {}; }
 MeasuredTable load_table(const std::string& name, const std::filesystem::path&,
