@@ -100,6 +100,19 @@ def test_every_exporter_of_one_file_gets_the_run(matrix, tmp_path):
         assert (done.returncode, done.stdout + done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="apt-get install strace")
+def test_files_alone_make_no_call(matrix, tmp_path):
+    (tmp_path / "observability.yaml").write_text(json.dumps({"version": "1", "exporters": [
+        {"form": form, "file": f"run.{form}"} for form in ("jsonl", "logfmt", "csv", "chrome", "otlp", "prometheus", "loki")]}))
+    trace = tmp_path / "trace"
+    done = subprocess.run(["strace", "-f", "-o", trace, "-e", "trace=socket,connect", PROGRAM, "ci", "run", matrix, "--no-baseline", "--observe",
+                           tmp_path / "observability.yaml"], capture_output=True, text=True, check=False)
+    if "ptrace" in done.stderr:
+        pytest.skip("processes may not be traced here")
+    assert done.returncode == 1 and (tmp_path / "run.loki").stat().st_size > 0
+    assert "socket(" not in trace.read_text() and "connect(" not in trace.read_text()
+
+
 @needs_servers
 def test_panels_of_predictions_the_query_of_the_readme_and_groups_that_go(matrix):
     other = matrix.with_name("smaller.yaml")
