@@ -19,7 +19,7 @@ void Program::picture_commands() {
       "  mlsysim plot heatmap Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..64*2 --axis "
       "seq_len=1024..16384*2\n"
       "  mlsysim plot pareto Llama3_70B H100 --accelerators 8 --axis hardware=H100,H200 --axis "
-      "batch_size=1..64*2 --minimize itl --maximize token_throughput --interval --measured\n"
+      "batch_size=1..64*2 --minimize itl --maximize token_throughput --interval 80 --measured\n"
       "  mlsysim plot difference Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
       "  mlsysim plot topology Research_256\n"
       "  mlsysim plot layers Qwen3_30B_A3B\n"

@@ -76,7 +76,7 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
     c.weight_bits.reset();
     const std::size_t before = out.size();
     try_change(out, c, fmt::format("precision {}", name_of(p)));
-    if (out.size() > before) break;
+    if (out.size() > before) return;
   }
   if (r.mode() != Mode::serve || s.weight_bits) return;
   for (const auto f : {WeightFormat::fp8, WeightFormat::int4}) {

@@ -16,6 +16,8 @@ KEYS_SERVE = [
     ("workload.prefill_chunk_tokens", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 256"),
     ("workload.draft_model", "draft_model: GPT2_Small", "draft_model: Llama3_8B"),
     ("workload.draft_acceptance_rate", "draft_acceptance_rate: 0.7", "draft_acceptance_rate: 0.5"),
+    ("workload.draft_acceptance_decay", "draft_acceptance_decay: 0.9", "draft_acceptance_decay: 0.8"),
+    ("workload.acceptance_length", "draft_acceptance_decay: 0.9", "acceptance_length: 2"),
     ("workload.draft_tokens", "draft_tokens: 4", "draft_tokens: 3"),
     ("hardware.name", "name: H100", "name: H200"),
     ("hardware.accelerators", "accelerators: 8", "accelerators: 16"),
@@ -25,6 +27,8 @@ KEYS_SERVE = [
     ("hardware.power_cap", "power_cap: 400 W", "power_cap: 300 W"),
     ("hardware.clock_limit", "clock_limit: 0.9", "clock_limit: 0.5"),
     ("hardware.precision", "precision: bf16", "precision: fp8"),
+    ("hardware.weight_format", "weight_format: fp8", "weight_format: int4"),
+    ("hardware.weight_bits", "weight_format: fp8", "weight_bits: 5"),
     ("hardware.kv_precision", "kv_precision: bf16", "kv_precision: fp8"),
     ("hardware.efficiency", "efficiency: 0.5", "efficiency: 0.4"),
     ("hardware.unit_cost", "unit_cost: 30000 USD", "unit_cost: 20000 USD"),
@@ -52,6 +56,7 @@ hardware:
   power_cap: 400 W
   clock_limit: 0.9
   precision: bf16
+  weight_format: fp8
   kv_precision: bf16
   efficiency: 0.5
   unit_cost: 30000 USD
@@ -64,7 +69,7 @@ ops: {region: Quebec, duration_days: 30, kwh_price: 0.1 USD/kWh}
 
 def full():
     extra = ", batch_size: 8, seq_len: 1024, output_tokens: 128, cached_prefix_len: 16, prefill_chunk_tokens: 512"
-    extra += ", draft_model: GPT2_Small, draft_acceptance_rate: 0.7, draft_tokens: 4}"
+    extra += ", draft_model: GPT2_Small, draft_acceptance_rate: 0.7, draft_acceptance_decay: 0.9, draft_tokens: 4}"
     return FULL_SERVE.replace("workload: {name: Llama3_8B}", "workload: {name: Llama3_8B" + extra)
 
 
@@ -112,6 +117,9 @@ KEYS_TRAIN = [
     ("hardware.straggler_factor", "straggler_factor: 1", "straggler_factor: 1.5"),
     ("parallelism.backward_prefetch", "backward_prefetch: true", "backward_prefetch: false"),
     ("parallelism.trainable_fraction", "trainable_fraction: 1", "trainable_fraction: 0.5"),
+    ("parallelism.lora_rank", "trainable_fraction: 1", "lora_rank: 16"),
+    ("parallelism.lora_modules", "lora_modules: all", "lora_modules: attention"),
+    ("parallelism.fused_loss", "fused_loss: false", "fused_loss: true"),
     ("parallelism.kernel_fusion", "kernel_fusion: true", "kernel_fusion: false"),
     ("parallelism.dropout", "dropout: false", "dropout: true"),
     ("parallelism.overlap_slowdown", "overlap_slowdown: 0.1", "overlap_slowdown: 0.9"),
@@ -144,15 +152,18 @@ parallelism: {tp_size: 2, pp_size: 4, v_stages: 1, microbatch_count: 8, gradient
   zero_stage: 1, shard_size: 4, recomputation: norm, recomputed_share: 1, optimizer: adam, sequence_parallel: true,
   cp_size: 1, schedule: 1f1b, gradient_precision: bf16, attention_kernel: fused, overlap_efficiency: 0.8, tp_overlap: 0,
   offload_weights: 0, offload_activations: 0, offload_states: 0, backward_prefetch: true, trainable_fraction: 1,
-  kernel_fusion: true, dropout: false, overlap_slowdown: 0.1}
+  fused_loss: false, kernel_fusion: true, dropout: false, overlap_slowdown: 0.1}
 """
 
 
 @pytest.mark.parametrize("key,before,after", KEYS_TRAIN, ids=[key for key, _, _ in KEYS_TRAIN])
 def test_every_key_of_a_training_plan_counts(run, plan, key, before, after):
-    assert before in FULL_TRAIN
-    # Weights are gathered ahead where ZeRO divides them, and pipelines repeat micro-batches too often for that.
-    text = FULL_TRAIN.replace("zero_stage: 1", "zero_stage: 3") if key == "parallelism.backward_prefetch" else FULL_TRAIN
+    text = FULL_TRAIN
+    if key == "parallelism.backward_prefetch":  # weights are gathered ahead where ZeRO divides them
+        text = text.replace("zero_stage: 1", "zero_stage: 3")
+    if key == "parallelism.lora_modules":
+        text = text.replace("trainable_fraction: 1", "lora_rank: 16, lora_modules: all")
+    assert before in text
     assert numbers(run, plan(text, "a.yaml")) != numbers(run, plan(text.replace(before, after), "b.yaml"))
 
 

@@ -271,8 +271,8 @@ typedef struct MlsBreak {
 MLS_LAST_MEMBER(MlsBreak, hint);
 #define MLS_BREAK_SIZE_1_3 MLS_SIZE_THROUGH(MlsBreak, hint)
 
-/* How far a sweep, an optimization or a front is (since 1.3), whose `done` is `total` once, at the end; or the
- * search of a stage of a pipeline, whose title is the stage and whose total is 0, not known. */
+/* How far a sweep, an optimization or a front is (since 1.3), whose `done` is `total` once, at the end; or
+ * the search of a stage of a pipeline, whose title is the stage and whose total is 0, not known. */
 typedef struct MlsSweep {
   MLS_HEAD;
   const MlsHostApi* host;

@@ -162,13 +162,13 @@ template <class T = double> struct Plan {
   DataPerParam<T> weight_bytes, gradient_bytes, state_bytes;  ///< state: master copy and moments
   DataPerParam<T> expert_bytes, edge_bytes;  ///< of a weight of routed experts, and of embedding and head,
                                              ///< where the structure stores them in another way
-  Data<T> activation_bytes;                                   ///< of one activation value
-  Data<T> kv_bytes;                                           ///< of one cached value
-  DataPerParam<T> matrix_state_bytes;  ///< the same of a weight matrix inside the blocks
-  DataPerParam<T> adapter_bytes;       ///< of one weight of an adapter, where there are adapters
-  T trainable{1.0};                    ///< share of the weights that is trained, adapters apart
-  T lora_rank{0.0};                    ///< rank of the adapters, where there are any
-  T recomputed{1.0};                   ///< share of the blocks to which recomputation applies
+  Data<T> activation_bytes;                  ///< of one activation value
+  Data<T> kv_bytes;                          ///< of one cached value
+  DataPerParam<T> matrix_state_bytes;        ///< the same of a weight matrix inside the blocks
+  DataPerParam<T> adapter_bytes;             ///< of one weight of an adapter, where there are adapters
+  T trainable{1.0};                          ///< share of the weights that is trained, adapters apart
+  T lora_rank{0.0};                          ///< rank of the adapters, where there are any
+  T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
   T steal{0.0};       ///< time by which a hidden second of communication slows the kernels beside it

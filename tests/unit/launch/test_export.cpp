@@ -53,7 +53,7 @@ TEST_CASE("plans that serve survive the way to an engine and back", "[launch]") 
        {"batch_size", "16"},
        {"seq_len", "2048"},
        {"output_tokens", "512"},
-       {"precision", "fp8"}},
+       {"weight_format", "fp8"}},
       {{"workload", "Llama3_8B"},
        {"hardware", "H100"},
        {"mode", "serve"},

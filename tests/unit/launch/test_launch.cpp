@@ -94,7 +94,7 @@ TEST_CASE("ranks of engines mean different things", "[launch]") {
   CHECK(field(sglang, "tp_size") == "1");
   CHECK(field(sglang, "ep_size") == "8");
   CHECK(field(sglang, "batch_size") == "512");
-  CHECK(field(sglang, "precision") == "fp4");
+  CHECK(field(sglang, "weight_format") == "nvfp4");
   CHECK(field(sglang, "prefill_chunk_tokens") == "4096");
   const auto trt = read(
       "mpirun -n 1 --oversubscribe trtllm-serve gpt-oss-120b --backend=pytorch --max_batch_size 64 "
