@@ -68,7 +68,8 @@ std::vector<MeasuredPoint> measured_points(const ExploreAnswer& answer, const Sp
     if (const auto at = detail::scenario_at(scenario, space, outer * space.inner()); at.hardware != nullptr)
       devices.push_back(at.hardware->name);
   std::vector<MeasuredPoint> out;
-  for (const auto& [where, run] : runs) {
+  for (const auto& [where, at] : runs) {
+    const auto& run = at;  // a name that lambdas may hold
     if (!(run.first > 0 && run.later > 0) || run.inputs == nullptr) continue;
     const auto number = [&](std::string_view name) { return number_of(fields, run.inputs.get(), name); };
     const auto text = [&](std::string_view name) { return text_of(fields, run.inputs.get(), name); };

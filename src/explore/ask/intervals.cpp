@@ -100,7 +100,7 @@ std::optional<ModelErrorBand> band_of_request(const Subject& subject, std::span<
   if (!first || !rest) return std::nullopt;
   const double share =
       std::clamp(here[subject.result("ttft")] / here[subject.result("request_latency")], 0.0, 1.0);
-  if (!(share < 1)) return first;
+  if (!(share < 1)) return *first;
   ModelErrorBand out = share < 0.5 ? *rest : *first;
   out.low = share * first->low + (1 - share) * rest->low;
   out.high = share * first->high + (1 - share) * rest->high;
