@@ -99,7 +99,8 @@ def write(folder, sources, tool):
     for name in LIBCXX:
         add("cxx", "cxx_" + name.replace("/", "_"), lib / f"libcxx/src/{name}.cpp", f"{standard} -I{lib / 'libcxx/src'} -I{lib / 'libcxx/libc'}")
     for name in LIBCXXABI:
-        add("cxx", "abi_" + name, lib / f"libcxxabi/src/{name}.cpp", f"{standard} -D_LIBCXXABI_BUILDING_LIBRARY -I{lib / 'libcxx/src'}")
+        # Names of types in the words of an end that nobody sees would bring a demangler with them.
+        add("cxx", "abi_" + name, lib / f"libcxxabi/src/{name}.cpp", f"{standard} -D_LIBCXXABI_BUILDING_LIBRARY -DLIBCXXABI_NON_DEMANGLING_TERMINATE -I{lib / 'libcxx/src'}")
     add("cc", "unwind", lib / "libunwind/src/Unwind-wasm.c", f"-Os -w -fms-extensions -I{lib / 'libunwind/include'}")
     add("cc", "tag", HERE / "exception_tag.S", "")
     for file in sorted((sources / "yaml-cpp/src").glob("*.cpp")):

@@ -13,12 +13,12 @@ export interface Measured {
 /** What the page was built with (programs.js, written by collect.py). */
 export interface Built {
   version: string; models: string[]; machines: string[]; programs: Record<string, ProgramJson>;
-  results: Record<Mode, string[]>; charged: string[]; measured?: { columns: (keyof Measured)[]; rows: (string | number)[][] }; worker?: string;
+  results: Record<Mode, string[]>; charged: string[]; measured?: { [Column in keyof Measured]: Measured[Column][] }; worker?: string;
 }
 declare const MLSYSIM: Built;
 export const built = MLSYSIM;
-const { columns = [], rows = [] } = built.measured ?? {};
-export const measured = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])) as unknown as Measured);
+const columns = built.measured;
+export const measured = columns?.model.map((_, i) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[i]])) as unknown as Measured) ?? [];
 
 /** Machines of several devices as the zoo has them, by kind, with the number of their devices. */
 export const systems: Record<"node" | "cluster" | "pod", Map<string, number>> = { node: new Map(), cluster: new Map(), pod: new Map() };
