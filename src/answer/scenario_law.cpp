@@ -58,9 +58,10 @@ std::string scenario_key(const ScenarioShape& s) {
   std::string key;
   const auto put = [&](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
   const auto put_structure = [&](const Structure& p) {
-    for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.kernel),
-                        static_cast<int>(p.phase), static_cast<int>(p.recomputed.bits),
-                        static_cast<int>(p.schedule), p.zero_stage, static_cast<int>(p.adapted)})
+    for (const int x :
+         {static_cast<int>(p.architecture), static_cast<int>(p.kernel), static_cast<int>(p.phase),
+          static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage,
+          static_cast<int>(p.adapted), static_cast<int>(p.expert_overlap)})
       put(x);
     for (const bool x : {p.causal,       p.moe,           p.sequence_parallel,
                          p.offloads,     p.narrow,        p.dropout,
@@ -68,7 +69,8 @@ std::string scenario_key(const ScenarioShape& s) {
                          p.known,        p.attends,       p.drafting,
                          p.per_token,    p.prefetch,      p.capped,
                          p.adapts,       p.widens,        p.orthogonalizes,
-                         p.chunked_loss, p.mixed_storage, p.widened})
+                         p.chunked_loss, p.mixed_storage, p.widened,
+                         p.one_copy})
       put(x);
   };
   put(s.kind);
@@ -85,6 +87,7 @@ std::string scenario_key(const ScenarioShape& s) {
   put(s.links.levels);
   put(s.links.axes);
   put(s.links.reduces);
+  put(s.links.algorithm);
   put(s.division);
   const auto put_records = [&]<class R>(std::span<const R> records) {
     put(records.size());

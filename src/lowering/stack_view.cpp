@@ -148,6 +148,8 @@ template <class T, class Read> class StackParts {
     v.router_bias = flag(e.router_bias);
     v.shared_gate = flag(e.shared_gate);
     v.latent_norm = flag(e.latent_norm);
+    v.groups = number(e.groups, T{1.0});
+    v.limited = number(e.limited_groups, v.groups);
     return v;
   }
 

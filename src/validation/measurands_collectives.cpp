@@ -1,6 +1,7 @@
 #include "detail/case_measurand.hpp"
 
 #include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/physics/routing.hpp>
 #include <mlsysim/price/collective.hpp>
 #include <mlsysim/price/op_price.hpp>
 
@@ -60,15 +61,28 @@ Time<> on_devices(const CollectiveCase& c, Data<> payload, const Device<>& devic
   return ring_through(payload, spread, inside_rate(spread.inner, 1.0, links), links);
 }
 
+/// The nodes of a row, with the constants of the context.
+struct Machine {
+  Node node;
+  Fleet fleet;
+
+  template <class Case> Machine(const Case& c, double ranks_per_node, const PredictionContext& context) {
+    node = *c.node;
+    node.accelerator = &context.constants->device(*c.node->accelerator);
+    if (ranks_per_node > 0) node.accelerators_per_node = ranks_per_node;
+    fleet.node = &node;
+    fleet.fabric = c.fabric;
+    fleet.count = std::ceil(c.ranks / node.accelerators_per_node);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+};
+
 Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& context) {
   const Conventions& conventions = context.constants->conventions();
-  Node node = *c.node;
-  node.accelerator = &context.constants->device(*c.node->accelerator);
-  if (c.ranks_per_node > 0) node.accelerators_per_node = c.ranks_per_node;
-  Fleet fleet;
-  fleet.node = &node;
-  fleet.fabric = c.fabric;
-  fleet.count = std::ceil(c.ranks / node.accelerators_per_node);
+  const Machine machine(c, c.ranks_per_node, context);
+  const Node& node = machine.node;
+  const Fleet& fleet = machine.fleet;
   Notes quiet;
   const Links<> links = links_view(fleet, conventions, quiet, c.engine ? Phase::decode : Phase::training);
   const double passes = c.collective == Collective::all_reduce ? 2.0 : 1.0;
@@ -91,12 +105,73 @@ Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& 
   return out;
 }
 
+struct ExchangeCase {
+  const Node* node = nullptr;
+  const NetworkFabric* fabric = nullptr;
+  double ranks = 1, tokens = 1, hidden = 1, experts = 1, top_k = 1, groups = 1, limited_groups = 1;
+  double value_bytes = 2;
+  static constexpr auto fields() {
+    using C = ExchangeCase;
+    return rows(
+        field(&C::node, "node", "", "node with its devices"),
+        field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
+        field(&C::ranks, "ranks", "", "expert-parallel ranks").at_least(2).counted(),
+        field(&C::tokens, "tokens", "", "tokens of a rank").at_least(1).counted(),
+        field(&C::hidden, "hidden", "", "values of a token").at_least(1).counted(),
+        field(&C::experts, "experts", "", "routed experts").at_least(1).counted(),
+        field(&C::top_k, "top_k", "", "experts that a token visits").at_least(1).counted(),
+        field(&C::groups, "groups", "", "groups of experts").at_least(1).counted().defaulted("one"),
+        field(&C::limited_groups, "limited_groups", "", "groups that a token may visit")
+            .at_least(1)
+            .counted()
+            .defaulted("one"),
+        field(&C::value_bytes, "value_bytes", "", "bytes of a value on its way, scales included").positive());
+  }
+};
+
+/// Bytes over time where a token crosses once to each node, or to each rank of a single one, as the
+/// benchmarks of DeepEP count: those that stay with the sender too.
+Prediction exchange_rate(const ExchangeCase& c, const PredictionContext& context) {
+  const Conventions& conventions = context.constants->conventions();
+  const Machine machine(c, 0, context);
+  Notes quiet;
+  const Links<> links = links_view(machine.fleet, conventions, quiet, Phase::training);
+  const auto visited = [&](double parts) {
+    return DistinctParts::solve<double>({c.experts, c.top_k, c.groups, c.limited_groups, parts}).visited;
+  };
+  const bool several = machine.fleet.count > 1;
+  const Data<> row = c.tokens * c.hidden * c.value_bytes * unit::B;
+  const Data<> counted = row * visited(several ? machine.fleet.count : c.ranks);
+  // Only for a yardstick: what leaves, over the link or card.
+  const double parts = several ? machine.fleet.count : c.ranks;
+  const Bandwidth<> wire = (several ? links.level2 : links.level1).bandwidth;
+  if (context.comparison == Yardstick::roofline) return {(wire / (1.0 - 1.0 / parts)).base()};
+  if (context.comparison == Yardstick::textbook)
+    return {(counted / AllToAll::solve<double>({.message = row * c.top_k,
+                                                .ranks = c.ranks,
+                                                .bandwidth = wire,
+                                                .alpha = (several ? links.level2 : links.level1).latency})
+                           .time)
+                .base()};
+  Op<> op = collective_op<double>(
+      Collective::all_to_all,
+      row * c.top_k * FullestRank::solve<double>({c.experts, c.top_k, c.tokens * c.ranks, c.ranks}).imbalance,
+      c.ranks);
+  op.routed = {c.experts, c.top_k, c.groups, c.limited_groups, true};
+  const Time<> time = collective_time(op, links);
+  Prediction out{(counted / time).base()};
+  if (context.wants_terms) out.terms = {{"exchange", time.base()}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<const Measurand*> collective_measurands() {
   static const CaseMeasurand<CollectiveCase, collective_time_of> a("collective", MeasurandKind::time, "us",
                                                                    "time of one collective");
-  return {&a};
+  static const CaseMeasurand<ExchangeCase, exchange_rate> b("exchange_rate", MeasurandKind::rate, "GB/s",
+                                                            "bytes of an experts' exchange over its time");
+  return {&a, &b};
 }
 
 }  // namespace mlsysim::detail

@@ -32,6 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
     {"product_rate", "matrix product"},
     {"attention", "attention"},
     {"collective", "collective"},
+    {"exchange_rate", "collective"},
     {"memory_stream", "memory stream"},
     {"interruptions", "interruptions"}};
 

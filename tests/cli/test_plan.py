@@ -78,7 +78,7 @@ def test_the_list_holds_every_key_of_serving_plans(run):
     schema = run("schema", "plan").json()
     for name, content in schema["properties"].items():
         keys |= {f"{name}.{inner}" for inner in content["properties"]} if content.get("properties") else {name}
-    tested = {key for key, _, _ in KEYS_SERVE} | {key for key, _, _ in KEYS_TRAIN}
+    tested = {key for keys in (KEYS_SERVE, KEYS_TRAIN, KEYS_EXPERTS) for key, _, _ in keys}
     elsewhere = {"version", "mode", "constraints.assert", "hardware.node_count", "ops.grid", "ops.datacenter",
                  "parallelism.ep_size", "parallelism.expert_tp_size"}
     assert keys == tested | elsewhere
@@ -163,6 +163,32 @@ def test_every_key_of_a_training_plan_counts(run, plan, key, before, after):
         text = text.replace("zero_stage: 1", "zero_stage: 3")
     if key == "parallelism.lora_modules":
         text = text.replace("trainable_fraction: 1", "lora_rank: 16, lora_modules: all")
+    assert before in text
+    assert numbers(run, plan(text, "a.yaml")) != numbers(run, plan(text.replace(before, after), "b.yaml"))
+
+
+KEYS_EXPERTS = [
+    ("parallelism.collective_algorithm", "algorithm: nested", "algorithm: flat"),
+    ("parallelism.dispatch_precision", "dispatch_precision: fp8", "dispatch_precision: bf16"),
+    ("parallelism.expert_copies", "expert_copies: per_node", "expert_copies: per_expert"),
+    ("parallelism.expert_overlap", "expert_overlap: none", "expert_overlap: micro_batch"),
+    ("parallelism.rank_imbalance", "rank_imbalance: 1.2", "rank_imbalance: 1.5"),
+]
+FULL_EXPERTS = """version: "1"
+mode: MODE
+workload: {name: DeepSeek_V3, batch_size: 256, seq_len: 1024}
+hardware: {name: H200, accelerators: 64}
+parallelism: {tp_size: 2, ep_size: 32, collective_algorithm: nested, dispatch_precision: fp8,
+  expert_copies: per_node, expert_overlap: none, rank_imbalance: 1.2}
+"""
+
+
+@pytest.mark.parametrize("mode", ["serve", "train"])
+@pytest.mark.parametrize("key,before,after", KEYS_EXPERTS, ids=[key for key, _, _ in KEYS_EXPERTS])
+def test_every_key_of_the_experts_exchange_counts(run, plan, mode, key, before, after):
+    text = FULL_EXPERTS.replace("MODE", mode)
+    if key == "parallelism.collective_algorithm":  # a group over nodes, whose sums are joined
+        text = text.replace("tp_size: 2, ep_size: 32", "tp_size: 16, ep_size: 4")
     assert before in text
     assert numbers(run, plan(text, "a.yaml")) != numbers(run, plan(text.replace(before, after), "b.yaml"))
 

@@ -117,6 +117,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ProtocolAllToAll", "time",
      "+message ~ranks -bandwidth +launch +hop +sync -pair_share -share -copy_ratio"},
 
+    {"FlightLimitedRate", "rate", "+bandwidth ~in_flight ~latency"},
     {"LeveledRing", "time", "+message +ranks +passes +start +round -narrowest"},
     {"LeveledTree", "time", "+message +inner +nodes +start +climb -link -way +bandwidth_factor"},
     {"LeveledSwitch", "time", "+message ~inner ~nodes +crossings +start +climb -link -way"},
@@ -254,6 +255,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CompressedWeights", "weights", "+params +bits -sparsity +index_bits +scale_bits -group"},
     {"ExpertLoad", "touched", "~experts +top_k +tokens"},
     {"ExpertLoad", "imbalance", "~experts -top_k -tokens"},
+    {"DistinctParts", "visited", "~experts +top_k ~groups +limited_groups +parts"},
+    {"FullestRank", "imbalance", "+experts -top_k -tokens +ranks"},
 
     {"NodeMtbf", "mtbf", "-accelerators +accelerator_mtbf -nics +nic_mtbf -psus +psu_mtbf -other_rate"},
     {"DalyInterval", "interval", "~checkpoint_time ~mtbf"},

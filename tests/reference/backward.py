@@ -90,6 +90,8 @@ def backward(op, h, plan):
         mirror.work = 2 * op.work
         mirror.traffic = op.traffic + op.live if op.group == "norm" else 1.5 * op.traffic
     elif op.kind == "collective":
+        if op.between == "experts":  # gradients come back as tokens went there, and the other way round
+            mirror.message, mirror.message_back = op.message_back, op.message
         # The transpose of a gather is a scatter and the other way round; the others are their own transposes.
         if op.pattern == "reduce_scatter":
             mirror.pattern = "all_gather"

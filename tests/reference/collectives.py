@@ -4,6 +4,8 @@ costs nothing."""
 import math
 from types import SimpleNamespace
 
+import routing
+
 # --- the alpha-beta model, for links between nodes and for the textbook -------------------------------------
 
 
@@ -107,6 +109,12 @@ def all_to_all_inside(message, ranks, l):
     return (l.launch + min(low, bulk)) * min(ranks - 1, 1)
 
 
+def level_rate(level):
+    """What is on its way holds its buffer for a start-up there and one back (little1961proof)."""
+    rate = level.bandwidth * level.share
+    return min(rate, level.in_flight / (2 * level.latency)) if level.latency else rate
+
+
 # --- over the levels of a machine ---------------------------------------------------------------------------
 
 
@@ -143,9 +151,10 @@ def spread(ranks, stride, l):
     s.climb = climb / max(s.rounds, 1)
     # What leaves a part leaves it over every level on its way. A ring leaves each part once, with the ways out
     # of all its devices; if all talk to all, a device has its own.
-    s.way, s.exchange, own = math.inf, 0.0, math.inf
+    s.way, s.exchange, s.rings, own = math.inf, 0.0, [], math.inf
     for i in range(first, len(l.levels)):
-        own = min(own, l.levels[i].bandwidth * l.levels[i].share)
+        own = min(own, level_rate(l.levels[i]))
+        s.rings.append((math.ceil(sizes[i] / sizes[i - 1]), sizes[i - 1], own, l.levels[i].latency))
         parts = math.ceil(s.nodes * s.inner / sizes[i - 1]) if i > first else s.nodes
         if i == first or parts > 1 and sizes[i] > sizes[i - 1]:
             s.way = min(s.way, own * sizes[i - 1] / s.inner)
@@ -196,13 +205,24 @@ def protocols(l):
     return [(l.launch + l.sync, 1.0), (l.launch, min(l.low_latency_share / l.levels[0].share, 1.0))]
 
 
-def ring_through(message, s, l):
+def nested_rings(message, passes, s):
+    """Level after level: a ring of the parts of each level, with what the levels below left a device."""
+    return sum(passes * ring_gather(message / below, parts, way, alpha) for parts, below, way, alpha in s.rings)
+
+
+def chosen(l, nested, flat, usual):
+    """What the asked algorithm leaves."""
+    ways = {"nested": [nested], "flat": [flat], "fastest": [nested, flat]}
+    return min(ways[usual if l.algorithm == "usual" else l.algorithm])
+
+
+def ring_through(message, s, l, passes=2):
     """A ring through all devices, twice round (hu2025nccl, ring). Of 2 (ranks - 1) steps in a row as many leave
     a node as the ring leaves nodes."""
     ways = []
     for start, share in protocols(l):
         time = start
-        for _ in range(2):
+        for _ in range(passes):
             leaving = min(s.nodes, s.ranks - 1)
             time += leaving * s.step + (s.ranks - 1 - leaving) * l.hop
             for _ in range(s.ranks - 1):  # the slowest edge sets the pace
@@ -235,17 +255,24 @@ def all_reduce(message, s, l):
         ring_all_reduce(part, s.nodes, s.way, s.step),
         double_tree_all_reduce(part, s.nodes, s.way, s.climb),
     ]
+    if len(s.rings) > 1:
+        between.append(nested_rings(message, 2, s))
     if l.reduces:
         between.append(2 * s.rounds * s.climb + part / s.way)
-    ways = [inside + min(between), ring_through(message, s, l), tree_through(message, s, l)]
+    flat = [ring_through(message, s, l), tree_through(message, s, l)]
     if l.switch_share > 0:
-        ways.append(switch_through(message, s, l))
-    return min(ways)
+        flat.append(switch_through(message, s, l))
+    return chosen(l, inside + min(between), min(flat), "fastest")
 
 
 def gather(message, s, l):
     inside = torus_ring(message, 1, s, l) if l.axes else protocol_ring(message, s.inner, 1, l)
-    return inside + ring_gather(message / s.inner, s.nodes, s.way, s.step)
+    if s.nodes == 1:
+        return inside
+    between = [ring_gather(message / s.inner, s.nodes, s.way, s.step)]
+    if len(s.rings) > 1:
+        between.append(nested_rings(message, 1, s))
+    return chosen(l, inside + min(between), ring_through(message, s, l, 1), "nested")
 
 
 def point_to_point(message, stride, l):
@@ -254,7 +281,7 @@ def point_to_point(message, stride, l):
     first, below, way = max(l.axes, 1), 1, math.inf
     for i, level in enumerate(l.levels):
         if i >= first:
-            way = min(way, level.bandwidth * level.share)
+            way = min(way, level_rate(level))
             if stride >= below:
                 bandwidth, alpha = way, level.latency
         below *= level.peers
@@ -274,6 +301,10 @@ def collective_time(op, l):
         return gather(op.message, s, l)
     assert op.pattern == "all_to_all", op.pattern
     # The part for the own node and the part for the others leave over different links at once.
-    stays = op.message / s.nodes
+    stays, leaves = op.message / s.nodes, op.message
+    if op.one_copy:  # one copy a node, which passes on one to each rank
+        of_each = op.message / op.routed[1]
+        stays = of_each * routing.distinct_parts(op.routed, op.ranks)
+        leaves = of_each * routing.distinct_parts(op.routed, s.nodes)
     inside = torus_all_to_all(stays, s, l) if l.axes else all_to_all_inside(stays, s.inner, l)
-    return max(inside, op.message * s.exchange + s.messages)
+    return max(inside, leaves * s.exchange + s.messages)

@@ -236,7 +236,7 @@ def links_view(fleet, phase):
     axis."""
     hardware, node, fabric = fleet.hardware, fleet.node, fleet.fabric or {}
     per_node = node["accelerators_per_node"]
-    l = SimpleNamespace(levels=[], axes=0)
+    l = SimpleNamespace(levels=[], axes=0, algorithm="usual")
     set_collectives(l, hardware, node, phase)
     inside = SimpleNamespace(
         peers=per_node,
@@ -245,6 +245,7 @@ def links_view(fleet, phase):
         or of(hardware, "host_link.bandwidth"),
         latency=get(hardware, "device_link.latency", default("intra_latency")),
         share=node.get("link_share") or figure(hardware, "efficiency.link", "link_share"),
+        in_flight=math.inf,
     )
     if l.mesh == 1 and node.get("pair_bandwidth"):
         l.mesh = max(1, inside.bandwidth / node["pair_bandwidth"])
@@ -263,6 +264,7 @@ def links_view(fleet, phase):
         bandwidth=adapter * node.get("nics_per_node", per_node) / per_node,
         latency=fabric.get("latency", default("inter_latency")),
         share=fabric.get("share", default("network_share")),
+        in_flight=fabric.get("in_flight", default("network_in_flight")),
     )
     if fleet.levels:
         add_levels(l, fleet.levels, between, adapter)
@@ -283,6 +285,7 @@ def add_levels(l, stated, usual, port=None):
         level = SimpleNamespace(**vars(usual))
         level.peers = s["peers"]
         level.latency = s.get("latency", usual.latency)
+        level.in_flight = s.get("in_flight", usual.in_flight)
         if s.get("topology") == "torus":
             l.axes += 1
             level.bandwidth = usual.bandwidth / (2 * axes)  # there and back on every axis

@@ -15,7 +15,7 @@ import model
 import queueing
 import serving
 import textbook
-from plan import serving_plan
+from plan import EXCHANGE, serving_plan, set_exchange
 from zoo import BYTES, default, entry, figure, get, of
 
 NO_ENGINE = {"host_step": 0.0, "host_request": 0.0, "request_time": 0.0, "mixed": True}
@@ -36,12 +36,16 @@ class OperatorPasses:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)
         fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
         self.links = device.links_view(fleet, "decode")
+        self.links.algorithm = s.collective_algorithm
 
     def plan(self, phase, batch, new_tokens, context):
         plan = serving_plan(self.s.precision, self.s.kv_precision)
         plan.tp, plan.pp, plan.ep = self.s.tp_size, self.s.pp_size, self.s.ep_size
         plan.phase, plan.batch, plan.new_tokens, plan.context = phase, batch, new_tokens, context
         formats.store(plan, self.s.stored)
+        set_exchange(plan, self.s, True)
+        if plan.ep > 1 and plan.expert_overlap != "none":
+            plan.steal = default("overlap_slowdown")
         return plan
 
     def prefill(self, prompts, new_tokens, context):
@@ -380,6 +384,7 @@ REQUEST = dict(
     target_ttft=None,
     target_itl=None,
     fidelity=None,
+    **EXCHANGE,
 )
 
 

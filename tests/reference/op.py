@@ -41,8 +41,11 @@ class Op:
     # Collectives and transfers.
     pattern: str = ""  # all_reduce, all_gather, reduce_scatter, all_to_all, point_to_point
     between: str = ""  # tensor, context, experts, pipeline, replicas, host
-    beside: str = ""  # runs beside "pass" (issued ahead) or "product" (piece by piece); else is waited for
+    beside: str = ""  # beside "pass" (issued ahead), "product" (piece by piece), "aside"; else is waited for
     message: float = 0.0  # payload of a rank
+    message_back: float = 0.0  # of the experts' exchange: payload in the backward pass
+    routed: tuple = None  # of the experts' exchange: experts, top_k, groups, groups that a token may visit
+    one_copy: bool = False  # ... a token crosses once to each node and rank
     ranks: float = 1.0
     stride: float = 1.0  # devices between neighbours of the group
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import adapters
 import attention
 import convolution
+import routing
 from op import (
     collective,
     dropout_mask,
@@ -46,6 +47,9 @@ def forward(h, plan):
     if plan.lora_rank:
         f.ops = adapters.with_adapters(f.ops, plan)
     pipeline_transfer(f)
+    if plan.expert_overlap == "micro_batch":  # everything runs beside the exchange of another micro-batch
+        for op in f.ops:
+            op.parts = op.parts | {"aside"}
     return f.ops
 
 
@@ -126,8 +130,9 @@ def dense_feed_forward(f, share, a):
 
 
 def experts(f, share, a):
-    """Routed and shared experts. Routing is balanced: a batch of T tokens touches E (1 - (1 - k/E)^T) of E
-    experts, in the mean, and its k T rows are dealt evenly to them (fedus2022switch, section 2)."""
+    """Routed and shared experts. Routing is even but for chance: a batch of T tokens touches E (1 - (1 - k/E)^T)
+    of E experts, in the mean, and its k T rows are dealt evenly to them (fedus2022switch, section 2). All ranks
+    wait for the fullest, which touches as many as one with so many times the tokens."""
     h, plan = f.h, f.plan
     count, top_k, hidden = a["count"], a["top_k"], a.get("latent", h.hidden)
     gated, shared = a.get("gated", True), a.get("shared", 0)
@@ -144,12 +149,17 @@ def experts(f, share, a):
     # Three kernels choose experts, count rows and order them; one puts the rows in the experts' order.
     elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4)
     elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0)
-    exchange_rows(f, "expert_dispatch", share, routed, hidden)
     local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
     with_sequences = plan.batch / ranks_of(plan) / f.sequences
     everyone = f.tokens * ranks_of(plan) * with_sequences
-    touched = max(local * (1 - (1 - top_k / count) ** everyone), 1.0)
+    uneven = routing.fullest_rank(count, top_k, everyone, plan.ep)
+    if plan.rank_imbalance:
+        uneven = min(plan.rank_imbalance, plan.ep)
+    received = routed * with_sequences * uneven
+    rows = max(routed, received)  # sent or received by the fullest rank
+    exchange_rows(f, "expert_dispatch", share, a, rows * hidden, plan.dispatch_bytes, plan.activation_bytes)
+    touched = max(local * (1 - (1 - top_k / count) ** (everyone * uneven)), 1.0)
     first = len(f.ops)
     inside = SimpleNamespace(**vars(f))  # what is kept of an expert's inputs lies on the devices that share it
     inside.split = 1 / shared_by if plan.sequence_parallel else 1.0
@@ -158,7 +168,7 @@ def experts(f, share, a):
         "experts",
         ("expert_up", "expert_activation", "expert_down"),
         share,
-        routed * with_sequences / touched,
+        received / touched,
         a["width"] / shared_by,
         touched,
         hidden,
@@ -171,11 +181,12 @@ def experts(f, share, a):
             local / touched
         )  # stored are all local experts, also those that this batch does not touch
         op.parts = op.parts | {"routed"}
-    exchange_rows(f, "expert_combine", share, routed, hidden)
+    exchange_rows(f, "expert_combine", share, a, rows * hidden, plan.activation_bytes, plan.dispatch_bytes)
     total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2)
     total.traffic += plan.activation_bytes * own * hidden
     total.live = total.traffic
     matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)
+    first = len(f.ops)
     feed_forward_pair(
         f,
         "experts",
@@ -187,6 +198,9 @@ def experts(f, share, a):
         h.hidden,
         gated,
     )
+    if plan.expert_overlap == "shared_expert":
+        for op in f.ops[first:]:
+            op.parts = op.parts | {"aside"}
     if shared_by == plan.tp:
         join_tensor_parallel(f, "experts_join", share, "feed_forward")
         return
@@ -198,12 +212,19 @@ def experts(f, share, a):
     join_tensor_parallel(f, "shared_experts_join", share * (1 if shared > 0 else 0), "feed_forward")
 
 
-def exchange_rows(f, name, share, rows, width):
+def exchange_rows(f, name, share, a, values, each, back):
     """All-to-all of the expert-parallel ranks: every rank sends its routed rows (lepikhin2020gshard, section
-    3)."""
-    message = f.plan.activation_bytes * rows * width
-    op = collective(f.ops, name, "all_to_all", "experts", share, message, f.plan.ep, expert_devices(f.plan) * f.plan.cp)
+    3). `each`: bytes of a value; `back`: of one of its gradient."""
+    stride = expert_devices(f.plan) * f.plan.cp
+    op = collective(f.ops, name, "all_to_all", "experts", share, each * values, f.plan.ep, stride)
+    op.message_back = back * values
+    groups = a.get("groups", 1)
+    op.routed = (a["count"], a["top_k"], groups, a.get("limited_groups", groups))
+    # Kernels for decoding send a copy for each expert, the others one a node and rank (deepep-readme).
+    copies = f.plan.expert_copies or ("per_expert" if f.plan.phase == "decode" else "per_node")
+    op.one_copy = copies == "per_node"
     op.parts = {"feed_forward", "block"}
+    op.beside = "" if f.plan.expert_overlap == "none" else "aside"
 
 
 def output_head(f):

@@ -18,6 +18,8 @@ class Sum:
     host: float = 0.0  # over the host link
     beside_pass: float = 0.0  # of the two, what was issued ahead
     beside_product: float = 0.0  # of them, what runs piece by piece beside its product
+    beside_aside: float = 0.0  # of them, what runs beside kernels that are kept for that
+    aside: float = 0.0  # time of these kernels
     overhead: float = 0.0  # launches
     issued: float = 0.0  # host time to launch the kernels one by one
     work: float = 0.0
@@ -53,22 +55,28 @@ class Sum:
                 self.beside_pass += cost.network * times
             if op.beside == "product":
                 self.beside_product += cost.network * times
+            if op.beside == "aside":
+                self.beside_aside += cost.network * times
             return
         kernel = (cost.total - cost.overhead) * times
         if cost.compute > cost.memory:
             self.compute_bound += kernel
         else:
             self.memory_bound += kernel
+        if "aside" in op.parts:
+            self.aside += kernel
         self.overhead += cost.overhead * times
         self.work += op.work * times
         self.traffic += op.traffic * times
 
     def on_device(self, plan, blocks):
         """What was issued ahead hides under a share of the kernels, except the first of the blocks' pieces,
-        for which nothing is there to hide under; pieces of collectives hide beside their products. What hides
+        for which nothing is there to hide under; pieces of collectives hide beside their products, and the
+        experts' exchange beside kernels that are kept for it and that hide nothing else. What hides
         slows the kernels beside it by a share of its time."""
         ahead = min(self.beside_pass * (1 - 1 / blocks), self.kernels() * plan.overlap)
-        hidden = ahead + self.beside_product * plan.tp_overlap
+        routed = min(self.beside_aside, self.aside, self.kernels() - ahead)
+        hidden = ahead + self.beside_product * plan.tp_overlap + routed
         return self.total - hidden * (1 - plan.steal)
 
     def exposed(self, plan, blocks):

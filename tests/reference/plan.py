@@ -5,6 +5,16 @@ from types import SimpleNamespace
 from zoo import BYTES, default
 
 
+# What may be said of collectives and of the experts' exchange.
+EXCHANGE = dict(
+    collective_algorithm="usual",
+    dispatch_precision=None,
+    expert_copies=None,
+    expert_overlap="none",
+    rank_imbalance=None,
+)
+
+
 def whole_model():
     """One sequence of one token on one device, 16 bits everywhere, nothing special."""
     return SimpleNamespace(
@@ -35,6 +45,10 @@ def whole_model():
         widens=False,  # frozen weights of the blocks are stored in fewer bits than a product takes
         fused_loss=False,
         activation_bytes=2,
+        dispatch_bytes=2,  # of a value on its way to routed experts
+        expert_copies=None,  # per_expert, per_node; None: as the phase has it
+        expert_overlap="none",
+        rank_imbalance=None,  # rows of the fullest rank of experts over the mean; None: as chance makes it
         kv_bytes=2,
         trainable=1,
         recomputed=1,
@@ -68,6 +82,17 @@ def ranks_of(plan):
     return plan.ep * expert_devices(plan) / plan.tp
 
 
+def set_exchange(plan, s, serving):
+    """How tokens travel to experts on other ranks: in 8 bits with a scale of 4 B for 128 values where serving
+    multiplies in 8 bits or fewer (deepseek-v3-report, section 3.3)."""
+    plan.expert_copies, plan.expert_overlap = s.expert_copies, s.expert_overlap
+    plan.rank_imbalance = s.rank_imbalance
+    own = "fp8" if serving and BYTES[s.precision] < 2 else None
+    if s.dispatch_precision or own:
+        b = BYTES[s.dispatch_precision or own]
+        plan.dispatch_bytes = b if b >= 2 else b + (1 / 16 if b < 1 else 4 / 128)
+
+
 def kv_bytes(precision, kv_precision=None):
     """The cache is stored like the weights, at 16 bits where those have fewer than 8."""
     if kv_precision:
@@ -79,7 +104,7 @@ def serving_plan(precision, kv_precision=None):
     """Activations have 16 bits at least."""
     plan = whole_model()
     plan.weight_bytes = BYTES[precision]
-    plan.activation_bytes = max(BYTES[precision], 2)
+    plan.activation_bytes = plan.dispatch_bytes = max(BYTES[precision], 2)
     plan.kv_bytes = kv_bytes(precision, kv_precision)
     return plan
 
@@ -91,6 +116,7 @@ def training_plan(precision, optimizer):
     b = max(BYTES[precision], 2)
     plan.phase = "training"
     plan.weight_bytes = plan.gradient_bytes = plan.activation_bytes = plan.kv_bytes = b
+    plan.dispatch_bytes = b
     moments = 8 if optimizer in ("adam", "adamw", "muon") else 0
     master = 4 if optimizer != "none" and b < 4 else 0
     plan.state_bytes = moments + master

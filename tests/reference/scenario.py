@@ -15,10 +15,11 @@ import speculative
 import textbook
 import training
 from macro import macro
-from plan import kv_bytes, ranks_of, serving_plan
-from zoo import ZOO, entry, get
+from plan import EXCHANGE, kv_bytes, ranks_of, serving_plan, set_exchange
+from zoo import ZOO, default, entry, get
 
 TRAINING = dict(
+    **EXCHANGE,
     schedule="1f1b",
     v_stages=1,
     gradient_accumulation_steps=1,
@@ -187,10 +188,14 @@ def serve(s):
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
         formats.store(plan, s.stored)
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
+        set_exchange(plan, s, True)
+        if s.expert_overlap != "none" and s.ep_size > 1:
+            plan.steal = default("overlap_slowdown")
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
+        links.algorithm = s.collective_algorithm
         a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.prefill_chunk_tokens, mean, final)
         a.kv_cache_size = memory.cache_bytes(h, final, batch, kv_bytes(s.precision, s.kv_precision))
     if s.draft_model:

@@ -15,6 +15,7 @@ import operators
 import passes
 import power_cap
 import schedule
+from plan import ranks_of
 
 
 def micro_batches(batch, stages):
@@ -26,13 +27,20 @@ def micro_batches(batch, stages):
 def run_pass(h, plan, device, links):
     """One micro-batch through all stages in turn. Each stage with its blocks and ends; every stage sends its
     output on. The dispatch of the model is paid once."""
-    ops = operators.forward(h, plan)
-    prices = passes.price_all(ops, h, plan, device, links)
-    p = SimpleNamespace(ops=ops, stages=[], whole=passes.Sum())
+    p = SimpleNamespace(ops=operators.forward(h, plan), stages=[], whole=passes.Sum())
+    turns = parts_in_turn(plan)
+    part = SimpleNamespace(**{**vars(plan), "batch": plan.batch / turns})
+    ops = operators.forward(h, part)
+    prices = passes.price_all(ops, h, part, device, links)
     for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
-        p.stages.append(
-            passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
-        )
+        one = passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
+        p.stages.append(one)
+        for _ in range(turns - 1):
+            p.stages[-1] = p.stages[-1].plus(one)
+        if plan.expert_overlap == "micro_batch":
+            # The first exchange of the first part and the last of the last have nothing to run beside.
+            alone = 1 / (2 * passes.layers_of(h)) if turns > 1 else 1
+            p.stages[-1].beside_aside *= 1 - alone
         p.whole = p.whole.plus(p.stages[-1])
     p.stage_times = [stage.exposed(plan, passes.layers_of(h)) for stage in p.stages]
     p.total = sum(p.stage_times) + device.dispatch  # P
@@ -40,6 +48,14 @@ def run_pass(h, plan, device, links):
     if device.limits:
         limit(p, device)
     return p
+
+
+def parts_in_turn(plan):
+    """Two parts of a pass take turns, so that one computes while the other's tokens travel, where a rank has two
+    sequences."""
+    if plan.expert_overlap != "micro_batch":
+        return 1
+    return min(max(int(plan.batch / ranks_of(plan)), 1), 2)
 
 
 def limit(p, device):

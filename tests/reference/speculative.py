@@ -11,7 +11,7 @@ import passes
 import power_cap
 import serving
 import textbook
-from plan import serving_plan
+from plan import serving_plan, set_exchange
 from zoo import BYTES, default, entry, get
 
 
@@ -57,6 +57,7 @@ def speed_up(s, a, batch, mean, final):
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
+        links.algorithm = s.collective_algorithm
         check = checking(s, view, links, a.s, drafted, mean)
         check_busy = check.whole.loaded(view)
         h, plan = model.model_view(draft), serving_plan(s.precision, s.kv_precision)
@@ -97,5 +98,6 @@ def checking(s, view, links, batch, drafted, mean):
     """K + 1 tokens of each sequence in one pass, attended to as a prompt is."""
     h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
     plan.tp, plan.pp, plan.ep, plan.batch = s.tp_size, s.pp_size, s.ep_size, batch
+    set_exchange(plan, s, True)
     plan.phase, plan.new_tokens, plan.context = "prefill", drafted + 1, mean + drafted
     return serving.run_pass(h, plan, view, links)

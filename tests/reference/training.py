@@ -15,7 +15,7 @@ import sharding
 from backward import with_backward
 from device import device_view, links_view, rate_at, set_efficiency
 from model import model_view
-from plan import training_plan
+from plan import set_exchange, training_plan
 from zoo import BYTES, default, get, of
 
 PASSES = ["forward", "recompute", "backward", "weight_gradient", "update"]
@@ -54,6 +54,7 @@ def view(s):
     p.steal = default("overlap_slowdown") if s.slowdown is None else s.slowdown
     p.tp_overlap = s.tp_overlap
     p.fused_loss = s.fused_loss
+    set_exchange(p, s, False)
     if s.lora_rank:
         p.lora_rank, p.lora_modules, p.trainable = s.lora_rank, s.lora_modules, 0
         p.adapter_bytes = p.weight_bytes
@@ -77,6 +78,7 @@ def view(s):
         d.attention_share *= of(s.hardware, "efficiency.flash1")
     set_efficiency(d, s.efficiency)
     v.links = links_view(s.fleet, "training")
+    v.links.algorithm = s.collective_algorithm
     d.limits = power_cap.limits_of(s.hardware, s.power_cap, s.clock_limit)
     return v
 

@@ -40,11 +40,30 @@ template <class I> [[nodiscard]] constexpr auto power_rows() {
           .defaulted("as fast as the power allows"));
 }
 
+/// Which way collectives take, how tokens travel to experts on other ranks, and what that costs.
+template <class I> [[nodiscard]] constexpr auto exchange_rows() {
+  return rows(
+      field(&I::collective_algorithm, "collective_algorithm", "", "ways of collectives over several levels")
+          .defaulted("the fastest for all-reduces, level after level for gathers"),
+      field(&I::dispatch_precision, "dispatch_precision", "",
+            "number format in which tokens travel to their experts")
+          .defaulted("fp8 with scales where serving multiplies in 8 bits or fewer, else the activations'"),
+      field(&I::expert_copies, "expert_copies", "", "how often a token leaves for its experts")
+          .defaulted("per_node for prompts and training, per_expert for steps of decoding"),
+      field(&I::expert_overlap, "expert_overlap", "", "what runs beside the experts' exchange")
+          .defaulted("nothing: it is waited for"),
+      field(&I::rank_imbalance, "rank_imbalance", "",
+            "rows of the fullest expert-parallel rank over the mean")
+          .within(1, 65536)
+          .defaulted("what chance makes of even routing"));
+}
+
 /// Devices of one serving replica.
 template <class I> [[nodiscard]] constexpr auto replica_rows() {
-  return rows(field(&I::tp_size, key::tp_size).defaulted("one device"),
-              field(&I::pp_size, key::pp_size).defaulted("one stage"),
-              field(&I::ep_size, key::ep_size).defaulted("experts not spread"));
+  return join(rows(field(&I::tp_size, key::tp_size).defaulted("one device"),
+                   field(&I::pp_size, key::pp_size).defaulted("one stage"),
+                   field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
+              exchange_rows<I>());
 }
 
 /// A small model that proposes tokens.
@@ -125,23 +144,25 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
 
 /// What decides the time of a training step beside its plan.
 template <class I> [[nodiscard]] constexpr auto training_step_rows() {
-  return rows(
-      field(&I::microbatch_size, key::microbatch_size).defaulted("from microbatch_count"),
-      field(&I::microbatch_count, key::microbatch_count)
-          .defaulted("as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 "
-                     "(textbook)"),
-      field(&I::backward_prefetch, "backward_prefetch", "",
-            "ZeRO-3 gathers a block's weights ahead in the backward pass")
-          .defaulted("ahead"),
-      field(&I::overlap_efficiency, key::overlap_efficiency)
-          .within(0, 1)
-          .defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
-      field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
-          .within(0, 1)
-          .defaulted(kDefaults.view()),
-      field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
-      field(&I::congestion_factor, key::congestion_factor).defaulted("an uncontended network"),
-      field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices"));
+  return join(
+      exchange_rows<I>(),
+      rows(field(&I::microbatch_size, key::microbatch_size).defaulted("from microbatch_count"),
+           field(&I::microbatch_count, key::microbatch_count)
+               .defaulted(
+                   "as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 "
+                   "(textbook)"),
+           field(&I::backward_prefetch, "backward_prefetch", "",
+                 "ZeRO-3 gathers a block's weights ahead in the backward pass")
+               .defaulted("ahead"),
+           field(&I::overlap_efficiency, key::overlap_efficiency)
+               .within(0, 1)
+               .defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
+           field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
+               .within(0, 1)
+               .defaulted(kDefaults.view()),
+           field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
+           field(&I::congestion_factor, key::congestion_factor).defaulted("an uncontended network"),
+           field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices")));
 }
 
 /// Guard rails of a compression.

@@ -55,6 +55,11 @@ struct Scenario {
   std::optional<double> tp_size{};
   std::optional<double> expert_tp_size{};
   double pp_size = 1, ep_size = 1, cp_size = 1, v_stages = 1;
+  CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+  std::optional<Precision> dispatch_precision{};
+  std::optional<ExpertCopies> expert_copies{};
+  ExpertOverlap expert_overlap = ExpertOverlap::none;
+  std::optional<double> rank_imbalance{};
   Schedule schedule = Schedule::one_forward_one_backward;
   std::optional<double> microbatch_size{}, microbatch_count{};
   double gradient_accumulation_steps = 1;

@@ -126,6 +126,11 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         }
         break;
       case OpKind::collective:
+        // Gradients come back from the experts as tokens went there, and the other way round.
+        if (forward.between == Traffic::experts) {
+          op.message = forward.message_back;
+          op.message_back = forward.message;
+        }
         // The transpose of an all-gather is a reduce-scatter; the others are their own transposes.
         if (forward.collective == Collective::reduce_scatter) {
           op.collective = Collective::all_gather;

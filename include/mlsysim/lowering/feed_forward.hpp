@@ -2,6 +2,7 @@
 /// Forward rules of the feed-forward layers: dense and mixture of experts.
 
 #include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/physics/routing.hpp>
 
 namespace mlsysim::detail {
 
@@ -47,8 +48,32 @@ template <class T> void join_experts(const Frame<T>& f, const T& count, const T&
   join_tensor_parallel(f, "shared_experts_join", T(count * shared), part::feed_forward);
 }
 
-/// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
-/// The number of experts that a batch touches is E(1 - (1 - k/E)^tokens), so a small batch reads few weights.
+/// All-to-all of the expert-parallel ranks, to the experts or back. `rows` are those of the fullest rank, one
+/// for each expert of a token.
+template <class T>
+void exchange_rows(const Frame<T>& f, const ExpertsView<T>& h, std::string_view name, const T& count,
+                   const T& rows, const Data<T>& value, const Data<T>& value_back) {
+  auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count,
+                        Data<T>(value * (rows * h.hidden)), f.plan.ep, T(f.plan.expert_width() * f.plan.cp));
+  op.message_back = value_back * (rows * h.hidden);
+  op.routed = {h.experts, h.top_k, h.groups, h.limited, f.structure.one_copy};
+  op.parts = part::feed_forward | part::block;
+  if (f.structure.expert_overlap != ExpertOverlap::none) op.beside = Beside::aside;
+}
+
+/// Rows of the fullest expert-parallel rank over the mean, where `tokens` are routed together.
+template <class T>
+[[nodiscard]] T rank_imbalance(const Frame<T>& f, const ExpertsView<T>& h, const T& tokens) {
+  const T chance =
+      apply<FullestRank, T>({.experts = h.experts, .top_k = h.top_k, .tokens = tokens, .ranks = f.plan.ep})
+          .imbalance;
+  return select(f.plan.rank_imbalance > T{0.0}, min(f.plan.rank_imbalance, f.plan.ep), chance);
+}
+
+/// Routed and shared experts; a token's `top_k` experts are distinct. All ranks wait for the fullest one,
+/// which has `imbalance` times the rows of the mean. Of E experts a batch touches E (1 - (1 - k/E)^tokens) in
+/// the mean, so a small batch reads few weights; the fullest rank touches as many of its experts as one with
+/// so many times the tokens.
 template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
   const T& hidden = f.stack.hidden;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, hidden);
@@ -67,26 +92,23 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   // order.
   elementwise(f, "expert_choice", OpGroup::experts, count * 3.0, f.tokens * h.experts, 1, 0, 4);
   elementwise(f, "expert_gather", OpGroup::experts, count, routed * h.hidden, 1, 1, 0);
-  // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.
+  // Routing deals the rows of all ranks evenly but for chance, also to ranks that have no sequence of their
+  // own.
   const T with_sequences = f.plan.batch / f.plan.sequence_ranks() / f.sequences;
-  const Data<T> dispatched = f.activations(routed * h.hidden);
-  const auto exchange = [&](std::string_view name) {
-    auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count, dispatched, f.plan.ep,
-                          width * f.plan.cp);
-    op.parts = part::feed_forward | part::block;
-  };
-  exchange("expert_dispatch");
-
-  const T local = h.experts / f.plan.ep;
   const T everyone =
       f.tokens * f.plan.sequence_ranks() * with_sequences;  // tokens of the whole expert-parallel group
-  const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, everyone)), T{1.0});
+  const T uneven = rank_imbalance(f, h, everyone), fullest = with_sequences * uneven;
+  const T sent = routed * max(fullest, T{1.0});  // or received, where that is more
+  exchange_rows(f, h, "expert_dispatch", count, sent, f.plan.dispatch_bytes, f.plan.activation_bytes);
+
+  const T local = h.experts / f.plan.ep;
+  const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, T(everyone * uneven))), T{1.0});
   const std::size_t first = f.ops.size();
   Frame<T> inside = f;  // what an expert keeps lies on the devices that share it
   if (f.plan.folded && f.structure.sequence_parallel) inside.split = 1.0 / width;
   if (f.structure.mixed_storage) inside.weight_bytes = f.plan.expert_bytes;
   feed_forward_pair(inside, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
-                    routed * with_sequences / touched, h.width / width, touched, h.hidden, h.matrices);
+                    T(routed * fullest / touched), h.width / width, touched, h.hidden, h.matrices);
   // Stored are all local experts, also those that this batch does not touch.
   const T stored = local / touched;
   for (std::size_t i = first; i < f.ops.size(); ++i) {
@@ -96,14 +118,17 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
     op.parts = op.parts | part::routed;
   }
 
-  exchange("expert_combine");
+  exchange_rows(f, h, "expert_combine", count, sent, f.plan.activation_bytes, f.plan.dispatch_bytes);
   auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2);
   sum.traffic += f.activations(own * h.hidden);
   sum.unfused_traffic = sum.live = sum.traffic;
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);
+  const std::size_t first_shared = f.ops.size();
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
                     count * select(h.shared > T{0.0}, T{1.0}, T{0.0}), f.tokens,
                     h.shared * h.shared_width / f.plan.tp, T{1.0}, hidden, h.matrices);
+  if (f.structure.expert_overlap == ExpertOverlap::shared_expert)
+    for (std::size_t i = first_shared; i < f.ops.size(); ++i) f.ops[i].parts = f.ops[i].parts | part::aside;
   join_experts(f, count, select(h.shared > T{0.0}, T{1.0}, T{0.0}));
 }
 

@@ -72,7 +72,8 @@ inline constexpr std::size_t kPlaces = 4;
 enum class Beside : std::uint8_t {
   nothing,  ///< what follows waits for it
   pass,     ///< the other blocks of its pass: it was issued ahead
-  product   ///< the product that makes or takes its message, piece by piece
+  product,  ///< the product that makes or takes its message, piece by piece
+  aside     ///< the operators of the pass that are marked as such
 };
 
 /// Pattern of a collective.
@@ -97,6 +98,13 @@ template <> struct Choices<Traffic> {
   static constexpr std::string_view what = "traffic";
   static constexpr std::array<std::string_view, kTraffics> names{"none",     "tensor",   "context", "experts",
                                                                  "pipeline", "replicas", "host"};
+};
+
+/// Where the rows of an all-to-all go where a router chose: to `top_k` of `experts`, which lie in `limited`
+/// of `groups`. experts 0: equal parts for all ranks.
+template <class T = double> struct RoutedRows {
+  T experts{0.0}, top_k{1.0}, groups{1.0}, limited{1.0};
+  bool one_copy = false;  ///< once to each node and rank on the way, and not once for each expert
 };
 
 /// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
@@ -127,9 +135,11 @@ template <class T = double> struct Op {
   Data<T> made_again;                     ///< activations that recomputation restores, one execution
   Data<T> live;                           ///< activations in and out
   Data<T> state;                          ///< KV or recurrent state held
-  Data<T> message;  ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
-  T ranks{1.0};     ///< participants
-  T stride{1.0};    ///< devices between neighbours of the group: 1 is innermost
+  Data<T> message;       ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
+  Data<T> message_back;  ///< the same in the backward pass, of the experts' exchange
+  T ranks{1.0};          ///< participants
+  T stride{1.0};         ///< devices between neighbours of the group: 1 is innermost
+  RoutedRows<T> routed;  ///< of the experts' exchange, whose message counts each row once for each expert
 };
 
 /// A list of operators. The first `capacity` of them, more than a model of a few kinds of layers has, need no

@@ -85,6 +85,7 @@ template <class T = double> struct ExpertsView {
   T experts{1.0}, top_k{0.0}, width{0.0}, matrices{3.0}, shared{0.0}, shared_width{0.0};
   T hidden{0.0};  ///< width at which routed experts work
   T bias{0.0}, router_bias{0.0}, shared_gate{0.0}, latent_norm{0.0};
+  T groups{1.0}, limited{1.0};  ///< groups of experts, and those of them that a token may visit
   friend bool operator==(const ExpertsView&, const ExpertsView&) = default;
 };
 

@@ -29,6 +29,8 @@ inline constexpr Parts routed{64};
 inline constexpr Parts adapter{128};
 /// Makes stored weights as wide as a product takes them. Likewise.
 inline constexpr Parts widened{256};
+/// Runs beside the experts' exchange. Likewise.
+inline constexpr Parts aside{512};
 }  // namespace part
 
 /// The parts that a choice of recomputation repeats.
@@ -84,6 +86,8 @@ struct Structure {
   bool widens = false;          ///< frozen weights are stored in fewer bits than a product takes
   bool orthogonalizes = false;  ///< the optimizer makes updates of matrices orthogonal (Muon)
   bool chunked_loss = false;    ///< output head and loss run chunk by chunk over the tokens
+  bool one_copy = false;        ///< a token crosses once to each node and rank that has some of its experts
+  ExpertOverlap expert_overlap = ExpertOverlap::none;
   LoraModules adapted = LoraModules::all;
   bool prefetch =
       true;  ///< the weights of the next block are gathered while the backward pass works on this one

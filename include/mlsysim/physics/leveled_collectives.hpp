@@ -17,6 +17,38 @@ template <class T> struct LeveledResult {
 };
 }  // namespace detail
 
+/// Rate of a link of which only so many bytes may be on their way [B/s].
+///
+/// rate = min(bandwidth, in_flight / (2 latency)): what was sent holds its buffer until the other side has
+/// said that it came, one way there and one back (Little's law). in_flight 0: it is not known, and does not
+/// bind. Ranges: bandwidth > 0; in_flight, latency >= 0.
+/// @cite little1961proof; hu2025nccl, section IV (buffers of a channel)
+struct FlightLimitedRate {
+  static constexpr LawInfo info{"FlightLimitedRate", "rate = min(bandwidth, in_flight / (2 latency))",
+                                "little1961proof", "L = lambda W", "one window, all of it always in use"};
+  template <class T> struct Inputs {
+    Bandwidth<T> bandwidth;
+    Data<T> in_flight;
+    Time<T> latency;
+    static constexpr auto fields() {
+      return rows(field(&Inputs::bandwidth, key::bandwidth),
+                  field(&Inputs::in_flight, "in_flight", "MB", "bytes on their way at once; 0: not known")
+                      .non_negative(),
+                  field(&Inputs::latency, "latency", "us", "start-up of a message, one way").non_negative());
+    }
+  };
+  template <class T> struct Result {
+    Bandwidth<T> rate;
+    static constexpr auto fields() {
+      return rows(field(&Result::rate, "rate", "GB/s", "what the link carries"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const Bandwidth<T> window = in.in_flight / max(2.0 * in.latency, Time<T>::from_base(T(1e-12)));
+    return {.rate = select(in.in_flight > Data<T>(), min(in.bandwidth, window), in.bandwidth)};
+  }
+};
+
 /// Time of a ring through all devices of all nodes [s], as libraries run it over one channel a network card.
 ///
 /// time = start + passes (round + (1 - 1/ranks) message / narrowest): an all-reduce passes the ring twice, a

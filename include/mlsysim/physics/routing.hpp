@@ -1,8 +1,12 @@
 #pragma once
-/// Routing of tokens to experts: how many experts a batch touches, and how uneven their loads are.
+/// Routing of tokens to experts: how many experts a batch touches, how uneven their loads are, and to how
+/// many ranks or nodes a token goes.
 
+#include <mlsysim/scalars/loops.hpp>
 #include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
+
+#include <array>
 
 namespace mlsysim {
 
@@ -40,6 +44,113 @@ struct ExpertLoad {
     const T chance = 1.0 + sqrt(2.0 * log(in.experts) / (in.tokens * share));
     return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),
             .imbalance = min(chance, T(1.0 / share))};
+  }
+};
+
+/// Distinct parts of the experts, ranks or nodes, that a token visits, in the mean.
+///
+/// Experts lie in order on `parts` parts of e = experts / parts each. A token takes limited_groups of the
+/// groups, then top_k of the n = limited_groups s experts in them (s = experts / groups), all equally likely.
+/// A part has m experts of each of c groups (c = ceil(e / s), m = e / c); of these the token takes j with the
+/// hypergeometric probability P_j, and then misses the part where all its experts are among the others:
+///     visited = parts (1 - sum_j P_j C(n - j m, top_k) / C(n, top_k))
+/// Exact where parts hold whole groups or groups whole parts. Without groups (1 of 1) it is parts
+/// (1 - C(experts - e, top_k) / C(experts, top_k)). Ranges: experts, top_k, groups, limited_groups, parts >=
+/// 1; limited_groups <= groups; top_k <= n.
+/// @cite feller1968probability, section II.6 (hypergeometric distribution); deepseek-v3-report, section 2.1.2
+/// (node-limited routing)
+struct DistinctParts {
+  static constexpr LawInfo info{
+      "DistinctParts", "visited = parts (1 - sum_j P_j C(n - j m, top_k) / C(n, top_k))",
+      "feller1968probability", "section II.6", "all choices of groups and experts are equally likely"};
+  template <class T> struct Inputs {
+    T experts, top_k, groups, limited_groups, parts;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::experts, "experts", "", "routed experts of a layer").within(1, 65536).counted(),
+          field(&Inputs::top_k, "top_k", "", "experts that a token visits").within(1, 4096).counted(),
+          field(&Inputs::groups, "groups", "", "groups of experts").within(1, 4096).counted(),
+          field(&Inputs::limited_groups, "limited_groups", "", "groups that a token may visit")
+              .within(1, 4096)
+              .counted(),
+          field(&Inputs::parts, "parts", "", "ranks or nodes between which the experts are divided")
+              .at_least(1)
+              .counted());
+    }
+  };
+  template <class T> struct Result {
+    T visited;
+    static constexpr auto fields() {
+      return rows(field(&Result::visited, "visited", "", "parts to which a token goes, in the mean"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T &all = in.groups, &taken = in.limited_groups;
+    const T own = in.experts / in.parts, size = in.experts / all, open = taken * size;
+    const T held = max(T(ceil(own / size)), T(1.0)), each = own / held;
+    // Draws without replacement from `from` of which `without` miss: the probability that all of them do.
+    const auto missed = [](const T& draws, const T& without, const T& from) {
+      return repeat<4096>(draws, T(1.0), [&](const T& so_far, const T& i) {
+        return T(so_far * (max(T(without - i), T(0.0)) / max(T(from - i), T(1.0))));
+      });
+    };
+    // Of `taken` draws of groups the first j are held here and the others not, in any order: ways and
+    // probability grow from j to j + 1.
+    using State = std::array<T, 3>;
+    const auto held_here = [&](const State& s, const T& j) -> State {
+      const T others = missed(max(T(taken - j), T(0.0)), T(all - held), T(all - j));
+      const T past = missed(in.top_k, T(open - j * each), open);
+      const T ways = s[1] * (max(T(taken - j), T(0.0)) / (j + 1.0));
+      const T drawn = s[2] * (max(T(held - j), T(0.0)) / max(T(all - j), T(1.0)));
+      return {T(s[0] + s[1] * s[2] * others * past), ways, drawn};
+    };
+    const State sum = repeat<65536>(T(held + 1.0), State{T(0.0), T(1.0), T(1.0)}, held_here);
+    return {.visited = in.parts * (1.0 - min(sum[0], T(1.0)))};
+  }
+};
+
+/// Rows of the fullest of the ranks between which the experts are divided, over the mean.
+///
+/// imbalance = min(1 + z sqrt((experts - top_k) / (experts - 1) / mean), ranks) with mean = tokens top_k /
+/// ranks rows: the row counts of equal ranks are nearly normal, their variance is that of draws without
+/// replacement, and they add up to all rows. z is the mean of the largest of `ranks` normal variables, the
+/// normal quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. It is
+/// what chance alone makes, in the mean (ExpertLoad bounds it for single experts); a learned router has more.
+/// Ranges: experts, top_k, tokens, ranks >= 1.
+/// @cite blom1958statistical, section 6.9 (mean of the largest); abramowitz1964handbook, eq. 26.2.23
+/// (quantile)
+struct FullestRank {
+  static constexpr LawInfo info{
+      "FullestRank", "imbalance = min(1 + z sqrt((experts - top_k) / (experts - 1) / mean), ranks)",
+      "blom1958statistical", "section 6.9", "independent tokens, equal probabilities"};
+  template <class T> struct Inputs {
+    T experts, top_k, tokens, ranks;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::experts, "experts", "", "routed experts of a layer").at_least(1).counted(),
+          field(&Inputs::top_k, "top_k", "", "experts that a token visits").at_least(1).counted(),
+          field(&Inputs::tokens, "tokens", "", "tokens that are routed together").at_least(1).counted(),
+          field(&Inputs::ranks, "ranks", "", "ranks between which the experts are divided")
+              .at_least(1)
+              .counted());
+    }
+  };
+  template <class T> struct Result {
+    T imbalance;
+    static constexpr auto fields() {
+      return rows(field(&Result::imbalance, "imbalance", "", "rows of the fullest rank over the mean"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T tail = 0.625 / (in.ranks + 0.25), t = sqrt(-2.0 * log(tail));
+    const T above = 2.515517 + t * (0.802853 + t * 0.010328),
+            below = 1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308));
+    const T z = named("largest", t - above / below);
+    const T mean = named("mean", in.tokens * in.top_k / in.ranks);
+    const T spread = max(T(in.experts - in.top_k), T(0.0)) / max(T(in.experts - 1.0), T(1.0));
+    // A rank alone has all, whatever the formula's last digit says.
+    const T several = min(T(in.ranks - 1.0), T(1.0));
+    return {.imbalance = min(T(1.0 + several * z * sqrt(spread / mean)), in.ranks)};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/leveled_collectives.hpp>
 #include <mlsysim/physics/protocols.hpp>
+#include <mlsysim/physics/routing.hpp>
 #include <mlsysim/spec/links.hpp>
 
 #include <array>
@@ -19,6 +20,8 @@ template <class T = double> struct Spread {
   Bandwidth<T> ring;      ///< a device's sustained way out of its node where neighbours talk to neighbours
   Bandwidth<T> exchange;  ///< ... and where all talk to all
   Time<T> step, climb;    ///< mean start-up of a step over nodes: from neighbour to neighbour, up a tree
+  Time<T> turns;          ///< of nested rings: start-ups of one round of every level
+  Time<T> per_byte;       ///< ... and the time of a byte of what a device of a node has, one pass of each
 };
 
 /// Levels that join the devices of a node: one, or the axes of a torus.
@@ -89,6 +92,14 @@ template <class T>
   return out;
 }
 
+/// Sustained rate of a level between nodes.
+template <class T> [[nodiscard]] Bandwidth<T> level_rate(const Level<T>& level) {
+  return apply<FlightLimitedRate, T>({.bandwidth = level.bandwidth * level.share,
+                                      .in_flight = level.in_flight,
+                                      .latency = level.latency})
+      .rate;
+}
+
 /// Sustained rate at which a device of a group of `ranks` sends inside its node.
 template <class T>
 [[nodiscard]] Bandwidth<T> inside_rate(const T& ranks, const T& stride, const Links<T>& l) {
@@ -106,18 +117,21 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
   Spread<T> out;
   out.ranks = ranks;
   out.inner = here;
-  out.ring = out.exchange = links[first].bandwidth * links[first].share;
+  out.ring = out.exchange = level_rate(links[first]);
   out.step = out.climb = links[first].latency;
   out.nodes = ceil_div(ranks, here);
+  out.turns = links[first].latency * (out.nodes - 1.0);
+  out.per_byte = (1.0 - 1.0 / out.nodes) * (Data<T>::from_base(T{1.0}) / out.ring);
   if (top == first) return out;
   std::array<T, Links<T>::most_levels> parts, all;  // of a level in one part of the next, and in the group
   std::array<Bandwidth<T>, Links<T>::most_levels> way;
   // A level with one peer joins nothing, and the highest whatever the others do not.
   const auto own = [&](int i, const Bandwidth<T>& so_far) {
-    const Bandwidth<T> narrower = min(so_far, links[i].bandwidth * links[i].share);
+    const Bandwidth<T> narrower = min(so_far, level_rate(links[i]));
     return i == top ? narrower : select(links[i].peers > one, narrower, so_far);
   };
   way[first - 1] = out.ring = out.exchange = Bandwidth<T>::from_base(T{1e30});
+  out.turns = out.per_byte = Time<T>();
   for (int i = first; i <= top; ++i) {
     below = below * links[i].peers;
     const T reached = i == top ? ranks : clamp(floor(below / stride), here, ranks);
@@ -125,6 +139,9 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
     all[i] = ceil_div(ranks, here);
     way[i] = own(i, way[i - 1]);
     out.ring = select(parts[i] > one, min(out.ring, way[i] * (here / out.inner)), out.ring);
+    // In turn each level works on what those below it left a device: its part of theirs.
+    out.turns += links[i].latency * (parts[i] - 1.0);
+    out.per_byte += (1.0 - 1.0 / parts[i]) * (out.inner / here) * (Data<T>::from_base(T{1.0}) / way[i]);
     here = reached;
   }
   Time<T> steps, climb;
@@ -176,9 +193,16 @@ template <class T>
   return select(l.direct > T{0.5}, min(library, direct), library);
 }
 
-/// All-reduce between nodes, each device with its part of the message: the fastest of ring, double binary
-/// tree and switches that add up. The ring has the bandwidth, the tree the depth, so that many nodes with
-/// little data take the tree.
+/// Passes of nested rings over what a device of a node has: level after level, each with the part that the
+/// one below left it, so that start-ups add up over levels and not over nodes.
+template <class T>
+[[nodiscard]] Time<T> nested_rings(const Data<T>& part, double passes, const Spread<T>& s) {
+  return passes * (s.turns + s.per_byte * part.base());
+}
+
+/// All-reduce between nodes, each device with its part of the message: the fastest of a ring over all nodes,
+/// nested rings, double binary tree and switches that add up. Rings have the bandwidth, the tree the depth,
+/// so that many nodes with little data take the tree.
 template <class T>
 [[nodiscard]] Time<T> all_reduce_between(const Data<T>& message, const Spread<T>& s, const Links<T>& l) {
   const Data<T> part = message / s.inner;
@@ -187,7 +211,8 @@ template <class T>
   const Time<T> tree = apply<DoubleBinaryTreeAllReduce, T>(
                            {.message = part, .ranks = s.nodes, .bandwidth = s.ring, .alpha = s.climb})
                            .time;
-  const Time<T> best = min(ring, tree);
+  const Time<T> rings = l.form.levels - inner_levels(l) > 1 ? min(ring, nested_rings(part, 2.0, s)) : ring;
+  const Time<T> best = min(rings, tree);
   if (!l.form.reduces) return best;
   const Time<T> up_and_down = 2.0 * ceil(log2(s.nodes)) * s.climb;
   const Time<T> added =
@@ -202,16 +227,16 @@ template <class T, class F> [[nodiscard]] Time<T> either_protocol(const Links<T>
   return min(way(l.launch + l.sync, T{1.0}), way(l.launch, flags));
 }
 
-/// All-reduce of a ring through all devices of all nodes. Its 2 (ranks - 1) steps in a row leave a node as
-/// often as the ring does, twice round: `nodes` times each.
+/// A ring through all devices of all nodes, `passes` times round. Its (ranks - 1) steps of a pass leave a
+/// node as often as the ring does: `nodes` times.
 template <class T>
 [[nodiscard]] Time<T> ring_through(const Data<T>& message, const Spread<T>& s, const Bandwidth<T>& link,
-                                   const Links<T>& l) {
+                                   const Links<T>& l, double passes = 2.0) {
   const T crossings = min(s.nodes, T(s.ranks - 1.0));
   return either_protocol(l, [&](const Time<T>& start, const T& share) {
     return apply<LeveledRing, T>({.message = message,
                                   .ranks = s.ranks,
-                                  .passes = T{2.0},
+                                  .passes = T{passes},
                                   .start = start,
                                   .round = (s.ranks - 1.0 - crossings) * l.hop + crossings * s.step,
                                   .narrowest = share * min(link, s.ring * s.inner)})
@@ -266,18 +291,35 @@ template <class T>
       .time;
 }
 
+/// Copies of a token that go to the parts of its group, over one for each of its experts.
+template <class T> [[nodiscard]] T copies_share(const RoutedRows<T>& r, const T& parts) {
+  return apply<DistinctParts, T>({.experts = r.experts,
+                                  .top_k = r.top_k,
+                                  .groups = r.groups,
+                                  .limited_groups = r.limited,
+                                  .parts = parts})
+             .visited /
+         r.top_k;
+}
+
 /// All-to-all: the part for the own node and the part for the others leave over different links at once.
+/// Where a token crosses once to a node and is passed on there, the links inside carry all copies for ranks,
+/// those of other nodes' tokens too, while the next pieces come in.
 template <class T>
-[[nodiscard]] Time<T> all_to_all_time(const Data<T>& message, const Spread<T>& s, const T& stride,
-                                      const Links<T>& l) {
+[[nodiscard]] Time<T> all_to_all_time(const Op<T>& op, const Spread<T>& s, const Links<T>& l) {
   const T away = 1.0 - 1.0 / s.nodes;
+  const T& stride = op.stride;
+  Data<T> message = op.message, stays = op.message * (1.0 - away);
+  if (op.routed.one_copy) {
+    stays = op.message * copies_share(op.routed, s.ranks);
+    message = op.message * copies_share(op.routed, s.nodes);
+  }
   const Time<T> outside = message * away / s.exchange + s.step * (s.nodes - 1.0);
   if (l.form.axes > 0) {
-    const Data<T> stays = message * (1.0 - away);
     return max(l.launch * min(T(s.inner - 1.0), T{1.0}) + torus_part(stays, s.inner, stride, l).exchange,
                outside);
   }
-  const Time<T> inside = apply<ProtocolAllToAll, T>({.message = message * (1.0 - away),
+  const Time<T> inside = apply<ProtocolAllToAll, T>({.message = stays,
                                                      .ranks = s.inner,
                                                      .bandwidth = group_bandwidth(s.inner, l),
                                                      .launch = l.launch,
@@ -301,7 +343,7 @@ template <class T>
   for (int i = first; i <= top; ++i) {
     if (i > first) below = below * l[i - 1].peers;
     const auto crosses = stride >= below;
-    const Bandwidth<T> narrower = min(way, l[i].bandwidth * l[i].share);
+    const Bandwidth<T> narrower = min(way, level_rate(l[i]));
     way = i == top ? narrower : select(l[i].peers > T{1.0}, narrower, way);
     bandwidth = select(crosses, way, bandwidth);
     alpha = select(crosses, l[i].latency, alpha);
@@ -325,28 +367,57 @@ template <class T>
       .time;
 }
 
+/// The ways of a collective over several levels.
+template <class T = double> struct CollectiveWays {
+  Time<T> nested;  ///< level after level
+  Time<T> flat;    ///< through all levels at once
+};
+
+/// Ways of a reduction, gather or scatter. In turn: reduce inside, between the nodes each device with its
+/// part, then spread inside. A gather goes first between the nodes, each rank with its part, then inside; a
+/// reduce-scatter the other way round.
+template <class T>
+[[nodiscard]] CollectiveWays<T> ways_of(const Op<T>& op, const Spread<T>& s, const Time<T>& inside,
+                                        const Bandwidth<T>& link, const Links<T>& links) {
+  if (op.collective == Collective::all_reduce)
+    return {inside + all_reduce_between(op.message, s, links),
+            all_reduce_through(op.message, s, link, links)};
+  const Data<T> part = op.message / s.inner;
+  const Time<T> ring =
+      apply<RingAllGather, T>({.message = part, .ranks = s.nodes, .bandwidth = s.ring, .alpha = s.step}).time;
+  const bool several = links.form.levels - inner_levels(links) > 1;
+  return {inside + (several ? min(ring, nested_rings(part, 1.0, s)) : ring),
+          ring_through(op.message, s, link, links, 1.0)};
+}
+
+/// Whether the ways that are left to a collective are both, or which one.
+[[nodiscard]] constexpr CollectiveAlgorithm algorithm_of(Collective pattern, CollectiveAlgorithm asked) {
+  if (asked != CollectiveAlgorithm::usual) return asked;
+  return pattern == Collective::all_reduce ? CollectiveAlgorithm::fastest : CollectiveAlgorithm::nested;
+}
+
 /// Time of one collective of `op.ranks` devices, `op.stride` apart: of what runs through all levels at once
-/// and what takes them in turn, the fastest.
+/// and what takes them in turn, the fastest of those that `links.form.algorithm` leaves.
 template <class T> [[nodiscard]] Time<T> collective_time(const Op<T>& op, const Links<T>& links) {
   if (op.collective == Collective::none) return {};
   if (op.collective == Collective::point_to_point)
     return select(op.ranks > T{1.0}, point_to_point_time(op.message, op.stride, links), Time<T>());
   const Spread<T> s = spread_of(op.ranks, op.stride, links);
-  if (op.collective == Collective::all_to_all) return all_to_all_time(op.message, s, op.stride, links);
+  if (op.collective == Collective::all_to_all) return all_to_all_time(op, s, links);
   const Bandwidth<T> link = inside_rate(s.inner, op.stride, links);
   const Time<T> inside = reduce_or_gather_inside(op, s.inner, link, links);
   if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
     if (s.nodes <= 1) return inside;
-  // In turn: reduce inside, between the nodes each device with its part, then spread inside. A gather goes
-  // first between the nodes, each rank with its part, then inside; a reduce-scatter the other way round.
-  if (op.collective == Collective::all_reduce)
-    return min(inside + all_reduce_between(op.message, s, links),
-               select(s.nodes > T{1.0}, all_reduce_through(op.message, s, link, links), inside));
-  const Time<T> between =
-      apply<RingAllGather, T>(
-          {.message = op.message / s.inner, .ranks = s.nodes, .bandwidth = s.ring, .alpha = s.step})
-          .time;
-  return inside + between;
+  const CollectiveWays<T> ways = ways_of(op, s, inside, link, links);
+  const Time<T> nested = named("nested", ways.nested);
+  const auto algorithm = algorithm_of(op.collective, links.form.algorithm);
+  if (algorithm == CollectiveAlgorithm::nested) return nested;
+  const Time<T> flat = named("flat", select(s.nodes > T{1.0}, ways.flat, inside));
+  return algorithm == CollectiveAlgorithm::flat ? flat : min(nested, flat);
 }
+
+/// Which way a collective takes: "inside" one node, "nested" or "flat"; an exchange of all with all, and what
+/// goes to one device, have one way, "direct".
+[[nodiscard]] std::string_view collective_way(const Op<>& op, const Links<>& links);
 
 }  // namespace mlsysim

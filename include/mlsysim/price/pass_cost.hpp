@@ -19,6 +19,8 @@ template <class T = double> struct PassCost {
   Time<T>
       beside_pass;  ///< part of the two that was issued ahead and runs under the other kernels of the pass
   Time<T> beside_product;  ///< part of the collectives that can run piece by piece beside its product
+  Time<T> beside_aside;    ///< part of the collectives that can run beside kernels that are kept for that,
+  Time<T> aside;           ///< ... and the time of these kernels
   Time<T> overhead;        ///< launches
   Time<T> issued;          ///< time in which the host issues the kernels one by one; 0 for a captured graph
   Work<T> work;
@@ -36,6 +38,8 @@ template <class T = double> struct PassCost {
     host += other.host * n;
     beside_pass += other.beside_pass * n;
     beside_product += other.beside_product * n;
+    beside_aside += other.beside_aside * n;
+    aside += other.aside * n;
     overhead += other.overhead * n;
     issued += other.issued * n;
     work += other.work * n;
@@ -56,12 +60,14 @@ template <class T = double> struct PassCost {
       (op.kind == OpKind::host_transfer ? host : network) += cost.network;
       if (op.beside == Beside::pass) beside_pass += cost.network;
       if (op.beside == Beside::product) beside_product += cost.network;
+      if (op.beside == Beside::aside) beside_aside += cost.network;
       return;
     }
     const Time<T> kernel = cost.total - cost.overhead;
     const auto by_compute = cost.compute > cost.memory;
     compute_bound += select(by_compute, kernel, Time<T>());
     memory_bound += select(by_compute, Time<T>(), kernel);
+    if (op.parts & part::aside) aside += kernel;
     overhead += cost.overhead;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
@@ -71,8 +77,8 @@ template <class T = double> struct PassCost {
   ///
   /// Prefetched traffic hides under `plan.overlap` of the kernels, except the first of `blocks` pieces, for
   /// which nothing is there to hide under; pieces of tensor-parallel collectives hide under their products by
-  /// `plan.tp_overlap`. What hides slows the kernels beside it by `plan.steal` of its time. A pass cannot end
-  /// before the host has issued it.
+  /// `plan.tp_overlap`; the experts' exchange hides under the kernels that are kept for it. What hides slows
+  /// the kernels beside it by `plan.steal` of its time. A pass cannot end before the host has issued it.
   [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
     return max(on_device(plan, blocks), issued);
   }
@@ -85,7 +91,8 @@ template <class T = double> struct PassCost {
  private:
   [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
     const Time<T> ahead = min(beside_pass * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
-    const Time<T> hidden = ahead + beside_product * plan.tp_overlap;
+    const Time<T> routed = min(min(beside_aside, aside), kernels() - ahead);
+    const Time<T> hidden = ahead + beside_product * plan.tp_overlap + routed;
     return total - hidden * (1.0 - plan.steal);
   }
 };
@@ -100,6 +107,8 @@ template <class C, class T>
           select(condition, a.host, b.host),
           select(condition, a.beside_pass, b.beside_pass),
           select(condition, a.beside_product, b.beside_product),
+          select(condition, a.beside_aside, b.beside_aside),
+          select(condition, a.aside, b.aside),
           select(condition, a.overhead, b.overhead),
           select(condition, a.issued, b.issued),
           select(condition, a.work, b.work),
@@ -158,7 +167,8 @@ template <class T> class ListPricer {
  private:
   [[nodiscard]] static bool repeats(const Op<T>& a, const Op<T>& b) {
     return a.collective == b.collective && same_number(a.message.base(), b.message.base()) &&
-           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride);
+           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride) &&
+           same_number(a.routed.experts, b.routed.experts) && same_number(a.routed.top_k, b.routed.top_k);
   }
 
   const Device<T>& device_;

@@ -34,6 +34,14 @@ template <class T = double> struct PassParts {
   PlaceTotals<T> totals;            ///< of the fullest stage, by place
 };
 
+namespace detail {
+/// Parts of a pass that take turns, each with whole sequences: two, or one where a rank has a single
+/// sequence.
+template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
+  return clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
+}
+}  // namespace detail
+
 /// Lowers and prices a pass. All stages together hold every block once; the first stage holds as many as the
 /// fullest, the last one less where they do not divide evenly, and the output head. `ops` is the caller's
 /// workspace and afterwards holds the list.
@@ -41,12 +49,17 @@ template <class T>
 [[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
   const T one{1.0};
-  const auto lowered = lower(model.structure, model.shape(), model.layers, plan, ops);
+  const bool turns = model.structure.expert_overlap == ExpertOverlap::micro_batch;
+  PassParts<T> parts;
+  if (turns) parts.totals = forward_totals(model.structure, model.shape(), model.layers, plan, ops);
+  Plan<T> part = plan;
+  const T takes = turns ? detail::parts_in_turn(plan) : one;
+  part.batch = plan.batch / takes;
+  const auto lowered = lower(model.structure, model.shape(), model.layers, part, ops);
+  if (!turns) parts.totals = lowered.totals;
   const auto costs = price_list<T>(ops.span(), device, links);
   const T layers = layers_of(model.structure, model.shape(), model.layers);
   const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
-  PassParts<T> parts;
-  parts.totals = lowered.totals;
   parts.all = costs.stage(Pass::forward, one, one, layers / full);
   parts.all.add(costs.of(Pass::forward, Place::stage), plan.pp);
   parts.blocks = full;
@@ -55,6 +68,13 @@ template <class T>
   parts.first.add(costs.of(Pass::forward, Place::stage), one);
   parts.last = costs.stage(Pass::forward, T{0.0}, one, parts.last_blocks / full);
   parts.last.add(costs.of(Pass::forward, Place::stage), one);
+  if (!turns) return parts;
+  for (PassCost<T>* cost : {&parts.all, &parts.first, &parts.last}) {
+    *cost = *cost * takes;
+    // Nothing runs beside the first exchange of the first part and the last one of the last; of one part
+    // beside none.
+    cost->beside_aside = cost->beside_aside * ((takes - 1.0) * (1.0 - 1.0 / (2.0 * layers)));
+  }
   return parts;
 }
 

@@ -79,7 +79,7 @@ struct Storage {
 /// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the
 /// format; the optimizer adds its moments and, beside narrow weights, an fp32 master copy.
 [[nodiscard]] Storage training_storage(Precision precision, OptimizerKind optimizer);
-/// Fills the bytes of a plan.
+/// Fills the bytes of a plan. Tokens travel to experts as activations.
 void set_storage(Plan<>& plan, const Storage& storage);
 
 /// Weights of the whole model, counted from its shape [param]; the published number where there is no shape.

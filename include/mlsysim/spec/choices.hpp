@@ -62,6 +62,16 @@ enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw, muon };
 /// experts, or those of attention.
 enum class LoraModules : std::uint8_t { all, attention };
 
+/// How often a token leaves for its experts: once for each of them, or once for each node, where it is passed
+/// on once to each rank that has some of them (the two kinds of kernels of DeepEP).
+/// @cite deepep-readme; deepseek-v3-report, section 3.2.2
+enum class ExpertCopies : std::uint8_t { per_expert, per_node };
+
+/// What runs beside the exchange of a mixture: nothing, the shared experts of the same tokens, or all kernels
+/// of another micro-batch (DualPipe in training; a pass of serving is divided in two, which take turns).
+/// @cite deepseek-v3-report, sections 3.2.1, 3.4.1 and 3.4.2
+enum class ExpertOverlap : std::uint8_t { none, shared_expert, micro_batch };
+
 /// Activations that are recomputed in the backward pass instead of kept: the attention core (selective),
 /// whole blocks (full), or single modules. per_operator keeps the outputs of attention and of every second
 /// product, and repeats the rest (torchtitan's selective checkpointing by operator).
@@ -155,6 +165,14 @@ template <> struct Choices<OptimizerKind> {
 template <> struct Choices<LoraModules> {
   static constexpr std::string_view what = "adapted products";
   static constexpr std::array<std::string_view, 2> names{"all", "attention"};
+};
+template <> struct Choices<ExpertCopies> {
+  static constexpr std::string_view what = "copies of a token for its experts";
+  static constexpr std::array<std::string_view, 2> names{"per_expert", "per_node"};
+};
+template <> struct Choices<ExpertOverlap> {
+  static constexpr std::string_view what = "overlap of the experts' exchange";
+  static constexpr std::array<std::string_view, 3> names{"none", "shared_expert", "micro_batch"};
 };
 template <> struct Choices<Recomputation> {
   static constexpr std::string_view what = "recomputation";

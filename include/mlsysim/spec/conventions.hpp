@@ -27,6 +27,7 @@ struct Conventions {
   double low_latency_share = 0, copy_ratio = 0, switch_share = 0, pair_share = 0, direct_share = 0;
   Bandwidth<> fabric_bandwidth;
   Time<> intra_latency, inter_latency;
+  Data<> network_in_flight;  ///< bytes of a device that are on their way at once between nodes
   Data<> memory_reserve;
   double memory_fragmentation = 0;
   double gradient_bucket = 0;   ///< gradient bucket over gradients
@@ -56,6 +57,9 @@ struct Conventions {
         field(&C::link_share, "link_share", "", "sustained share of a link's bandwidth").within(0.01, 1),
         field(&C::network_share, "network_share", "", "sustained share of a network card's bandwidth")
             .within(0.01, 1),
+        field(&C::network_in_flight, "network_in_flight", "MB",
+              "bytes of a device that are on their way at once between nodes")
+            .positive(),
         field(&C::collective_launch, "collective_launch", "us", "start and end of one collective")
             .non_negative(),
         field(&C::collective_hop, "collective_hop", "us", "one step of the low-latency protocol")

@@ -19,6 +19,16 @@ template <> struct Choices<LinkTopology> {
   static constexpr std::array<std::string_view, 2> names{"switched", "torus"};
 };
 
+/// Which ways a collective over several levels may take: the usual ones (an all-reduce the fastest of all, a
+/// gather or scatter level after level), the fastest, level after level (nested), or through all levels at
+/// once (flat).
+enum class CollectiveAlgorithm : std::uint8_t { usual, fastest, nested, flat };
+
+template <> struct Choices<CollectiveAlgorithm> {
+  static constexpr std::string_view what = "algorithm of collectives";
+  static constexpr std::array<std::string_view, 4> names{"usual", "fastest", "nested", "flat"};
+};
+
 /// One level of a machine as a file states it: it joins `peers` groups of the level below.
 struct LinkLevel {
   std::string name;
@@ -28,7 +38,8 @@ struct LinkLevel {
   std::optional<double> ports;           ///< of one group of the level below, shared by its devices
   std::optional<Time<>> latency;         ///< start-up of a message that crosses this level
   double oversubscription = 1;
-  bool reduces = false;  ///< the switch adds up what its ports send
+  std::optional<Data<>> in_flight;  ///< bytes of a device that are on their way at once
+  bool reduces = false;             ///< the switch adds up what its ports send
 
   static constexpr auto fields() {
     using L = LinkLevel;
@@ -42,6 +53,7 @@ struct LinkLevel {
         field(&L::oversubscription, "oversubscription", "", "edge over core bandwidth")
             .at_least(1)
             .defaulted("1"),
+        field(&L::in_flight, "in_flight", "MB", "bytes of a device that are on their way at once").positive(),
         field(&L::reduces, "reduces", "", "the switch adds up what its ports send").defaulted("no"));
   }
 };
@@ -52,14 +64,17 @@ template <class T = double> struct Level {
   T peers{1.0};
   Bandwidth<T> bandwidth = Bandwidth<T>::from_base(T{1.0});
   Time<T> latency;
-  T share{1.0};  ///< share of the bandwidth that a long message sustains
+  T share{1.0};       ///< share of the bandwidth that a long message sustains
+  Data<T> in_flight;  ///< that a device may have on its way at once; 0: as much as the link carries
 
   static constexpr auto fields() {
     using L = Level;
     return rows(field(&L::peers, "peers", "", "groups of the level below that it joins").at_least(1),
                 field(&L::bandwidth, "bandwidth", "GB/s", "one way, a device's part").positive(),
                 field(&L::latency, "latency", "us", "start-up of a message that crosses it").non_negative(),
-                field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1));
+                field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1),
+                field(&L::in_flight, "in_flight", "MB", "on its way at once; 0: as much as the link carries")
+                    .non_negative());
   }
 };
 
@@ -118,6 +133,7 @@ struct LinkForm {
   int levels = 2;
   int axes = 0;          ///< innermost levels that are the axes of one torus
   bool reduces = false;  ///< the switches of all levels above the innermost add up
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::usual;
 
   friend bool operator==(const LinkForm&, const LinkForm&) = default;
 };

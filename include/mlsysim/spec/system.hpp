@@ -67,8 +67,9 @@ struct NetworkFabric {
   std::optional<Bandwidth<>> bandwidth;  ///< one way, per port
   std::optional<Time<>> latency;         ///< end to end, one message
   double oversubscription = 1;
-  std::optional<double> share;  ///< share of the bandwidth that a long message sustains
-  bool reduces = false;         ///< its switches add up what their ports send
+  std::optional<double> share;      ///< share of the bandwidth that a long message sustains
+  std::optional<Data<>> in_flight;  ///< bytes of a device that are on their way at once
+  bool reduces = false;             ///< its switches add up what their ports send
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -82,6 +83,7 @@ struct NetworkFabric {
             .at_least(1)
             .defaulted("1"),
         field(&F::share, "share", "", "sustained share of the bandwidth").within(0.01, 1),
+        field(&F::in_flight, "in_flight", "MB", "bytes of a device that are on their way at once").positive(),
         field(&F::reduces, "reduces", "", "its switches add up what their ports send").defaulted("no"));
   }
 };

@@ -163,6 +163,7 @@ template <class T = double> struct Plan {
   DataPerParam<T> expert_bytes, edge_bytes;  ///< of a weight of routed experts, and of embedding and head,
                                              ///< where the structure stores them in another way
   Data<T> activation_bytes;                  ///< of one activation value
+  Data<T> dispatch_bytes;                    ///< of one on its way to routed experts, with its scales
   Data<T> kv_bytes;                          ///< of one cached value
   DataPerParam<T> matrix_state_bytes;        ///< the same of a weight matrix inside the blocks
   DataPerParam<T> adapter_bytes;             ///< of one weight of an adapter, where there are adapters
@@ -177,6 +178,7 @@ template <class T = double> struct Plan {
                             ///< by itself
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
   T straggler{1.0};         ///< slowdown of everything by the slowest device
+  T rank_imbalance{0.0};    ///< rows of the fullest rank of experts over the mean; 0: as chance makes it
   Power<T> power_cap;       ///< that a device may draw, where the structure is capped
   T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
 
@@ -217,6 +219,8 @@ template <class T = double> struct Plan {
             .non_negative(),
         field(&P::lora_rank, "lora_rank", "", "rank of the adapters").non_negative(),
         field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
+        field(&P::dispatch_bytes, "dispatch_bytes", "B", "one value on its way to routed experts")
+            .non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
         field(&P::trainable, "trainable", "", "trained share of the weights").within(0, 1),
         field(&P::recomputed, "recomputed", "", "share of the blocks that recompute").within(0, 1),
@@ -229,6 +233,8 @@ template <class T = double> struct Plan {
             .within(0, 1),
         field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory")
             .within(0, 1),
+        field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
+            .non_negative(),
         field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative(),
         field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power").within(0.05, 1),
         field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")

@@ -1,3 +1,4 @@
+#include "catalogue/shared/expert_exchange.hpp"
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/training_plan.hpp"
 
@@ -23,12 +24,18 @@ TrainingViews<> prepare_training(const In& asked, Notes& notes) {
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
   v.links = v.pricing->links(*in.fleet, c, notes, Phase::training);
+  v.links.form.algorithm = in.collective_algorithm;
+  if (in.fleet->total_accelerators() <= devices_inside(v.links))
+    detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
   v.pricing->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);
   v.plan.congestion = in.congestion_factor;
   v.plan.straggler = in.straggler_factor;
-  if (v.pricing->lists_operators())
-    v.model.structure.capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit,
-                                                        *in.fleet->node->accelerator, c, notes);
+  if (v.pricing->lists_operators()) {
+    auto& s = v.model.structure;
+    s.capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.fleet->node->accelerator, c,
+                                        notes);
+    detail::set_expert_exchange(in, s.moe && in.ep_size > 1, false, "per_node", v.plan, s, notes);
+  }
   v.batch = in.batch_size;
   v.accelerators = in.fleet->total_accelerators();
   v.division = in.microbatch_size    ? Microbatches::sized

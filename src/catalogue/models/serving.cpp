@@ -1,4 +1,5 @@
 #include "catalogue/models/proposals.hpp"
+#include "catalogue/shared/expert_exchange.hpp"
 #include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
@@ -58,6 +59,19 @@ void store_weights(ServingViews<>& v, const ServedFormat& format, Precision prec
   s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
   step.mixed_storage = s.mixed_storage;
   step.widened = s.widened;
+}
+
+/// The exchange of experts in prompts, and in steps of decoding, whose kernels send a copy for each expert.
+void set_exchange(const In& in, Precision precision, const Conventions& c, ServingViews<>& v, Notes& notes) {
+  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  auto &prompts = v.prefill.structure, &steps = v.decode.structure;
+  detail::set_expert_exchange(in, prompts.moe && in.ep_size > 1, bytes_per_element(precision) < 2,
+                              "per_node in prompts, per_expert in steps", v.plan, prompts, notes);
+  steps.expert_overlap = prompts.expert_overlap;
+  steps.one_copy = prompts.one_copy && in.expert_copies == ExpertCopies::per_node;
+  if (prompts.expert_overlap == ExpertOverlap::none) return;
+  v.plan.steal = c.overlap_slowdown;
+  notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
 }
 
 /// Bytes of a weight of the draft: as it is stored itself, multiplied in the format of the model.
@@ -140,6 +154,9 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
                                 : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);
+  v.links.form.algorithm = in.collective_algorithm;
+  if (devices <= devices_inside(v.links))
+    detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
   v.plan.tp = in.tp_size;
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;
@@ -149,6 +166,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   else if (!in.kv_precision)
     notes.assume("kv_precision", kv_format_words(precision), "as the arithmetic, 16 bits below 8");
   store_weights(v, format, precision);
+  set_exchange(in, precision, c, v, notes);
   v.batch = in.batch_size;
   v.accelerators = devices;
   v.prompt = prompt;

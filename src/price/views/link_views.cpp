@@ -2,6 +2,7 @@
 // noted.
 #include "price/views/or_convention.hpp"
 
+#include <mlsysim/price/collective.hpp>
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 
@@ -103,16 +104,23 @@ class Ladder {
     std::optional<Bandwidth<>> port;
     std::optional<Time<>> latency;
     std::optional<double> share;
-    if (fabric != nullptr) port = fabric->bandwidth, latency = fabric->latency, share = fabric->share;
+    std::optional<Data<>> in_flight;
+    if (fabric != nullptr) {
+      port = fabric->bandwidth, latency = fabric->latency;
+      share = fabric->share, in_flight = fabric->in_flight;
+    }
     const Bandwidth<> per_port = or_convention(port, c_.fabric_bandwidth, "fabric_bandwidth", notes_);
     const double ports = node_.nics_per_node ? *node_.nics_per_node / node_.accelerators_per_node : 1.0;
     if (!node_.nics_per_node)
       notes_.assume("nics_per_node", node_.accelerators_per_node, "one adapter for each device");
     // The slower of adapter and fabric port; a device's share of the node's adapters.
     const Bandwidth<> adapter = node_.nic_bandwidth ? min(*node_.nic_bandwidth, per_port) : per_port;
+    if (adapter < per_port)
+      notes_.assume("nic_bandwidth", adapter, "adapters slower than a port of the fabric");
     Level<> link{.bandwidth = adapter * ports};
     link.latency = or_convention(latency, c_.inter_latency, "inter_latency", notes_);
     link.share = or_convention(share, c_.network_share, "network_share", notes_);
+    link.in_flight = in_flight.value_or(c_.network_in_flight);
     const double nodes = max(1.0, fleet_.total_accelerators() / joined_);
     bool reduces = !fleet_.levels.empty();
     for (const LinkLevel& stated : fleet_.levels) {
@@ -132,6 +140,7 @@ class Ladder {
           link);
     else if (devices_ != fleet_.total_accelerators())
       refuse_product(fleet_.name, fleet_.total_accelerators());
+    note_flight(in_flight.has_value());
     l_.form.reduces = reduces || (fabric != nullptr && fabric->reduces);
   }
 
@@ -157,8 +166,26 @@ class Ladder {
     level.peers = stated.peers;
     level.bandwidth = stated.bandwidth.value_or(link.bandwidth) / stated.oversubscription;
     if (stated.latency) level.latency = *stated.latency;
+    if (stated.in_flight) level.in_flight = *stated.in_flight;
     devices_ *= level.peers;
     return level;
+  }
+  /// Says where what may be on its way binds, and not the link.
+  void note_flight(bool stated) {
+    for (int i = inner_levels(l_); i < l_.form.levels; ++i) {
+      const Level<>& level = l_[i];
+      if (level.peers <= 1 || level_rate(level) >= level.bandwidth * level.share) continue;
+      if (!stated && level.in_flight == c_.network_in_flight)
+        notes_.assume("network_in_flight", c_.network_in_flight, kDefaults);
+      notes_.warn([&] {
+        return fmt::format(
+            "level {} of the network carries {:.3g} of its {:.3g} GB/s: {:.3g} MB on their way "
+            "at once, {:.3g} us there and back",
+            i + 1, level_rate(level).in(unit::GB / unit::s),
+            (level.bandwidth * level.share).in(unit::GB / unit::s), level.in_flight.in(unit::MB),
+            2 * level.latency.in(unit::us));
+      });
+    }
   }
   /// Devices of a group that `level`, the last one, joins.
   [[nodiscard]] double below(const Level<>& level) const { return devices_ / level.peers; }
@@ -197,6 +224,17 @@ class Ladder {
 
 }  // namespace
 
+std::string_view collective_way(const Op<>& op, const Links<>& links) {
+  if (op.collective == Collective::point_to_point || op.collective == Collective::all_to_all) return "direct";
+  const Spread<> s = spread_of(op.ranks, op.stride, links);
+  if (s.nodes <= 1) return "inside";
+  const Bandwidth<> link = inside_rate(s.inner, op.stride, links);
+  const auto ways = ways_of(op, s, reduce_or_gather_inside(op, s.inner, link, links), link, links);
+  const auto algorithm = algorithm_of(op.collective, links.form.algorithm);
+  if (algorithm == CollectiveAlgorithm::flat) return "flat";
+  return algorithm == CollectiveAlgorithm::nested || ways.nested <= ways.flat ? "nested" : "flat";
+}
+
 Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes,
                    Phase phase) {
   Links<> l;
@@ -205,6 +243,7 @@ Links<> links_view(const HardwareNode& hardware, double devices, const Conventio
   l.level2.bandwidth = c.fabric_bandwidth;
   l.level2.latency = c.inter_latency;
   l.level2.share = c.network_share;
+  l.level2.in_flight = c.network_in_flight;
   if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
   set_collectives(l, nullptr, hardware, c, notes, phase);
   return l;

@@ -207,6 +207,7 @@ void set_storage(Plan<>& plan, const Storage& storage) {
   plan.state_bytes = storage.state_bytes * unit::B / unit::param;
   plan.matrix_state_bytes = storage.matrix_state_bytes * unit::B / unit::param;
   plan.activation_bytes = storage.activation_bytes * unit::B;
+  plan.dispatch_bytes = plan.activation_bytes;
   plan.kv_bytes = storage.kv_bytes * unit::B;
 }
 

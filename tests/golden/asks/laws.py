@@ -107,7 +107,10 @@ DragonflyBisection bandwidth=50GB/s nodes={2,512}
 CachedSupply cache_bandwidth=25GB/s remote_bandwidth=3GB/s host_bandwidth=60GB/s hit_ratio={0,0.25,1}
 InputStall batch_size=256 sample_size=500kB worker_rate=0.5GB/s workers={1,16} step=100ms overlap={0,1}
 CompressedWeights params=8Gparam bits={4,16} sparsity={0,0.5} index_bits=2 scale_bits=16 group=128
+FlightLimitedRate bandwidth=50GB/s in_flight={0MB,4MB} latency={0us,5us,10ms}
 ExpertLoad experts={8,256} top_k={2,8} tokens={1,4096}
+DistinctParts experts=256 top_k={1,8} groups=8 limited_groups={4,8} parts={1,4,64}
+FullestRank experts={8,256} top_k={2,8} tokens={1,4096} ranks={1,8,64}
 NodeMtbf accelerators=8 accelerator_mtbf=50000h nics=8 nic_mtbf=150000h psus=6 psu_mtbf=100000h \
     other_rate=1e-8Hz
 DalyInterval checkpoint_time={0s,60s,20000s} mtbf=6h

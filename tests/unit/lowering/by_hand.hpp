@@ -1,7 +1,7 @@
 #pragma once
 // One device's share of a small model, and what its operators are by hand. Sizes and bytes have no factor in
-// common that could hide a wrong one: 2 B an activation, 3 B a weight, 5 B a cached value, 7 B a gradient, 11
-// B of optimizer states.
+// common that could hide a wrong one: 2 B an activation, 13 B one on its way to an expert, 3 B a weight, 5 B
+// a cached value, 7 B a gradient, 11 B of optimizer states.
 
 #include <mlsysim/lowering/emit.hpp>
 
@@ -30,6 +30,8 @@ struct Bench {
     plan.new_tokens = phase == Phase::decode ? 1 : 10;
     plan.context = phase == Phase::training ? 10 : 40;
     plan.activation_bytes = 2 * u::B;
+    plan.dispatch_bytes = 13 * u::B;
+    plan.rank_imbalance = 1;  // equal ranks; what chance makes of them is tested apart
     plan.kv_bytes = 5 * u::B;
     plan.weight_bytes = 3 * u::B / u::param;
     plan.gradient_bytes = 7 * u::B / u::param;

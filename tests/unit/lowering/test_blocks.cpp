@@ -137,7 +137,8 @@ TEST_CASE("experts in a small batch, by hand", "[lowering]") {
   check(b["expert_choice"], {4 * 16, 0, 2 * 16, 2 * 16, 0, 0});
   CHECK(b["expert_choice"].count == 9);
   check(b["expert_gather"], {0, 0, 4 * 192, 4 * 192, 0, 0});
-  check_collective(b["expert_dispatch"], Collective::all_to_all, 2 * 2 * 96, 4, 2);
+  check_collective(b["expert_dispatch"], Collective::all_to_all, 13 * 2 * 96, 4, 2);
+  check_collective(b["expert_combine"], Collective::all_to_all, 2 * 2 * 96, 4, 2);
   CHECK(b["routed_width_down"].count == 0);
   // Two rows between the touched experts, whose weights are read; stored are all four.
   check(b["expert_up"], {2 * 2 * 10 * 96, 4 * (960 + 10), 2 * 2 * (96 + 10),
@@ -179,7 +180,7 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   folded.plan.cp = 3;
   folded.structure.sequence_parallel = true;
   detail::feed(folded.frame(), 3.0, experts());
-  check_collective(folded["expert_dispatch"], Collective::all_to_all, 2 * 2 * 96, 8, 3);
+  check_collective(folded["expert_dispatch"], Collective::all_to_all, 13 * 2 * 96, 8, 3);
   const double touched = 2 * (1 - std::pow(7.0 / 8, 2 * 4));
   CHECK(folded["expert_up"].m == Approx(2 / touched));
   CHECK(folded["expert_up"].n == 2 * 10);
@@ -200,6 +201,46 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   double joined = 0;
   for (const auto& op : folded.ops) joined += op.name == "shared_experts_join" ? op.count : 0;
   CHECK(joined == 0);
+}
+
+TEST_CASE("the fullest rank of experts, and what runs beside their exchange", "[lowering]") {
+  Bench b(Phase::decode);
+  b.plan.ep = b.plan.batch = 4;
+  b.plan.cp = 1;
+  b.plan.rank_imbalance = 1.5;
+  b.structure.expert_overlap = ExpertOverlap::shared_expert;
+  b.structure.one_copy = true;
+  auto h = experts();
+  h.groups = 8, h.limited = 3;
+  detail::feed(b.frame(), 3.0, h);
+  // Three rows in place of two, of as many experts as six tokens touch.
+  check_collective(b["expert_dispatch"], Collective::all_to_all, 13 * 3 * 96, 4, 2);
+  CHECK(b["expert_dispatch"].message_back.base() == 2 * 3 * 96);  // gradients come back as activations
+  CHECK(b["expert_combine"].message_back.base() == 13 * 3 * 96);
+  const double touched = 4 * (1 - std::pow(7.0 / 8, 6));
+  CHECK(b["expert_up"].copies == Approx(touched));
+  CHECK(b["expert_up"].m == Approx(3 / touched));
+  CHECK(b["expert_up"].params.base() == 4 * 20 / 2.0 * 96);
+  const auto& routed = b["expert_dispatch"].routed;
+  CHECK((routed.experts == 16 && routed.top_k == 2 && routed.groups == 8 && routed.limited == 3));
+  CHECK(routed.one_copy);
+  CHECK(b["expert_dispatch"].beside == Beside::aside);
+  CHECK((b["shared_expert_up"].parts & part::aside));
+  CHECK_FALSE((b["expert_up"].parts & part::aside));
+
+  // By chance the fullest of four ranks has 1 + 1.05 sqrt(14/15 / 2) times the mean of two rows.
+  Bench chance(Phase::decode);
+  chance.plan.ep = chance.plan.batch = 4;
+  chance.plan.cp = 1;
+  chance.plan.rank_imbalance = 0;
+  detail::feed(chance.frame(), 3.0, experts());
+  CHECK(chance["expert_combine"].message.base() ==
+        Approx(2 * 2 * 96 * (1 + 1.0491 * std::sqrt(14.0 / 30))).epsilon(1e-3));
+  // More than all on one rank there cannot be.
+  chance.ops.clear();
+  chance.plan.rank_imbalance = 9;
+  detail::feed(chance.frame(), 3.0, experts());
+  CHECK(chance["expert_combine"].message.base() == Approx(2 * 2 * 96 * 4));
 }
 
 TEST_CASE("both ends of a decoder, by hand", "[lowering]") {

@@ -93,3 +93,16 @@ TEST_CASE("an all-to-all on an axis of a torus", "[physics]") {
   CHECK_THAT(time(4, 1), WithinRel(160.0, 1e-13));
   CHECK(time(1, 2) == 0);
 }
+
+TEST_CASE("a link of which only so many bytes may be on their way", "[physics]") {
+  // 4 MB in 2 x 100 us: 20 GB/s of a link of 50; in 2 x 10 us 200 GB/s, which it has not.
+  FlightLimitedRate::Inputs<double> in{
+      .bandwidth = 50 * u::GB / u::s, .in_flight = 4 * u::MB, .latency = 100 * u::us};
+  CHECK_THAT(FlightLimitedRate::solve(in).rate.in(u::GB / u::s), WithinRel(20.0, 1e-13));
+  in.latency = 10 * u::us;
+  CHECK_THAT(FlightLimitedRate::solve(in).rate.in(u::GB / u::s), WithinRel(50.0, 1e-13));
+  in.latency = Time<>();
+  CHECK_THAT(FlightLimitedRate::solve(in).rate.in(u::GB / u::s), WithinRel(50.0, 1e-13));
+  in.latency = 1 * u::s, in.in_flight = Data<>();  // not known: it does not bind
+  CHECK_THAT(FlightLimitedRate::solve(in).rate.in(u::GB / u::s), WithinRel(50.0, 1e-13));
+}

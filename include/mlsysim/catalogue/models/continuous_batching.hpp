@@ -42,6 +42,11 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
+    CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+    std::optional<Precision> dispatch_precision{};
+    std::optional<ExpertCopies> expert_copies{};
+    ExpertOverlap expert_overlap = ExpertOverlap::none;
+    std::optional<double> rank_imbalance{};
     std::optional<Precision> kv_precision{};
     std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{};

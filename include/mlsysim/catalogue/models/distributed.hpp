@@ -45,6 +45,11 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
+    CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+    std::optional<Precision> dispatch_precision{};
+    std::optional<ExpertCopies> expert_copies{};
+    ExpertOverlap expert_overlap = ExpertOverlap::none;
+    std::optional<double> rank_imbalance{};
     Schedule schedule = Schedule::one_forward_one_backward;
     std::optional<double> expert_tp_size{};
     double v_stages = 1;

@@ -61,6 +61,11 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{}, efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
+    CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+    std::optional<Precision> dispatch_precision{};
+    std::optional<ExpertCopies> expert_copies{};
+    ExpertOverlap expert_overlap = ExpertOverlap::none;
+    std::optional<double> rank_imbalance{};
     const Workload* draft_model = nullptr;
     double draft_acceptance_rate = 0.7;
     std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};

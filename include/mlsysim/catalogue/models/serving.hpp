@@ -49,6 +49,11 @@ struct ServingModel : Model<ServingModel> {
     std::optional<double> weight_bits{};
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
+    CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+    std::optional<Precision> dispatch_precision{};
+    std::optional<ExpertCopies> expert_copies{};
+    ExpertOverlap expert_overlap = ExpertOverlap::none;
+    std::optional<double> rank_imbalance{};
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
     const HardwareNode* decode_hardware = nullptr;
