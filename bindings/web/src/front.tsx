@@ -3,61 +3,42 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Line, LineChart, type Point } from "./charts";
 import { command, live, planned, subject } from "./core";
-import { fits, type Shown, type Solved, solved, value } from "./numbers";
+import { type Shown, solved, value } from "./numbers";
 import { Table } from "./parts";
-import { type Measured, measured, type Mode, state } from "./state";
-
-/** Axes of a mode: titles, and the results that stand behind them. */
-interface Axes { titles: [string, string]; x: string; y: string }
-const AXES: Record<Mode, Axes> = {
-  serve: { titles: ["tokens per second of one user", "tokens per second of one device"], x: "itl", y: "throughput_per_accelerator" },
-  train: { titles: ["seconds of a step", "tokens per second of one device"], x: "step_latency", y: "token_throughput" },
-  infer: { titles: ["seconds of a batch", "samples per second of one device"], x: "latency", y: "throughput" },
-};
-const devices = (s: Solved) => s.point[s.p.place.get("accelerators")!]!;
-/** Results as a place: of serving the speed of one user; throughput of one device. */
-const place = (x: number, y: number, s: Solved): Point => [state.mode === "serve" ? 1 / x : x, state.mode === "serve" ? y : y / devices(s)];
-
-const LARGEST = 4096;
-/** Batch sizes that double and fit. */
-function steps(machine: string): { batch: number; s: Solved }[] {
-  const out: { batch: number; s: Solved }[] = [];
-  const first = state.mode === "train" ? solved(machine)?.p.input("batch_size")?.value ?? 1 : 1;
-  for (let batch = first; batch <= LARGEST; batch *= 2) {
-    const s = solved(machine, { batch_size: batch });
-    if (s && fits(s)) out.push({ batch, s });
-  }
-  return out;
-}
+import { type At, AXES, bestPlans, devices, place, stepsOf } from "./plans";
+import { type Measured, measured, state, update } from "./state";
 
 // ---- bands ----------------------------------------------------------------------------------------------------------
 const LEVEL = 80;  // percent of measurements that a band is to hold
 type Ends = [low: Point, high: Point];
 interface Interval { value: number; lower: number; upper: number }
 /** The interval of a point, as `mlsysim eval --interval` says it. */
-async function ends(machine: string, batch: number, s: Solved): Promise<Ends | undefined> {
-  const words = await subject(machine), axes = AXES[state.mode];
-  if ("refused" in words) return undefined;
-  const plain = words.words.filter((word, i, all) => word !== "--batch-size" && all[i - 1] !== "--batch-size");
-  const answer = await command("eval", ...plain, "--batch-size", String(batch), "--interval", String(LEVEL), "-o", "json");
+async function ends(machine: string, { changes }: At): Promise<Ends | undefined> {
+  const words = await subject(machine), axes = AXES[state.mode], s = solved(machine, changes);
+  if ("refused" in words || !s) return undefined;
+  const options = Object.entries(changes).map(([name, v]): [string, string] => [`--${name.replaceAll("_", "-")}`, String(v)]), given = new Set(options.map(([option]) => option));
+  const plain = words.words.filter((word, i, all) => !given.has(word) && !given.has(all[i - 1] ?? ""));
+  const answer = await command("eval", ...plain, ...options.flat(), "--interval", String(LEVEL), "-o", "json");
   const all = answer.text ? (JSON.parse(answer.text) as { intervals?: Record<string, Interval> }).intervals : undefined;
   const x = all?.[axes.x], y = all?.[axes.y];
   if (!x || !y) return undefined;
   const at = (name: string, i: Interval, end: "lower" | "upper") => (value(s, name) * i[end]) / i.value;
-  const slow: Point = place(at(axes.x, x, "upper"), at(axes.y, y, "lower"), s), fast: Point = place(at(axes.x, x, "lower"), at(axes.y, y, "upper"), s);
-  return [slow, fast];
+  const point = (a: "lower" | "upper", b: "lower" | "upper") => place(at(axes.x, x, a), at(axes.y, y, b), devices(s));
+  return [point("upper", "lower"), point("lower", "upper")];
 }
+const BANDED = 12;  // points of a line whose intervals are asked for
+const some = (points: At[]) => { const step = Math.max(1, (points.length - 1) / (BANDED - 1)); return points.filter((_, i) => Math.round(Math.round(i / step) * step) === i); };
 /** Bands of both machines, once the core has said them; of an earlier question none. */
-function useBands(machines: string[], question: string): Record<string, Ends[]> {
+function useBands(points: Record<string, At[]>, question: string): Record<string, Ends[]> {
   const [found, setFound] = useState<{ question: string; bands: Record<string, Ends[]> }>({ question: "", bands: {} });
   useEffect(() => {
     let here = live && !planned();
     void (async () => {
       const bands: Record<string, Ends[]> = {};
-      for (const machine of machines) {
-        for (const { batch, s } of steps(machine)) {
+      for (const [machine, all] of Object.entries(points)) {
+        for (const point of some(all)) {
           if (!here) return;
-          const each = await ends(machine, batch, s);
+          const each = await ends(machine, point);
           if (each) (bands[machine] ??= []).push(each);
         }
         if (here) setFound({ question, bands: { ...bands } });
@@ -88,22 +69,25 @@ function MeasuredTable({ rows }: { rows: Measured[] }) {
 }
 
 export function Front({ s, o }: Shown) {
-  const axes = AXES[state.mode], machines = [...new Set([s.machine, o.machine])];
-  const bands = useBands(machines, JSON.stringify([state.model, machines, state.mode, state.changes, state.options]));
+  const axes = AXES[state.mode], machines = [...new Set([s.machine, o.machine])], every = state.plans === "all";
+  const best = every ? machines.map((machine) => bestPlans(machine)) : [];
+  const points = Object.fromEntries(machines.map((machine, i) => [machine, best[i]?.points ?? stepsOf(machine)]));
+  const bands = useBands(points, JSON.stringify([state.model, machines, state.mode, state.plans, state.changes, state.options]));
   const seen = machines.map((machine) => { const here = solved(machine); return here ? measuredOf(machine, devices(here)) : []; });
-  const points = machines.map((machine) => steps(machine).map(({ batch, s: at }) => ({ batch, at: place(value(at, axes.x), value(at, axes.y), at) })));
   const lines = machines.map((machine, i): Line => ({
-    name: machine, other: i > 0, points: points[i]!.map((q) => q.at), band: bands[machine] ?? [],
+    name: machine, other: i > 0, points: points[machine]!.map((q) => q.at), band: bands[machine] ?? [],
     dots: seen[i]!.map((m): Point => [1 / m.tpot, rate(m, m.ttft, m.tpot)]),
   }));
-  const count = seen.flat().length, banded = Object.keys(bands).length > 0;
+  const count = seen.flat().length, banded = Object.keys(bands).length > 0, inputs = [...new Set(Object.values(points).flat().flatMap((q) => Object.keys(q.changes)))];
   return (
     <>
-      <LineChart title="throughput against speed" description="batch sizes that double and fit" x={axes.titles[0]} y={axes.titles[1]} lines={lines} logX={state.mode !== "serve"} />
+      <label><input type="checkbox" id="plans" checked={every} onChange={(e) => { state.plans = e.currentTarget.checked ? "all" : "one"; update(); }} /> the best of every plan: all divisions of the devices</label>
+      <LineChart title="throughput against speed" description={every ? "what no other plan and batch size beats in both" : "batch sizes that double and fit"} x={axes.titles[0]} y={axes.titles[1]} lines={lines} logX={state.mode !== "serve"} />
+      {every && <p id="tried">{machines.map((machine, i) => `${machine}: ${best[i]!.tried} plans with batch sizes, ${best[i]!.fitting} fit, ${best[i]!.points.length} are not beaten.`).join(" ")}</p>}
       <p id="sure" data-banded={banded ? "yes" : "no"}>{banded && `Bands hold ${LEVEL} % of what is measured of such machines and models. `}
         {count > 0 && `Rings and triangles are measurements of engines on as many devices, with prompts, outputs and formats of their own; they take in prompts between their tokens, where the lines decode alone.`}
         {!count && state.mode === "serve" && `Nobody's measurement of ${state.model} on as many of these devices is among the tables.`}</p>
-      <Table columns={["machine", "batch_size", ...axes.titles]} rows={machines.flatMap((machine, i) => points[i]!.map((q) => [machine, q.batch, ...q.at]))} />
+      <Table columns={["machine", ...inputs, ...axes.titles]} rows={machines.flatMap((machine) => points[machine]!.map((q) => [machine, ...inputs.map((name) => q.changes[name]!), ...q.at]))} />
       {count > 0 && <MeasuredTable rows={seen.flat()} />}
     </>
   );

@@ -135,7 +135,13 @@ export function attribution(from: Solved, to: Solved, key: string): Term[] {
   const groups = single.slice(0, LARGEST).map((name) => [name]);
   if (size.length > 1) groups.unshift(size);
   if (single.length > LARGEST) groups.push(single.slice(LARGEST));
-  const values = Array.from({ length: 1 << groups.length }, (_, mask) => moved(groups.filter((_group, g) => mask & (1 << g)).flat()));
+  // Every subset of the groups is a point.
+  const subsets = Array.from({ length: 1 << groups.length }, (_, mask) => mask);
+  const columns = groups.flatMap((group, g) => group.map((name): [string, Float64Array] => {
+    const ends = [from.point[from.p.place.get(name)!]!, to.point[to.p.place.get(name)!]!] as const;
+    return [name, Float64Array.from(subsets, (mask) => (mask & (1 << g) ? ends[1] : ends[0]))];
+  }));
+  const values = columns.length ? from.p.columns(from.point, Object.fromEntries(columns), [key])[key]! : new Float64Array(0);
   const factorial = [1];
   for (let i = 1; i <= groups.length; i += 1) factorial.push(factorial[i - 1]! * i);
   const bits = (m: number) => m.toString(2).replaceAll("0", "").length;

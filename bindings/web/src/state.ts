@@ -10,10 +10,15 @@ export interface Measured {
   model: string; machine: string; engine: string; precision: string; devices: number; batch: number; prompt: number; output: number;
   ttft: number; tpot: number; predicted_ttft: number; predicted_tpot: number;
 }
+/** As much of a JSON Schema as plans use, with what a form needs beside it. */
+export interface Schema {
+  type?: string; enum?: unknown[]; pattern?: string; description?: string; properties?: Record<string, Schema>;
+  "x-modes"?: Mode[]; "x-unit"?: string; "x-kind"?: string;
+}
 /** What the page was built with (programs.js, written by collect.py). */
 export interface Built {
   version: string; models: string[]; machines: string[]; programs: Record<string, ProgramJson>;
-  results: Record<Mode, string[]>; charged: string[]; measured?: { [Column in keyof Measured]: Measured[Column][] }; worker?: string;
+  plan: Schema; results: Record<Mode, string[]>; charged: string[]; measured?: { [Column in keyof Measured]: Measured[Column][] }; worker?: string;
 }
 declare const MLSYSIM: Built;
 export const built = MLSYSIM;
@@ -26,10 +31,10 @@ export const devicesOf = (machine: string) => Object.values(systems).map((each) 
 const machines = () => [...built.machines, ...Object.values(systems).flatMap((each) => [...each.keys()])];
 
 export const state = {
-  model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl",
+  model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl", plans: "one",
   changes: {} as Numbers, options: {} as Record<string, string>,
 };
-const PLAIN = ["model", "machine", "other", "view", "along", "of"] as const;
+const PLAIN = ["model", "machine", "other", "view", "along", "of", "plans"] as const;
 
 /** Devices at the start: a node, or one for a single batch; more where they do not hold the model. */
 export const startDevices = () => (state.mode === "infer" ? 1 : 8);
