@@ -128,7 +128,7 @@ def main():
     asked = arguments.parse_args()
     zoo = asked.zoo or pathlib.Path(asked.program).resolve().parents[1] / "share/mlsysim/zoo"
     found = {"models": [], "machines": [], "programs": {}} if asked.core else pairs(asked)
-    data = {"version": run(asked.program, "--version").stdout.strip(), "results": RESULTS, "charged": CHARGED, **found}
+    data = {"version": run(asked.program, "--version").stdout.strip(), "results": RESULTS, "charged": CHARGED, "plan": json.loads(run(asked.program, "schema", "plan").stdout), **found}
     asked.folder.mkdir(parents=True, exist_ok=True)
     for page in PAGES:
         shutil.copyfile(HERE / page, asked.folder / page)

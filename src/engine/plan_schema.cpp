@@ -1,6 +1,7 @@
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,16 +41,20 @@ Json schema_of(const FieldInfo& f) {
       for (const auto name : f.choices) out["enum"].push_back(name);
       break;
     case ValueKind::object:
+      if (const auto kind = kind_of_type(f.object_type); !kind.empty()) out["x-kind"] = kind;
+      [[fallthrough]];
     case ValueKind::text:
     case ValueKind::any:
       out["type"] = "string";
       break;
   }
+  if (!f.unit.empty()) out["x-unit"] = f.unit;
   out["description"] = description_of(f);
   return out;
 }
 
-/// A field of Scenario; where it has no effect in some modes, with those in which it has one.
+/// A field of Scenario, with what a form beside the schema needs: the unit of a quantity, the kind of a name in the
+/// zoo, and, where it has no effect in some modes, those in which it has one.
 Json schema_of(std::string_view field) {
   Json out = schema_of(*find_field(describe<Scenario>(), field));
   const auto& place = detail::plan_place(field);

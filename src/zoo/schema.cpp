@@ -192,6 +192,16 @@ std::vector<std::string> zoo_kinds() {
   return out;
 }
 
+std::string_view kind_of_type(std::string_view type) {
+  if (type == ObjectType<ScalarFigure>::name) return {};
+  for (const auto& kind : detail::kKinds) {
+    bool same = false;
+    detail::with_spec_of(kind.name, [&]<class T>() { same = ObjectType<T>::name == type; });
+    if (same) return kind.name;
+  }
+  return {};
+}
+
 std::string json_schema(std::string_view name) {
   using detail::Json;
   const auto* kind = detail::find_kind(name);

@@ -5,6 +5,7 @@
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
+#include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
 
@@ -247,15 +248,6 @@ void write_decisions(Writer& w, const Entry& e) {
   }
 }
 
-template <class T> std::string_view kind_of_spec() {
-  for (const auto& kind : kKinds) {
-    bool same = false;
-    with_spec_of(kind.name, [&]<class U>() { same = std::is_same_v<T, U>; });
-    if (same) return kind.name;
-  }
-  return "figure";
-}
-
 }  // namespace
 }  // namespace detail
 
@@ -283,7 +275,8 @@ std::string yaml_quoted(std::string_view text) {
 template <ZooSpec T> std::string to_yaml(const T& spec) {
   Entry handmade;
   if (spec.entry == nullptr) {
-    handmade.kind = std::string(std::is_same_v<T, ScalarFigure> ? "figure" : detail::kind_of_spec<T>());
+    const auto kind = kind_of_type(ObjectType<T>::name);
+    handmade.kind = std::string(kind.empty() ? "figure" : kind);
     handmade.name = spec.name;
     handmade.origin = "user";
   }

@@ -13,7 +13,7 @@ import sys
 BEGIN, END = "<!-- keys: written by tests/docs/plan_keys.py -->\n", "<!-- end of keys -->\n"
 
 
-def values(key, schema, unit):
+def values(key, schema):
     if key == "name" and "when left out" not in schema["description"]:
         return "name or file"
     if "enum" in schema:
@@ -26,7 +26,7 @@ def values(key, schema, unit):
     if kind == "boolean":
         return "`true`, `false`"
     if "pattern" in schema:
-        return f"quantity ({unit})"
+        return f"quantity ({schema['x-unit']})"
     if kind == "string":
         return "text"
     low, high = schema.get("minimum"), schema.get("maximum")
@@ -40,10 +40,9 @@ def values(key, schema, unit):
 
 def row(key, schema):
     description, _, default = schema.get("description", "what must hold of the scorecard, see below").partition("; when left out: ")
-    unit = re.search(r" \[([^\]]*)\]", description)
     meaning = re.sub(r"( \[[^\]]*\])?(, (>=? [-0-9.e+]+|[-0-9.e+]+ to [-0-9.e+]+))?$", "", description)
     modes = f" ({', '.join(schema['x-modes'])})" if "x-modes" in schema else ""
-    return f"| `{key}` | {values(key, schema, unit[1] if unit else '')} | {meaning}{modes} | {default} |\n"
+    return f"| `{key}` | {values(key, schema)} | {meaning}{modes} | {default} |\n"
 
 
 def table(schema):

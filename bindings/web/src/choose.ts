@@ -40,6 +40,8 @@ async function answered() {
     if (more) return;
   }
   const p = program(state.machine);
+  // Another program may not have what was moved on the last one.
+  if (p instanceof Program) for (const name of Object.keys(state.changes)) if (!p.place.has(name)) delete state.changes[name];
   if (p instanceof Program && !p.results.has(state.of)) state.of = ASKED[state.mode].main;
   if (p instanceof Program && !p.place.has(state.along)) state.along = "batch_size";
   update();

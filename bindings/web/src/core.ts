@@ -1,5 +1,6 @@
 // The core in the page: any model, machine, plan or launch becomes a program; moved figures become a machine.
 
+import { nameEntries } from "./inputs";
 import { fitting, moves, written } from "./numbers";
 import { Program, type ProgramJson } from "./program";
 import { built, devicesOf, grown, program, programKey, programs, startDevices, state, systems } from "./state";
@@ -77,8 +78,9 @@ async function listed(kind: string): Promise<Row[]> {
 }
 /** Asks the core what it knows by name. @throws in its words, where it cannot say */
 export async function readNames() {
-  const sorted = (rows: Row[]) => rows.map((row) => row.name).sort();
-  [built.models, built.machines] = [sorted(await listed("models")), sorted(await listed("hardware"))];
+  const namesOf = async (kind: string) => (await listed(kind)).map((row) => row.name).sort();
+  [built.models, built.machines] = [await namesOf("model"), await namesOf("hardware")];
+  await nameEntries(namesOf);
   for (const [kind, counted] of [["node", "devices"], ["cluster", "accelerators"], ["pod", "chips"]] as const)
     for (const row of await listed(kind)) systems[kind].set(row.name, Number(row[counted]));
 }
@@ -120,12 +122,14 @@ async function targets(model: string, machine: string, as = machine): Promise<Su
 const MOST = { serve: 64, train: 4096, infer: 1 };  // devices that are tried for what does not fit on fewer
 /** The question at the start: nodes in a pipeline for serving, states in shards for training; a system gets a request for each of its replicas. */
 function startWords(machine: string, devices: number): string[] {
-  if (planned()) return [];
-  const system = devicesOf(machine) !== undefined, words = [...(system ? [] : ["--accelerators", String(devices)]), "--mode", state.mode];
-  if (state.mode === "serve" && system && devices > startDevices()) words.push("--batch-size", String(Math.ceil(devices / startDevices())));
-  else if (state.mode === "serve" && devices > startDevices()) words.push("--tp-size", String(startDevices()), "--pp-size", String(devices / startDevices()));
-  if (state.mode === "train") words.push("--batch-size", String(devices), ...("zero_stage" in state.options ? [] : ["--zero-stage", "3"]));
-  return [...words, ...Object.entries(state.options).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v])];
+  const start: Record<string, string | number> = {}, system = devicesOf(machine) !== undefined;
+  if (!planned()) {
+    if (!system) start.accelerators = devices;
+    start.mode = state.mode;
+    if (state.mode === "serve" && devices > startDevices()) Object.assign(start, system ? { batch_size: Math.ceil(devices / startDevices()) } : { tp_size: startDevices(), pp_size: devices / startDevices() });
+    if (state.mode === "train") Object.assign(start, { batch_size: devices, zero_stage: 3 });
+  }
+  return Object.entries({ ...start, ...state.options }).flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, String(v)]);
 }
 /** The program that the words make, the first that is not refused of all results and of those without prices. */
 async function exported(words: string[]): Promise<Program | string> {
@@ -146,13 +150,13 @@ export async function have(machine: string) {
   const t = await targets(state.model, machine);
   if ("refused" in t) { programs.set(key, t.refused); return; }
   let first: Program | string | undefined;
-  const whole = devicesOf(machine);
+  const whole = devicesOf(machine), stated = planned() || whole !== undefined || "accelerators" in state.options;
   for (let devices = whole ?? startDevices(); ; devices *= 2) {
     const made = await exported([...t.words, ...startWords(machine, devices)]);
     first ??= made;
     const small = typeof made === "string" ? made.includes("does not fit") : !fitting(made, made.answer(made.point()));
     if (!small) { first = made; if (!whole && devices > startDevices()) grown.add(key); }
-    if (!small || planned() || whole || 2 * devices > MOST[state.mode] || typeof first === "string" && !first.includes("does not fit")) break;
+    if (!small || stated || 2 * devices > MOST[state.mode] || typeof first === "string" && !first.includes("does not fit")) break;
   }
   programs.set(key, first ?? "");
 }

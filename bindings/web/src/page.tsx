@@ -5,65 +5,20 @@ import { useLayoutEffect } from "preact/hooks";
 import { chosen } from "./choose";
 import { beginCore, command, live, movedKey, movedMachine, type Moved, own, planned, readNames, refusal, take as taken, unrecorded } from "./core";
 import { coreViews, CoreView } from "./core_views";
+import { Figures } from "./figures";
 import { numberViews } from "./number_views";
-import { oneSentence, pretty, type Shown, solved, type Solved } from "./numbers";
+import { oneSentence, type Shown, solved, type Solved } from "./numbers";
 import { Choice, csvText, forgetTable, Words } from "./parts";
 import { Program } from "./program";
-import { built, devicesOf, type Mode, MODES, onUpdate, program, readAddress, settle, state, systems, update, writeAddress } from "./state";
+import { built, type Mode, MODES, onUpdate, program, readAddress, settle, state, systems, update, writeAddress } from "./state";
 import { pictureBits, pictureText, save, texts } from "./take_along";
 
 const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews).slice(0, -1) : [])];
 const KEYS = "1234567890";
 
-const SLIDERS: Record<Mode, string[]> = {
-  serve: ["batch_size", "seq_len", "accelerators", "tp_size", "ep_size", "cached_prefix_len"],
-  train: ["batch_size", "seq_len", "accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "gradient_accumulation_steps", "overlap_efficiency", "trainable_fraction"],
-  infer: ["batch_size", "seq_len", "accelerators", "tp_size"],
-};
-const FIGURES = ["hardware.memory.bandwidth", "hardware.memory.capacity", "hardware.compute.dense.fp16", "hardware.compute.dense.bf16", "hardware.compute.dense.fp8",
-  "hardware.power.tdp", "links.level1.bandwidth", "links.level2.bandwidth", "unit_cost", "kwh_price", "facility.pue", "facility.carbon_intensity", "duration_days"];
-/** Choices that make another program of the question; the first name stands for what the core takes by itself. */
-const AS_IT_IS = "(default)";
-const OPTIONS: Record<Mode, Record<string, string[]>> = {
-  serve: { precision: ["bf16", "fp16", "fp8", "fp4", "int8", "int4"], kv_precision: ["bf16", "fp8", "fp4"] },
-  train: { precision: ["bf16", "fp16", "fp8"], zero_stage: ["0", "1", "2", "3"], recomputation: ["none", "selective", "full"], optimizer: ["adam", "sgd"] },
-  infer: { precision: ["fp32", "bf16", "fp16", "fp8", "int8"] },
-};
 const MODE_WORDS: Record<Mode, string> = { serve: "serve", train: "train", infer: "one batch" };
 
 let notes = "", busy = true, machineFile: { key: string; moved: Moved | undefined } = { key: "", moved: undefined };
-
-function Slider({ s, name }: { s: Solved; name: string }) {
-  const input = s.p.input(name)!, now = s.point[s.p.place.get(name)!]!, label = `${name}: ${input.meaning}`;
-  const move = (text: string) => {
-    const v = input.value * 2 ** (Number(text) / 16);
-    const least = Math.max(input.low ?? 0, input.whole ? 1 : 0), whole = input.whole ? Math.round(v) : Number((v / input.scale).toPrecision(4)) * input.scale;
-    const value = Math.max(least, input.high === undefined ? whole : Math.min(input.high, whole));
-    if (Number(text) === 0) delete state.changes[name];
-    else state.changes[name] = value;
-    update();
-  };
-  return (
-    <label title={input.meaning}>{name} <output class={name in state.changes ? "moved" : ""}>{pretty(now, input)}</output>
-      <input type="range" min="-64" max="64" step="1" data-name={name} aria-label={label} aria-valuetext={pretty(now, input)}
-        value={16 * Math.log2((state.changes[name] ?? input.value) / input.value)} onInput={(e) => move(e.currentTarget.value)} />
-    </label>
-  );
-}
-function Sliders({ s }: { s: Solved | undefined }) {
-  const there = (names: string[]) => (s ? names.filter((name) => (s.p.input(name)?.value ?? 0) > 0 && !(name === "accelerators" && devicesOf(s.machine))) : []);
-  const option = (name: string, names: string[]) => (
-    <Choice key={name} id={`option-${name}`} label={name} value={state.options[name] ?? AS_IT_IS} names={[AS_IT_IS, ...names]}
-      choose={(v) => { if (v === AS_IT_IS) delete state.options[name]; else state.options[name] = v; state.changes = {}; void chosen(); }} />
-  );
-  return (
-    <section id="sliders" aria-label="figures">
-      {s && there(SLIDERS[state.mode]).map((name) => <Slider key={name} s={s} name={name} />)}
-      {live && !planned() && <div class="options">{Object.entries(OPTIONS[state.mode]).map(([name, names]) => option(name, names))}</div>}
-      {s && <details open={!matchMedia("(max-width: 46em)").matches}><summary>the machine, prices, the place</summary>{there(FIGURES).map((name) => <Slider key={name} s={s} name={name} />)}</details>}
-    </section>
-  );
-}
 
 export async function take(name: string, bytes: Uint8Array): Promise<string> {
   const got = await taken(name, bytes);
@@ -179,7 +134,7 @@ function Page() {
       <Questions />
       <p id="taken" aria-live="polite">{notes}</p>
       <div class="columns">
-        <Sliders s={s} />
+        <Figures s={s} />
         <main>
           <Tabs />
           <div id="view" role="tabpanel" tabIndex={0}>{!busy && <View shown={s && second && { s, o: second }} refused={refused} />}</div>

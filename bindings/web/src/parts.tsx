@@ -26,10 +26,10 @@ export function csvText(): string {
 }
 
 /** @param groups further names, each list under its own title */
-export function Choice(p: { label: string; value: string; names: string[]; groups?: [title: string, names: string[]][]; id?: string; choose: (name: string) => void }) {
+export function Choice(p: { label: string; value: string; names: string[]; groups?: [title: string, names: string[]][]; id?: string; title?: string; choose: (name: string) => void }) {
   const options = (names: string[]) => names.map((name) => <option value={name} selected={name === p.value}>{name}</option>);
   return (
-    <label>{p.label} <select id={p.id} value={p.value} onChange={(e) => p.choose(e.currentTarget.value)}>
+    <label title={p.title}>{p.label} <select id={p.id} value={p.value} onChange={(e) => p.choose(e.currentTarget.value)}>
       {options(p.names)}
       {p.groups?.filter(([, names]) => names.length).map(([title, names]) => <optgroup label={title}>{options(names)}</optgroup>)}
     </select></label>

@@ -1,20 +1,17 @@
 // What a user takes along: the question as a command, plan, Python or C++, and the view as CSV or a picture.
 
 import { optionsShown, own } from "./core";
+import { sectionOf } from "./inputs";
 import { asked } from "./numbers";
-import { state } from "./state";
+import { devicesOf, state } from "./state";
 
 export interface Texts { shell: string; plan: string; python: string; cpp: string; machine: string }
 
-/** Which block of a plan file a field belongs to. */
-const block = (name: string) => (/^(batch_size|seq_len|output_tokens|cached_prefix_len|prefill_chunk_tokens|draft_)/.test(name) ? "workload"
-  : /^(grid|datacenter|duration_days|kwh_price)$/.test(name) ? "ops"
-    : /^(accelerators|node_count|intra_node_bw|fabric_bandwidth|precision|kv_precision|efficiency$|unit_cost|infrastructure_|congestion_|straggler_)/.test(name) ? "hardware" : "parallelism");
 function planText(fields: [string, string][], machine: string): string {
-  const lines = (of: string) => fields.filter(([name]) => block(name) === of).map(([name, v]) => `  ${name}: ${v}\n`).join("");
+  const lines = (of: string) => fields.filter(([name]) => sectionOf(name) === of).map(([name, v]) => `  ${name}: ${v}\n`).join("");
   const named = (of: string, name: string) => `${of}:\n  name: ${name}\n${lines(of)}`;
   const plain = (of: string) => (lines(of) ? `${of}:\n${lines(of)}` : "");
-  return `version: "1"\nname: explorer\nmode: ${state.mode}\n${named("workload", state.model)}${named("hardware", machine)}${plain("parallelism")}${plain("ops")}`;
+  return `version: "1"\nname: explorer\nmode: ${state.mode}\n${fields.filter(([name]) => sectionOf(name) === "").map(([name, v]) => `${name}: ${v}\n`).join("")}${named("workload", state.model)}${named("hardware", machine)}${plain("parallelism")}${plain("ops")}`;
 }
 const quoted = (v: string) => (/^[\w.-]+$/.test(v) ? v : `'${v}'`);
 const literal = (v: string) => (/^-?[\d.]+(e[-+]?\d+)?$/.test(v) ? v : JSON.stringify(v));
@@ -25,20 +22,33 @@ function fieldsOf(words: string[]): [string, string][] {
   for (let i = 0; i + 1 < words.length; i += 2) out.push([words[i]!.slice(2).replaceAll("-", "_"), words[i + 1]!]);
   return out.filter(([name]) => name !== "mode");
 }
+const isFile = (name: string) => own.has(name);
+/** The model in Python: an entry of the zoo, or a file of the user. */
+const modelInPython = () => (isFile(state.model) ? `mlsysim.import_model(${JSON.stringify(state.model)})` : `mlsysim.Models[${JSON.stringify(state.model)}]`);
+/** The machine in Python: a device or system of the zoo, or the one that a file has. */
+function machineInPython(moved: { file: string; yaml: string } | undefined): string {
+  const mine = own.get(state.machine), yaml = moved?.yaml ?? (mine && "bytes" in mine ? new TextDecoder().decode(mine.bytes) : undefined);
+  const entry = yaml && (/^ *- name: *([^\s#]+)/m.exec(yaml)?.[1] ?? state.machine);
+  if (entry) return `mlsysim.zoo.load(${JSON.stringify(moved?.file ?? state.machine)})[${JSON.stringify(entry)}]`;
+  return devicesOf(state.machine) === undefined ? `mlsysim.Hardware[${JSON.stringify(state.machine)}]` : `mlsysim.Systems[${JSON.stringify(state.machine)}]`;
+}
 /** The question as texts. @param machine the file of the machine with moved figures, or nothing */
 export function texts(machine: { file: string; yaml: string } | undefined): Texts {
-  const mine = own.get(state.model);
-  if (mine && "text" in mine) return { shell: "", plan: mine.plans[state.machine] ?? mine.text, python: "", cpp: "", machine: machine?.yaml ?? "" };
-  const fields = fieldsOf(optionsShown());
-  const name = machine?.file ?? state.machine, result = asked().main;
+  const mine = own.get(state.model), fields = fieldsOf(optionsShown()), result = asked().main;
   const options = fields.map(([k, v]) => ` --${k.replaceAll("_", "-")} ${quoted(v)}`).join("");
-  const hardware = machine ? `mlsysim.zoo.load(${JSON.stringify(name)})[${JSON.stringify(state.machine)}]` : `mlsysim.Hardware[${JSON.stringify(name)}]`;
+  if (mine && "text" in mine) {
+    // What was moved stands behind the plan, as options do.
+    const file = /\.ya?ml$/.test(state.model) ? state.model : `${state.model}.yaml`;
+    const python = options ? "" : `import mlsysim\ncard = mlsysim.plans.read(${JSON.stringify(file)})\nprint(card["levels"]["performance"]["metrics"][${JSON.stringify(result)}]["display"])`;
+    return { shell: `mlsysim eval ${quoted(file)}${options}`, plan: mine.plans[state.machine] ?? mine.text, python, cpp: "", machine: machine?.yaml ?? "" };
+  }
+  const name = machine?.file ?? state.machine;
   const members = fields.map(([k, v]) => `, ${k}=${literal(v)}`).join("");
   const mode = state.mode === "serve" ? "" : ` --mode ${state.mode}`;
   return {
     shell: `mlsysim eval ${quoted(state.model)} ${quoted(name)}${mode}${options}`,
     plan: planText(fields, name),
-    python: `import mlsysim\nanswer = mlsysim.ask(mlsysim.Models[${JSON.stringify(state.model)}], ${hardware}${state.mode === "serve" ? "" : `, mode=${JSON.stringify(state.mode)}`}${members})\nprint(answer.results[${JSON.stringify(result)}])`,
+    python: `import mlsysim\nanswer = mlsysim.ask(${modelInPython()}, ${machineInPython(machine)}${state.mode === "serve" ? "" : `, mode=${JSON.stringify(state.mode)}`}${members})\nprint(answer.results[${JSON.stringify(result)}])`,
     cpp: cppText(fields, name),
     machine: machine?.yaml ?? "",
   };

@@ -10,6 +10,10 @@ namespace mlsysim {
 /// The kinds of files that have a schema: "hardware", "model", ...
 [[nodiscard]] std::vector<std::string> zoo_kinds();
 
+/// The kind of the files that hold a type of spec ("workload" is in "model"); empty for a type that the zoo
+/// does not hold, and for figures, which have several kinds.
+[[nodiscard]] std::string_view kind_of_type(std::string_view type);
+
 /// JSON Schema (draft-07) of the files of a kind, made from the field tables: units, ranges, defaults,
 /// choices.
 /// @throws LookupError for an unknown kind
