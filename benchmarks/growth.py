@@ -107,7 +107,7 @@ GATES = [
     ("points written as rows", rows, (8, 1 << 15, 1 << 17, 1 << 19), LINEAR, FLAT),
     ("values of an axis", axis, (1, 1 << 10, 1 << 12, 1 << 14), LINEAR, LINEAR),
     ("points of a front", front, (1, 1 << 10, 1 << 12, 1 << 14), LINEAR, LINEAR),
-    ("samples", samples, (16, 1 << 13, 1 << 15, 1 << 17), LINEAR, LINEAR),
+    ("samples", samples, (16, 1 << 13, 1 << 15, 1 << 17), LINEAR, FLAT),
     ("chunks of a prompt", chunks, (1, 1000, 10000, 100000), FLAT, FLAT),
     ("layers of a model", layers, (1, 32, 128, 512), LINEAR, LINEAR),
     ("stages and micro-batches", stages, (1, 96, 960, 9600), FLAT, FLAT),

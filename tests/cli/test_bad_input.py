@@ -283,8 +283,8 @@ def test_one_argument_does_not_take_the_memory(refused, tmp_path):
         deep.write_text(text)
         for words in (("eval", deep), ("eval", "Llama3_8B", deep), ("zoo", "show", "H100", "--zoo", deep)):
             refused(*words, parts=("the nesting is too deep",), before=within)
-    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "16777216", parts=("more memory than they may", "--memory"), before=within)
-    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "100000", "--memory", "10 MB", parts=("at most 0.01 GB",), before=within)
+    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "16777216", "--memory", "200 MB", parts=("more memory than they may", "--memory"), before=within)
+    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "100000", "--memory", "1 MB", parts=("at most 0.001 GB",), before=within)
     refused("sweep", "Llama3_8B", "H100", "--axis", "batch_size=8..4294967296+8", parts=("at most 10000",), before=within)
     # Rows of an axis are counted in 32 bits.
     refused("optimize", "Llama3_8B", "H100", "--axis", "batch_size=1..4294967296", "--minimize", "itl", parts=("2^32 - 1",), before=within)
