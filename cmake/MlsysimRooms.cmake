@@ -31,6 +31,7 @@ function(mlsysim_room room)
   foreach(file IN LISTS arg_SOURCES arg_KERNELS)
     set_property(GLOBAL APPEND PROPERTY MLSYSIM_${arg_PART}_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
+  set_property(GLOBAL PROPERTY MLSYSIM_PART_OF_${room} ${arg_PART})
   # Groups of nearly equal length. Files with flags of their own, such as kernels, are left out by CMake itself.
   list(LENGTH arg_SOURCES count)
   math(EXPR groups "(${count} + 7) / 8")

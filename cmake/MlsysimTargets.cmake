@@ -79,11 +79,16 @@ function(mlsysim_kernel_sources)
     PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()
 
-# mlsysim_executable(<target> <source>...): a program of ours, placed in bin/ so that ../share/mlsysim/zoo is found.
+# mlsysim_executable(<target> [PART <part>] <source>...): a program of ours, placed in bin/ so that ../share/mlsysim/zoo is
+# found. It links the whole library, or one part with those below it, so that it is built without the rest.
 function(mlsysim_executable target)
-  add_executable(${target} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PART" "")
+  if(NOT arg_PART)
+    set(arg_PART mlsysim)
+  endif()
+  add_executable(${target} ${arg_UNPARSED_ARGUMENTS})
   mlsysim_target_defaults(${target})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-  target_link_libraries(${target} PRIVATE mlsysim::mlsysim)
+  target_link_libraries(${target} PRIVATE mlsysim::${arg_PART})
   add_dependencies(${target} mlsysim_zoo_files)
 endfunction()

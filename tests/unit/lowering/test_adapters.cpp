@@ -1,11 +1,8 @@
 // What is trained beside frozen weights, updates that are made orthogonal, and a loss in chunks: each amount
 // worked by hand.
 
-#include <mlsysim/catalogue/models/training_memory.hpp>
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
-#include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/zoo/loader.hpp>
 
 #include "by_hand.hpp"
 
@@ -17,16 +14,6 @@ namespace {
 void add_product(Bench& b, OpGroup group = OpGroup::feed_forward, Parts parts = part::none) {
   Op<>& op = detail::matmul(b.frame(), "product", group, 4.0, 10.0, 14.0, 11.0, 3.0, parts);
   op.joins = 2;
-}
-
-TrainingMemoryModel::Result memory(const TrainingMemoryModel::Inputs& in) {
-  return TrainingMemoryModel{}.solve(in);
-}
-TrainingMemoryModel::Inputs llama(const char* model) {
-  return {.workload = &standard_zoo().at<Workload>(model),
-          .hardware = &standard_zoo().at<HardwareNode>("H100"),
-          .seq_len = 2048,
-          .precision = Precision::bf16};
 }
 
 }  // namespace
@@ -118,38 +105,4 @@ TEST_CASE("an update that is made orthogonal costs 4 a a b + 2 a a a FLOP an ite
   const double all = 5 * matrices * (4 * a * a * wide + 2 * a * a * a);
   CHECK(work(0) == Approx(all));      // every replica makes all
   CHECK(work(1) == Approx(all / 4));  // or its share
-}
-
-TEST_CASE("the rank-8 adapters of all projections of Llama-3-8B are 20,971,520 weights", "[lowering]") {
-  // The number that PEFT prints: 32 layers of 8 (2 x 8192 + 2 x 5120 + 3 x 18432).
-  auto in = llama("Llama3_8B");
-  in.lora_rank = 8;
-  const auto m = memory(in).memory;
-  constexpr double adapters = 20971520;
-  CHECK(m.gradients.base() == Approx(2 * adapters));
-  CHECK(m.optimizer_states.base() == Approx(12 * adapters));
-  CHECK(m.weights.base() == Approx(2 * (8030261248.0 + adapters)));
-  in.lora_modules = LoraModules::attention;  // 32 x 8 (2 x 8192 + 2 x 5120)
-  CHECK(memory(in).memory.gradients.base() == Approx(2.0 * 6815744));
-}
-
-TEST_CASE("Muon keeps one moment of the matrices in the blocks", "[lowering]") {
-  auto in = llama("Llama3_8B");
-  const double adam = memory(in).memory.optimizer_states.base();
-  in.optimizer = OptimizerKind::muon;
-  const double edges = 2.0 * 128256 * 4096 + 4096;  // embedding, head and the last norm
-  CHECK(adam == Approx(12 * 8030261248.0));
-  CHECK(memory(in).memory.optimizer_states.base() == Approx(8 * (8030261248.0 - edges) + 12 * edges));
-}
-
-TEST_CASE("a fused loss holds no logits of the whole batch", "[lowering]") {
-  auto in = llama("Llama3_8B");
-  in.recomputation = Recomputation::full;
-  const auto whole = memory(in).memory.activations;
-  in.fused_loss = true;
-  const auto chunked = memory(in).memory.activations;
-  // 2,048 tokens x 128,256 logits: 4 B are kept, and 2 + 8 B alive at the peak beside the hidden states.
-  const double logits = 2048.0 * 128256;
-  CHECK((whole - chunked).base() > 4 * logits);
-  CHECK((whole - chunked).base() < 14 * logits);
 }

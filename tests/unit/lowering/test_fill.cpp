@@ -2,9 +2,9 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/table/old_names.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -23,7 +23,7 @@ Time<> us(double x) { return Time<>::from_base(x * 1e-6); }
 struct Silent {
   DeviceClass any, own;
   HardwareNode device;
-  Conventions conventions = conventions_or_standard(nullptr);
+  Conventions conventions = conventions_of(standard_zoo());
 
   Silent() {
     any.name = "any";

@@ -2,10 +2,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/lowering/attention.hpp>
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -102,7 +102,7 @@ TEST_CASE("the kernel of index scores as measured", "[lowering][index][measured]
     for (const auto& [name, measured] : {std::pair{"H100", row.h100}, std::pair{"B200", row.b200}}) {
       Notes notes;
       const auto device = device_view(standard_zoo().at<HardwareNode>(name), Precision::fp8,
-                                      conventions_or_standard(nullptr), notes, Phase::decode);
+                                      conventions_of(standard_zoo()), notes, Phase::decode);
       Structure structure;
       structure.causal = true;
       StackView<> stack;

@@ -2,11 +2,11 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/price/op_price.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/system_extra.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -47,7 +47,7 @@ double ms(Collective what, double bytes, double ranks, const Links<>& l, double 
 
 Links<> machine(const Fleet& fleet, Phase phase = Phase::training) {
   Notes quiet;
-  return links_view(fleet, conventions_or_standard(nullptr), quiet, phase);
+  return links_view(fleet, conventions_of(standard_zoo()), quiet, phase);
 }
 const Node& node(const char* name) { return standard_zoo().at<Node>(name); }
 
@@ -94,7 +94,7 @@ TEST_CASE("replicas of a node share its network cards", "[lowering]") {
   Notes quiet;
   for (const Fidelity f : {Fidelity::textbook, Fidelity::operator_level})
     CHECK(pricing_of(f)
-              .links(fleet, conventions_or_standard(nullptr), quiet, Phase::training)
+              .links(fleet, conventions_of(standard_zoo()), quiet, Phase::training)
               .level2.bandwidth == 12.5 * u::GB / u::s);
 }
 
@@ -233,5 +233,5 @@ TEST_CASE("starts of collectives are the node's, else the device's, else those o
   CHECK(machine(fleet).launch == *device.device_class->collectives.launch);
   // A device of no known generation has the convention.
   device.device_class = &standard_zoo().at<DeviceClass>("gpu");
-  CHECK(machine(fleet).launch == conventions_or_standard(nullptr).collective_launch);
+  CHECK(machine(fleet).launch == conventions_of(standard_zoo()).collective_launch);
 }

@@ -2,11 +2,11 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/step.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -345,8 +345,8 @@ TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
   // A list knows collectives again and leaves out what costs nothing; both must not show.
   Notes quiet;
   const auto& hardware = standard_zoo().at<HardwareNode>("H100");
-  const auto device = device_view(hardware, Precision::bf16, conventions_or_standard(nullptr), quiet);
-  const auto links = links_view(hardware, 8, conventions_or_standard(nullptr), quiet, Phase::training);
+  const auto device = device_view(hardware, Precision::bf16, conventions_of(standard_zoo()), quiet);
+  const auto links = links_view(hardware, 8, conventions_of(standard_zoo()), quiet, Phase::training);
   for (const char* name : {"Llama3_70B", "DeepSeek_V3", "GPT3"})
     for (const double tp : {1.0, 4.0, 8.0})
       for (const double pp : {1.0, 4.0}) {

@@ -2,10 +2,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -19,13 +19,13 @@ namespace {
 
 Device<> device(const char* name, Phase phase = Phase::decode, Precision precision = Precision::bf16) {
   Notes notes;
-  return device_view(standard_zoo().at<HardwareNode>(name), precision, conventions_or_standard(nullptr),
+  return device_view(standard_zoo().at<HardwareNode>(name), precision, conventions_of(standard_zoo()),
                      notes, phase);
 }
 
 Links<> links(const char* name, double ranks, Phase phase = Phase::training) {
   Notes notes;
-  return links_view(standard_zoo().at<HardwareNode>(name), ranks, conventions_or_standard(nullptr), notes,
+  return links_view(standard_zoo().at<HardwareNode>(name), ranks, conventions_of(standard_zoo()), notes,
                     phase);
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("training keeps nothing of a burst and launches kernel by kernel", "[l
   CHECK(train.kernels.issue > Time<>());
   Notes notes;
   const auto& h100 = standard_zoo().at<HardwareNode>("H100");
-  CHECK(device_view(h100, Precision::bf16, conventions_or_standard(nullptr), notes, Phase::training,
+  CHECK(device_view(h100, Precision::bf16, conventions_of(standard_zoo()), notes, Phase::training,
                     Execution::graph)
             .kernels.issue == Time<>());
   auto fixed = serve;
