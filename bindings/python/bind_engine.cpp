@@ -161,6 +161,7 @@ std::string plan_scorecard(const std::string& text, const std::string& name) {
   auto evaluation = SystemEvaluator::evaluate(built.scenario);
   evaluation.assumptions.insert(evaluation.assumptions.end(), built.assumptions.begin(),
                                 built.assumptions.end());
+  evaluation.warnings.insert(evaluation.warnings.begin(), built.warnings.begin(), built.warnings.end());
   return render(evaluation, {.format = OutputFormat::json}, plan.check(evaluation));
 }
 

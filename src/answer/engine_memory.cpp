@@ -20,9 +20,7 @@ const MemoryStep* step_of(const EngineMemoryRule& rule, Data<> total) {
 /// What an engine keeps by its table.
 Data<> kept_by(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
   const MemoryKept& k = *rule.kept;
-  double graphs = 0;
-  if (const auto* s = step_of(rule, d.total))
-    graphs = (d.tensor_parallel < 4 ? s->graph_batch : s->graph_batch4).value_or(0);
+  const double graphs = graph_requests(rule, d.total, d.tensor_parallel).value_or(0);
   Data<> kept = k.base + std::max(pass_tokens, k.least_pass_tokens) * k.pass_token + d.ranks * k.rank +
                 graphs * k.graph_request;
   if (d.latent && k.latent) kept += *k.latent;
@@ -39,6 +37,12 @@ double share_of(const EngineMemoryRule& rule, const EngineDemand& d, double pass
 }
 
 }  // namespace
+
+std::optional<double> graph_requests(const EngineMemoryRule& rule, Data<> total, double tensor_parallel) {
+  const auto* s = step_of(rule, total);
+  if (s == nullptr) return std::nullopt;
+  return tensor_parallel >= 4 && s->graph_batch4 ? s->graph_batch4 : s->graph_batch;
+}
 
 double batched_tokens(const EngineMemoryRule& rule, Data<> total) {
   const auto* s = step_of(rule, total);

@@ -150,6 +150,11 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
   v.chunk = run.prefill_chunk_tokens;
   v.chunks = s.chunks;
   v.budgeted = s.budgeted;
+  v.divided = s.divided;
+  v.issues = s.issues;
+  v.prompts = s.prompts;
+  v.prompt_issue = in.limits.prompt_issue;
+  v.graph_batch = in.limits.graph_batch;
   v.output = run.output_tokens;
   v.generates = s.generates;
   v.drafts = s.drafts;

@@ -93,6 +93,8 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   auto evaluation = SystemEvaluator::evaluate(asked.built.scenario);
   evaluation.assumptions.insert(evaluation.assumptions.end(), asked.built.assumptions.begin(),
                                 asked.built.assumptions.end());
+  evaluation.warnings.insert(evaluation.warnings.begin(), asked.built.warnings.begin(),
+                             asked.built.warnings.end());
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
   Answer out{render(evaluation, options, assertions), mode_note(asked)};

@@ -76,6 +76,7 @@ AskedSubject subject_asked(ScenarioRequest request) {
   q.about = interval_subject(q.built.scenario);
   q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(),
                                q.built.assumptions.end());
+  q.subject.warnings.insert(q.subject.warnings.begin(), q.built.warnings.begin(), q.built.warnings.end());
   return q;
 }
 

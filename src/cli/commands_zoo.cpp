@@ -3,6 +3,7 @@
 
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/report/zoo_report.hpp>
+#include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -46,6 +47,10 @@ Answer zoo_show(const std::string& name, const std::string& kind, ShowAs as, con
     if (has_name(*e, name)) found.push_back(e);
     names.push_back(e->name);
   }
+  // A release of an engine may be part of an entry of fewer parts.
+  if (found.empty() && !release_name(name).version.empty() && (kind.empty() || kind == "engine") &&
+      !releases_of(zoo(), release_name(name).family).empty())
+    found.push_back(zoo().at<ServingEngine>(name).entry);
   if (found.empty())
     throw LookupError(
         {.id = "mlsysim.cli.010",

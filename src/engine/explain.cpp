@@ -238,7 +238,8 @@ template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
 }
 
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
+ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::string_view draft_name) {
+  const ServingViews<> v = asked.issues ? detail::launched(asked) : asked;
   const bool check = !prefill && v.drafts;
   ExplainedPass s{.model = prefill || check ? v.prefill : v.decode,
                   .convolution = {},

@@ -2,6 +2,7 @@
 
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
+#include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -84,6 +85,15 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
     }
   }
   if (const T* found = reader.zoo().find<T>(text)) return found;
+  if constexpr (std::is_same_v<T, ServingEngine>)
+    if (!release_name(text).version.empty()) {
+      try {
+        return &reader.zoo().at<T>(text);  // says which releases are known
+      } catch (Error& error) {
+        error.add_context(fmt::format("in '{}' ({})", field.name, field.meaning));
+        throw;
+      }
+    }
   const auto names = reader.zoo().names<T>();
   throw LookupError(
       {.id = "mlsysim.engine.022",

@@ -9,6 +9,8 @@
 #include <mlsysim/price/rules/detail/failure.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <cmath>
+
 namespace mlsysim {
 namespace {
 
@@ -32,6 +34,11 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   shape.generates = v.generates;
   shape.chunks = v.chunks;
   shape.budgeted = v.budgeted;
+  shape.divided = v.divided;
+  shape.issues = v.issues;
+  shape.prompts = v.prompts;
+  in.limits.prompt_issue = v.prompt_issue;
+  in.limits.graph_batch = v.graph_batch;
   shape.drafts = v.drafts;
   shape.apart = v.apart;
   in.stack = v.prefill.stack;
@@ -166,6 +173,37 @@ void set_limits(const ResolvedScenario& r, PreparedScenario& out) {
   out.shape.part_of_node = counts_follow && !s.node_count;
 }
 
+/// Power of what stands beside the devices, as servers of their kind have it, for what is not given.
+/// Formulas from totals count the devices alone, as the Python package does.
+void set_power_beside(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
+  const Scenario& s = r.asked();
+  const HardwareNode& device = r.hardware();
+  const Node& node = *r.fleet().node;
+  auto& f = out.inputs.facility;
+  if (out.shape.pricing != nullptr && !out.shape.pricing->lists_operators()) return;
+  Notes quiet;
+  const Figures figures(standard_zoo(), quiet);
+  const bool rack = device.part != nullptr;  // its power is that of all that it holds
+  if (!s.host_power && !rack && device.category == "cloud") {
+    const double share = figures.number("catalogue.power.host_share");
+    f.host_power = share * *device.power.tdp;
+    notes.assume("host_power", f.host_power, "a share of the TDP of devices in servers, latif2024node");
+  } else if (!s.host_power) {
+    notes.assume("host_power", Power<>(),
+                 rack ? "part of the power of a rack" : "no server is known: host_power gives it");
+  }
+  if (s.network_power) return;
+  f.node_devices = node.accelerators_per_node;
+  const double parts = rack && device.memory.capacity && device.part->memory.capacity
+                           ? std::round(*device.memory.capacity / *device.part->memory.capacity)
+                           : 1.0;
+  f.node_ports = node.nics_per_node.value_or(node.accelerators_per_node * parts);
+  f.switch_ports = figures.number("catalogue.topology.switch_ports");
+  f.port_power = figures.figure<dim::power>("catalogue.power.switch_port");
+  notes.assume("network_power", switch_power(f, r.accelerators()),
+               "switches between nodes: ports of all tiers at 27 W, nvidia-qm97xx-manual");
+}
+
 /// Prices, grid and facility.
 void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const Scenario& s = r.asked();
@@ -184,10 +222,13 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
                                 .grid = s.grid,
                                 .unit_cost = s.unit_cost,
                                 .infrastructure_multiplier = s.infrastructure_multiplier,
+                                .host_power = s.host_power.value_or(Power<>()),
+                                .network_power = s.network_power.value_or(Power<>()),
                                 .conventions = s.conventions},
                                notes);
   out.region = m.region;
   out.inputs.facility = m.views.facility;
+  set_power_beside(r, out, notes);
   out.inputs.run.kwh_price = m.views.energy_price;
   out.inputs.run.unit_cost = m.views.unit_cost;
   out.inputs.device.power.tdp = m.views.tdp;

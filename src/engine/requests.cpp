@@ -153,6 +153,14 @@ void ResolvedScenario::settle_machine(Notes& notes) {
 
 /// Devices of a replica, and how many replicas there are.
 void ResolvedScenario::settle_degrees(Notes& notes) {
+  const Workload& w = *asked_.workload;
+  const bool opaque = w.is_language_decoder() && !w.has_shape() && w.inference.per != WorkUnit::token;
+  if (mode_ == Mode::infer && opaque && accelerators() > 1)
+    refuse(fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
+           fmt::format("a model without layers on {} devices", accelerators()),
+           "layers with their width, heads, feed-forward width and experts",
+           "give a file of the model with its layers (config.json or YAML), or name an open model of its size; "
+           "one device answers for its totals");
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {
@@ -181,6 +189,8 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
     notes.warn("no effect inside one node: fabric_bandwidth");
   if ((asked_.power_cap || asked_.clock_limit != 1) && detail::is_whole_pass(*this))
     notes.warn("no effect on a pass of which no operators are known: power_cap, clock_limit");
+  if (asked_.execution && detail::is_whole_pass(*this))
+    notes.warn("no effect on a pass of which no operators are known: execution");
   // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
@@ -198,6 +208,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   in.efficiency = s.efficiency;
   in.power_cap = s.power_cap;
   in.clock_limit = s.clock_limit;
+  in.execution = s.execution;
   in.fidelity = s.fidelity;
   in.conventions = s.conventions;
   return in;

@@ -3,6 +3,7 @@
 #include <mlsysim/engine/scenario_builder.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -106,6 +107,20 @@ Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
                      .where = where});
 }
 
+bool is_release(std::string_view text) {
+  return !names_a_file(text) && !release_name(text).version.empty();
+}
+
+/// The engine of a plan, which may name a release that nobody has described.
+Release release_of(const Zoo& zoo, std::string_view text, const Location& where) {
+  try {
+    return release_or_nearest(zoo, text);
+  } catch (Error& error) {
+    error.add_context(fmt::format("in 'engine' at {}", where.text()));
+    throw;
+  }
+}
+
 /// A count that was asked for beside a machine that has its own.
 void must_agree(const std::optional<double>& asked, double own, std::string_view key,
                 std::string_view machine, const Location& where) {
@@ -156,6 +171,8 @@ void ScenarioBuilder::check(std::string_view field, std::string_view text, const
   FieldReader reader(*zoo_);
   if (field == "hardware")
     (void)machine_of(reader, text, where);
+  else if (field == "engine" && is_release(text))
+    (void)release_of(*zoo_, text, where);
   else
     (void)reader.read(*find_field(describe<Scenario>(), field), text, where);
 }
@@ -171,6 +188,12 @@ BuiltScenario ScenarioBuilder::build() const {
   const auto fields = describe<Scenario>();
   for (const auto& [name, given] : texts_) {
     if (name == "hardware") continue;
+    if (name == "engine" && is_release(given.text)) {
+      auto release = release_of(*zoo_, given.text, given.where);
+      s.engine = release.engine;
+      if (!release.stands_in.empty()) out.warnings.push_back(std::move(release.stands_in));
+      continue;
+    }
     const FieldInfo& field = *find_field(fields, name);
     write_checked(field, &s, keep->reader.read(field, given.text, given.where));
   }

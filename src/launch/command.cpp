@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace mlsysim::detail {
@@ -167,9 +168,14 @@ std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& comman
   const auto word = [&](std::size_t i) {
     return i < command.size() ? std::string_view(command[i].text) : "";
   };
+  std::optional<EngineCommand> image;  // the program of vLLM's image is the server
   for (std::size_t i = 0; i < command.size(); ++i) {
     std::optional<LaunchFormat> format;
     std::size_t skip = 1;
+    if (!image && i > 0 && base(word(0)) != "vllm" && base(word(i)).starts_with("vllm-openai"))
+      image = EngineCommand{LaunchFormat::vllm,
+                            {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(i) + 1},
+                            {command.begin() + static_cast<std::ptrdiff_t>(i) + 1, command.end()}};
     if (base(word(i)) == "vllm" && word(i + 1) == "serve")
       format = LaunchFormat::vllm, skip = 2;
     else if (word(i) == "vllm.entrypoints.openai.api_server")
@@ -189,7 +195,60 @@ std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& comman
     return EngineCommand{
         *format, {command.begin(), at}, {at + static_cast<std::ptrdiff_t>(skip), command.end()}};
   }
-  return std::nullopt;
+  return image;
+}
+
+namespace {
+
+/// Names under which images and packages of an engine are published.
+std::vector<std::string_view> published(LaunchFormat format) {
+  switch (format) {
+    case LaunchFormat::vllm:
+      return {"vllm-openai", "vllm"};
+    case LaunchFormat::sglang:
+      return {"sglang"};
+    case LaunchFormat::trtllm:
+      return {"tensorrt-llm", "tensorrt_llm"};
+    default:
+      return {};
+  }
+}
+
+/// What stands behind the name of a package and one of `==`, `@`, `:`, if that is a version.
+std::string version_behind(std::string_view word, std::string_view package) {
+  const auto begin = base(word);
+  if (!begin.starts_with(package)) return {};
+  auto rest = begin.substr(package.size());
+  if (rest.starts_with('[')) rest = rest.substr(std::min(rest.find(']') + 1, rest.size()));  // extras
+  // An image of a release engine may name its part: tensorrt-llm/release:1.2.0.
+  bool found = false;
+  for (const std::string_view sign : {"==", "@", ":v", ":"})
+    if (rest.starts_with(sign)) {
+      rest.remove_prefix(sign.size());
+      found = true;
+      break;
+    }
+  if (!found) return {};
+  if (rest.starts_with('v')) rest.remove_prefix(1);
+  const auto end = rest.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz.");
+  rest = rest.substr(0, end);
+  return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0 ? std::string()
+                                                                                    : std::string(rest);
+}
+
+}  // namespace
+
+std::string stated_release(const EngineCommand& command) {
+  for (const auto& word : command.before)
+    for (const auto package : published(command.format)) {
+      if (auto version = version_behind(word.text, package); !version.empty()) return version;
+      const auto part = word.text.find(std::string(package) + "/release:");
+      if (part != std::string::npos)
+        if (auto version = version_behind(word.text.substr(part + package.size() + 1), "release");
+            !version.empty())
+          return version;
+    }
+  return {};
 }
 
 void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,

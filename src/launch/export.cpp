@@ -134,6 +134,7 @@ class Exporter {
       if (format_ == LaunchFormat::trtllm) tell("chunked", "true");
     }
     tell_format();
+    if (s_.execution == Execution::eager) tell("eager", "true");
     if (s_.kv_precision)
       if (const auto theirs = word("cache_format", *s_.kv_precision); !theirs.empty())
         tell("cache_format", theirs);

@@ -41,6 +41,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"pass_tokens", "tokens of the largest pass"},
     {"chunk", "tokens of a chunk of a prompt"},
     {"chunked", "prompts are divided into chunks"},
+    {"eager", "kernels are launched one by one"},
     {"memory_fraction", "share of the memory that the engine takes"},
     {"cache_bytes", "bytes of the cache"},
     {"page", "tokens of a block of the cache"},

@@ -178,9 +178,12 @@ Launch read_launch(const LaunchQuestion& q, const Zoo& zoo) {
   else if (yaml || *format == LaunchFormat::deepspeed || *format == LaunchFormat::accelerate ||
            *format == LaunchFormat::nemo)
     put_keys(table, detail::flatten_yaml(q.text, q.name), settings);
-  else
-    put_words(table, only_command(detail::split_shell(q.text, q.name), *format, q.name), q.name, q.folder,
-              settings);
+  else {
+    const auto command = only_command(detail::split_shell(q.text, q.name), *format, q.name);
+    put_words(table, command, q.name, q.folder, settings);
+    if (const auto release = detail::stated_release(command); !release.empty())
+      out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
+  }
   const bool serves =
       *format == LaunchFormat::vllm || *format == LaunchFormat::sglang || *format == LaunchFormat::trtllm;
   out.mode = serves ? Mode::serve : Mode::train;

@@ -89,9 +89,14 @@ std::optional<double> chunk_of(Settings& s, const Launch& launch, const Ranks& r
   return chunked ? s.number("pass_tokens") : std::nullopt;
 }
 
-/// The entry of the zoo whose memory rule holds.
-std::string_view engine_of(LaunchFormat format) {
-  return format == LaunchFormat::vllm ? "vllm" : format == LaunchFormat::sglang ? "sglang" : "tensorrt_llm";
+/// Prompts that the engine was told not to divide: its budget holds whole ones.
+void put_undivided(Settings& s, Launch& launch) {
+  const bool sglang = launch.format == LaunchFormat::sglang;
+  const bool off = sglang ? s.number_or("chunk", 1) <= 0 : !s.flag("chunked").value_or(true);
+  if (!off) return;
+  launch.fields["chunked_prefill"] = "false";
+  if (const auto tokens = sglang ? std::nullopt : s.number("pass_tokens"))
+    launch.fields["prefill_chunk_tokens"] = count_text(*tokens);
 }
 
 void put_draft(Settings& s, Launch& launch) {
@@ -105,6 +110,10 @@ void put_draft(Settings& s, Launch& launch) {
 }
 
 }  // namespace
+
+std::string_view engine_entry(LaunchFormat format) {
+  return format == LaunchFormat::vllm ? "vllm" : format == LaunchFormat::sglang ? "sglang" : "tensorrt_llm";
+}
 
 bool counts_devices(const Launch& launch, const Zoo& zoo) {
   const auto& name = launch.fields.at("hardware");
@@ -146,10 +155,12 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   }
   put_format(s, launch, "cache_format", "kv_precision");
   if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);
+  put_undivided(s, launch);
+  if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
 
   ServingSetup setup{
-      .engine = engine_of(launch.format), .context = s.number("context"), .requests = s.number("requests")};
+      .engine = engine_entry(launch.format), .context = s.number("context"), .requests = s.number("requests")};
   setup.shares.fraction = s.number("memory_fraction");
   setup.shares.pass_tokens = launch.format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0
                                  ? s.number("chunk")

@@ -88,6 +88,7 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
       t.rows.push_back({d->name, name_or_blank(d->grid), d->pue, cell(d->wue)});
   } else if (kind == "engine") {
     t.columns = {{"name"},
+                 {"version"},
                  {"host_step", "ms"},
                  {"host_request", "us"},
                  {"request_time", "ms"},
@@ -96,7 +97,7 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
                  {"mixed"},
                  {"lookahead"}};
     for (const auto* e : zoo.all<ServingEngine>())
-      t.rows.push_back({e->name, e->host_step, e->host_request, e->request_time, cell(e->prefill_issue),
+      t.rows.push_back({e->name, e->version, e->host_step, e->host_request, e->request_time, cell(e->prefill_issue),
                         e->beside ? "yes" : "no", e->mixed ? "yes" : "no", e->lookahead});
   } else if (kind == "pod") {
     t.columns = {{"name"}, {"accelerator"}, {"chips"}, {"topology"}};

@@ -1,12 +1,15 @@
 #include <mlsysim/spec/zoo.hpp>
 
+#include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -120,6 +123,23 @@ void Zoo::Shelves::not_one(std::string_view type, const std::vector<std::string>
        .hint = names.empty() ? fmt::format("add an entry of this kind") : "name the one that is meant"});
 }
 
+namespace {
+
+/// Says which releases are known where one of them is asked for that is not.
+void refuse_release(const Zoo& zoo, std::string_view name) {
+  const auto asked = release_name(name);
+  const auto known = releases_of(zoo, asked.family);
+  if (asked.version.empty() || known.empty()) return;
+  throw LookupError({.id = "mlsysim.spec.009",
+                     .message = fmt::format("release {} of {} is not known", asked.version, asked.family),
+                     .key = "engine",
+                     .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+                     .hint = fmt::format("'{}' alone is its current entry", asked.family)});
+}
+
+}  // namespace
+
 Zoo::Zoo() : shelves_(std::make_unique<Shelves>()) {}
 Zoo::~Zoo() = default;
 Zoo::Zoo(Zoo&&) noexcept = default;
@@ -128,11 +148,16 @@ Zoo& Zoo::operator=(Zoo&&) noexcept = default;
 template <ZooSpec T> const T* Zoo::find(std::string_view name) const {
   const auto& by_name = shelves_->shelf<T>().by_name;
   const auto it = by_name.find(name);
-  return it == by_name.end() ? nullptr : static_cast<const T*>(it->second.spec);
+  if (it != by_name.end()) return static_cast<const T*>(it->second.spec);
+  if constexpr (std::is_same_v<T, ServingEngine>)
+    return find_release(*this, name);
+  else
+    return nullptr;
 }
 
 template <ZooSpec T> const T& Zoo::at(std::string_view name) const {
   if (const T* spec = find<T>(name)) return *spec;
+  if constexpr (std::is_same_v<T, ServingEngine>) refuse_release(*this, name);
   const auto& shelf = shelves_->shelf<T>();
   Shelves::not_there(name, ObjectType<T>::name, shelf.by_name, shelf.order.size());
 }

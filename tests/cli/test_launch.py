@@ -2,14 +2,14 @@
 
 import json
 
-VLLM = "vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k --max-num-seqs 64 --enforce-eager --port 80"
+VLLM = "vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k --max-num-seqs 64 --disable-custom-all-reduce --port 80"
 
 
 def test_a_command_line_becomes_a_plan_that_evaluates(run, tmp_path):
     done = run("import", VLLM, "--hardware", "H100", "--output-tokens", "256")
     assert done.code == 0, done.err
-    assert "tp_size: 4" in done.out and "# enforce-eager true contradicts" in done.out
-    assert "mlsysim: contradicts: enforce-eager" in done.err and "mlsysim: ignored: port" in done.err
+    assert "tp_size: 4" in done.out and "# disable-custom-all-reduce true contradicts" in done.out
+    assert "mlsysim: contradicts: disable-custom-all-reduce" in done.err and "mlsysim: ignored: port" in done.err
     plan = tmp_path / "plan.yaml"
     plan.write_text(done.out)
     card = run("eval", plan, "-o", "json")
@@ -21,7 +21,7 @@ def test_every_flag_has_an_end(run):
     table = run("import", VLLM, "--hardware", "H100", "-o", "json").json()
     ends = {row["flag"]: row["use"] for row in table["rows"] if row["use"] != "note"}
     assert ends == {"model": "used", "tensor-parallel-size": "used", "max-model-len": "used", "max-num-seqs": "used",
-                    "enforce-eager": "contradicts", "port": "ignored"}
+                    "disable-custom-all-reduce": "contradicts", "port": "ignored"}
 
 
 def test_a_file_and_its_configuration(run, refused, tmp_path):

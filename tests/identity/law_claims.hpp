@@ -157,6 +157,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
 
     {"EnergyProportional", "power", "+tdp +utilization +idle_fraction"},
     {"EnergyProportional", "energy", "+tdp +utilization +time +idle_fraction"},
+    {"ClosPower", "power", "+ports -radix +port_power"},
+    {"ClosPower", "tiers", "+ports -radix"},
     {"EnergyPerOperation", "energy", "+work +traffic +energy_per_work +energy_per_data +static_power +time"},
     {"EnergyPerOperation", "compute_energy", "+work +energy_per_work"},
     {"EnergyPerOperation", "memory_energy", "+traffic +energy_per_data"},

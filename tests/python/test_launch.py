@@ -8,10 +8,10 @@ from mlsysim import launches
 
 
 def test_a_launch_becomes_a_plan_that_is_checked():
-    launch = launches.read("vllm serve Qwen/Qwen3-32B -tp 4 --max-num-seqs 8 --enforce-eager", hardware="H100", seq_len=1024)
+    launch = launches.read("vllm serve Qwen/Qwen3-32B -tp 4 --max-num-seqs 8 --disable-custom-all-reduce", hardware="H100", seq_len=1024)
     assert launch["format"] == "vllm" and launch["version"] == "0.33.0"
     assert {f["flag"]: f["use"] for f in launch["flags"]} == {
-        "model": "used", "tensor-parallel-size": "used", "max-num-seqs": "used", "enforce-eager": "contradicts"}
+        "model": "used", "tensor-parallel-size": "used", "max-num-seqs": "used", "disable-custom-all-reduce": "contradicts"}
     card = mlsysim.plans.check(launch["plan"])
     assert card["workload"] == "Qwen3_32B" and card["feasible"]
 

@@ -67,9 +67,9 @@ def cache_ratio(hardware, precision, kv_precision):
     return rate / rate_at(hardware, precision) if rate else 1.0
 
 
-def device_view(hardware, precision, phase, kv_precision=None):
+def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     """One device at one precision. `phase`: prefill, decode, inference or training. Attention multiplies in the
-    format of the cache, 16 bits or fp8, on a device that can; queries are cast."""
+    format of the cache, 16 bits or fp8, on a device that can; queries are cast. `execution`: eager or graph."""
     narrow, training = BYTES[precision] <= 1, phase == "training"
     d = SimpleNamespace()
     # Rates and the shares of them that kernels sustain.
@@ -121,7 +121,8 @@ def device_view(hardware, precision, phase, kv_precision=None):
     d.prompt_rows = of(hardware, "kernels.prompt_rows")
     d.attention_split = of(hardware, "kernels.attention_split")
     # Training launches kernels one by one and lasts longer than any burst; serving replays a captured graph.
-    d.issue = of(hardware, "kernels.issue") if training else 0.0
+    execution = execution or ("eager" if training else "graph")
+    d.issue = of(hardware, "kernels.issue") if execution == "eager" else 0.0
     d.burst = 0.0 if training else of(hardware, "efficiency.burst")
     d.burst_time = of(hardware, "efficiency.burst_time")
     d.attention_backward = of(hardware, "efficiency.attention_backward") if training else 1.0

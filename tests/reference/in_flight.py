@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import device
 import formats
+import launches
 import memory
 import model
 import queueing
@@ -30,7 +31,9 @@ class OperatorPasses:
         device.set_efficiency(self.device, s.efficiency)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
-        self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
+        for one in (self.device, self.prompt_device):
+            launches.set_launches(one, s.device, engine, s.execution, s.tp_size)
+        self.prompt_device.issue = self.prompt_device.prompt_issue
         # In steps engines' own kernels of experts multiply by warp, 16 rows at a time.
         if self.h.moe:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)
@@ -56,6 +59,7 @@ class OperatorPasses:
         return some
 
     def decode(self, requests, context):
+        self.device.issue = launches.issue_of_step(self.device, requests / self.s.ep_size)
         one = serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
         one.busy = one.whole.loaded(self.device)
         return one
@@ -126,20 +130,12 @@ class TextbookPasses:
         return textbook.cache(self.s.workload, self.s.precision, self.s.kv_precision, tokens, 1)
 
 
-def pass_tokens(s, engine):
-    """Tokens of the largest pass that an engine prepares for on such a device, or the convention."""
-    for step in engine.get("memory", {}).get("steps", []):
-        if "below" not in step or of(s.device, "memory.capacity") < step["below"]:
-            return step["pass_tokens"]
-    return figure("catalogue.serving.chunk_tokens")
-
-
 class Steady:
     """A request in the terms of the laws."""
 
     def __init__(self, s, engine, passes, workers=None):
         self.s, self.engine, self.passes = s, engine, passes
-        self.chunk = s.prefill_chunk_tokens or pass_tokens(s, engine)
+        self.chunk = launches.pass_tokens(s.device, engine, s.prefill_chunk_tokens)
         self.prompt_ranks = s.prefill_ep_size or s.ep_size
         self.workers = workers or passes
         self.fresh = s.seq_len - s.cached_prefix_len
@@ -367,6 +363,7 @@ REQUEST = dict(
     engine=None,
     cached_prefix_len=0,
     prefill_chunk_tokens=None,
+    execution=None,
     page_tokens=16,
     kv_share=None,
     precision=None,

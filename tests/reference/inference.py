@@ -22,7 +22,7 @@ def operator(s):
     plan.batch = s.batch
     plan.context = 1 if h.architecture == "cnn" else s.seq_len
     plan.new_tokens = 1 if plan.phase == "decode" else plan.context
-    device = device_view(s.hardware, s.precision, plan.phase)
+    device = device_view(s.hardware, s.precision, plan.phase, execution=s.execution)
     device.limits = power_cap.limits_of(s.hardware, s.power_cap, s.clock_limit)
     set_efficiency(device, s.efficiency)
     links = links_view(fleet_of(s.hardware), plan.phase)

@@ -80,6 +80,8 @@ def zoo_names(asked):
         ("fabric_bandwidth", "B/s"),
         ("kwh_price", "USD/J"),
         ("power_cap", "W"),
+        ("host_power", "W"),
+        ("network_power", "W"),
         ("unit_cost", "USD"),
     ):
         if options.get(name) is not None:

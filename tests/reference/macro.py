@@ -18,6 +18,36 @@ def device_energy(hardware, utilization, time):
     return device_power(hardware, utilization) * time
 
 
+def host_power(hardware, given=None):
+    """Of the server, for each device: half of what its devices draw where one was measured (latif2024node). The
+    power of a rack holds its hosts; hosts of other machines are not known."""
+    if given is not None:
+        return given
+    if hardware.get("category") != "cloud" or "part" in hardware:
+        return 0.0
+    return figure("catalogue.power.host_share") * get(hardware, "power.tdp")
+
+
+def tiers_of(ports, radix):
+    """Tiers of a folded Clos network of switches with so many ports (alfares2008fattree, section 2.2)."""
+    tiers = 1
+    while 2 * (radix / 2) ** tiers < ports:
+        tiers += 1
+    return tiers
+
+
+def network_power(fleet, given=None):
+    """Of the switches between nodes, for each device: a port of a leaf, and two of every tier above."""
+    if given is not None:
+        return given
+    devices = fleet.node["accelerators_per_node"]
+    if fleet.devices <= devices:
+        return 0.0
+    adapters = fleet.node.get("nics_per_node", devices)
+    tiers = tiers_of(fleet.devices / devices * adapters, figure("catalogue.topology.switch_ports"))
+    return figure("catalogue.power.switch_port") * (2 * tiers - 1) * adapters / devices
+
+
 def electricity_price(grid):
     """The industrial price of the grid's state where the zoo has one."""
     known = figure("electricity." + grid.partition("_")[0].lower() + "_industrial")
@@ -34,8 +64,10 @@ def macro(
     kwh_price=None,
     unit_cost=None,
     infrastructure=1.0,
+    beside=0.0,
 ):
-    """`fleet`: hardware and devices. Prices in USD, USD/J; energies in J."""
+    """`fleet`: hardware and devices. Prices in USD, USD/J; energies in J. `beside`: power of hosts and switches
+    for each device."""
     hardware, period = fleet.hardware, days * DAY
     if get(hardware, "power.tdp") is None:
         return None
@@ -46,7 +78,7 @@ def macro(
 
     it_energy = 0.0
     for _ in range(int(fleet.devices)):
-        it_energy += device_energy(hardware, utilization, period)
+        it_energy += device_energy(hardware, utilization, period) + beside * period
     out.energy = it_energy * out.pue  # of the facility (barroso2018datacenter)
     out.water = it_energy * wue  # WUE is per IT energy (greengrid2011wue)
 

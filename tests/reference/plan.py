@@ -109,7 +109,7 @@ def serving_plan(precision, kv_precision=None):
     return plan
 
 
-def training_plan(precision, optimizer):
+def training_plan(precision, optimizer, moment=None):
     """Formats below 16 bits are those of the arithmetic: weights and gradients stay at 16. Adam keeps two
     moments in fp32, and beside weights narrower than that a master copy (Micikevicius et al. 2018)."""
     plan = whole_model()
@@ -117,10 +117,11 @@ def training_plan(precision, optimizer):
     plan.phase = "training"
     plan.weight_bytes = plan.gradient_bytes = plan.activation_bytes = plan.kv_bytes = b
     plan.dispatch_bytes = b
-    moments = 8 if optimizer in ("adam", "adamw", "muon") else 0
+    each = BYTES[moment] if moment else 4
+    moments = 2 * each if optimizer in ("adam", "adamw", "muon") else 0
     master = 4 if optimizer != "none" and b < 4 else 0
     plan.state_bytes = moments + master
     # Muon keeps one moment of a matrix (jordan2024muon), and Adam's two of all else.
     plan.orthogonal = optimizer == "muon"
-    plan.matrix_state_bytes = master + (4 if plan.orthogonal else moments)
+    plan.matrix_state_bytes = master + (each if plan.orthogonal else moments)
     return plan

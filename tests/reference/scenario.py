@@ -6,6 +6,7 @@ import bottleneck
 import device
 import formats
 import inference
+import launches
 import layout
 import memory
 import model
@@ -14,7 +15,7 @@ import serving
 import speculative
 import textbook
 import training
-from macro import macro
+from macro import host_power, macro, network_power
 from plan import EXCHANGE, kv_bytes, ranks_of, serving_plan, set_exchange
 from zoo import ZOO, default, entry, get
 
@@ -32,6 +33,7 @@ TRAINING = dict(
     dropout=False,
     kernel_fusion=True,
     gradient_precision=None,
+    moment_precision=None,
     optimizer="adam",
     trainable_fraction=1,
     lora_rank=None,
@@ -50,6 +52,7 @@ TRAINING = dict(
     straggler_factor=1,
     power_cap=None,
     clock_limit=1,
+    execution=None,
 )
 DEFAULTS = dict(
     mode=None,
@@ -75,6 +78,8 @@ DEFAULTS = dict(
     fidelity=None,
     cached_prefix_len=0,
     prefill_chunk_tokens=None,
+    chunked_prefill=None,
+    engine=None,
     draft_model=None,
     draft_acceptance_rate=0.7,
     draft_tokens=None,
@@ -86,6 +91,8 @@ DEFAULTS = dict(
     kwh_price=None,
     unit_cost=None,
     infrastructure_multiplier=1,
+    host_power=None,
+    network_power=None,
     **TRAINING,
 )
 
@@ -142,6 +149,13 @@ def with_memory(out, m):
     out["feasible"] = float(m.total <= m.capacity)
 
 
+def power_beside(s):
+    """Power of hosts and switches for each device; formulas from totals count the devices alone."""
+    if s.fidelity == "textbook":
+        return (s.host_power or 0.0) + (s.network_power or 0.0)
+    return host_power(s.device, s.host_power) + network_power(s.fleet, s.network_power)
+
+
 def with_macro(out, s, utilization, tokens):
     out["utilization"] = utilization
     m = macro(
@@ -154,13 +168,28 @@ def with_macro(out, s, utilization, tokens):
         s.kwh_price,
         s.unit_cost,
         s.infrastructure_multiplier,
+        power_beside(s),
     )
     for name, value in vars(m).items() if m else []:
         out["macro." + name] = value
 
 
+def settle_budget(s):
+    """Tokens of a pass of prompts and of a chunk. Formulas from totals take all prompts at once where nothing is
+    asked; a prompt is divided where a budget or an engine is given, or it is said."""
+    engine = None if s.fidelity == "textbook" else launches.engine_of(s)
+    s.budget = s.prefill_chunk_tokens
+    if s.fidelity != "textbook":
+        s.budget = launches.pass_tokens(s.device, engine, s.budget)
+    divided = s.chunked_prefill
+    if divided is None:
+        divided = bool(s.prefill_chunk_tokens or engine)
+    s.chunk = s.budget if s.budget and divided else s.seq_len
+
+
 def serve(s):
     """A replica's share of the batch, prefilled and decoded together."""
+    settle_budget(s)
     batch = s.share.sequences
     final = s.seq_len + (s.output_tokens or 0)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
@@ -176,7 +205,8 @@ def serve(s):
                 batch=batch,
                 prompt=s.seq_len,
                 cached=s.cached_prefix_len,
-                budget=s.prefill_chunk_tokens,
+                budget=s.budget,
+                chunk=s.chunk,
                 output=s.output_tokens,
                 precision=s.precision,
                 weight_bytes=s.stored.whole,
@@ -194,9 +224,12 @@ def serve(s):
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
+        launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
         links = device.links_view(s.fleet, "decode")
         links.algorithm = s.collective_algorithm
-        a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.prefill_chunk_tokens, mean, final)
+        a = serving.serve(
+            h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.budget, s.chunk, mean, final
+        )
         a.kv_cache_size = memory.cache_bytes(h, final, batch, kv_bytes(s.precision, s.kv_precision))
     if s.draft_model:
         speculative.speed_up(s, a, batch, mean, final)
@@ -223,7 +256,7 @@ def serve(s):
         "prefill_bottleneck": a.prefill_bottleneck,
         "bottleneck": a.bottleneck,
     }
-    if s.prefill_chunk_tokens:
+    if s.prefill_chunk_tokens or a.chunks > 1:
         out["prefill_chunk_time"] = a.chunk_time
     with_memory(out, a.memory)
     with_macro(out, s, busy * s.share.working, tokens)
@@ -334,6 +367,7 @@ def infer(s):
             seq_len=s.seq_len,
             power_cap=s.power_cap,
             clock_limit=s.clock_limit,
+            execution=s.execution,
         )
     )
     out = {

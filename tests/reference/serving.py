@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import bottleneck
 import formats
+import launches
 import memory
 import operators
 import passes
@@ -139,9 +140,9 @@ def between_tokens(step, m):
     return told
 
 
-def serve(h, plan, device, links, batch, prompt, cached, budget, decode_context, final_context):
-    """`plan` has the degrees and formats; `decode_context`: mean tokens held while decoding; `final_context`:
-    at its end."""
+def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_context, final_context):
+    """`plan` has the degrees and formats; `budget`: tokens of the prompts of a pass; `chunk`: of one prompt;
+    `decode_context`: mean tokens held while decoding; `final_context`: at its end."""
     s, m = micro_batches(batch, plan.pp)
     plan.batch = s
     out = SimpleNamespace(s=s, m=m)
@@ -149,7 +150,8 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, decode_context,
     plan.phase, units, live = "prefill", [], 0.0
     often, plan.batch = passes_of_prompts(s, prompt - cached, budget, plan.ep)
     passed = s / plan.batch  # passes, if each were full
-    for plan.new_tokens, plan.context in chunks_of(prompt, cached, budget or prompt):
+    device.issue = device.prompt_issue
+    for plan.new_tokens, plan.context in chunks_of(prompt, cached, chunk):
         units.append(run_pass(h, plan, device, links))
         live = max(live, largest_working_set(units[-1], h, plan))
     out.ttft = first_token(units * often, m)
@@ -164,6 +166,7 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, decode_context,
     out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch * len(units))
     # One token for each sequence.
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
+    device.issue = launches.issue_of_step(device, math.ceil(s / plan.ep))
     step = run_pass(h, plan, device, links)
     out.itl = between_tokens(step, m)
     out.bottleneck = bottleneck.of_pass(step.whole, device.dispatch)

@@ -1,9 +1,11 @@
 """Speculative decoding: a small model drafts tokens, the large one checks them in one pass. One stage of a
 pipeline holds the small model, taken to be the slowest one."""
 
+import math
 from types import SimpleNamespace
 
 import device
+import launches
 import memory
 import model
 import operators
@@ -56,6 +58,8 @@ def speed_up(s, a, batch, mean, final):
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
+        launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        view.issue = launches.issue_of_step(view, math.ceil(a.s / s.ep_size))
         links = device.links_view(s.fleet, "decode")
         links.algorithm = s.collective_algorithm
         check = checking(s, view, links, a.s, drafted, mean)

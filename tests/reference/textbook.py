@@ -79,7 +79,7 @@ def decode_work(t, batch):
 
 
 def serve(w, hardware, s):
-    """`s`: tp, pp, ep, batch, prompt, cached, budget, output, precision, kv_precision, efficiency. Tensor and
+    """`s`: tp, pp, ep, batch, prompt, cached, budget, chunk, output, precision, kv_precision, efficiency. Tensor and
     expert parallelism divide a pass; pipeline stages run in turn."""
     t, stages = totals(w), s.pp
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
@@ -92,7 +92,7 @@ def serve(w, hardware, s):
     out = SimpleNamespace(s=each, m=m)
     units = []
     often, together = serving.passes_of_prompts(each, s.prompt - s.cached, s.budget, s.ep)
-    for new, _ in serving.chunks_of(s.prompt, s.cached, s.budget or s.prompt):
+    for new, _ in serving.chunks_of(s.prompt, s.cached, s.chunk):
         work = prefill_work(t, new, s.prompt, together)
         units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
     out.ttft = serving.first_token(units * often, m)

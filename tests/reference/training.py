@@ -32,7 +32,7 @@ def share_of(batch, replicas):
 def view(s):
     """Sizes, plan, device and links of a step. `s`: see scenario.training."""
     v = SimpleNamespace(h=model_view(s.workload), s=s)
-    p = v.plan = training_plan(s.precision, s.optimizer)
+    p = v.plan = training_plan(s.precision, s.optimizer, s.moment_precision)
     p.tp, p.pp, p.ep, p.cp, p.dp = s.tp, s.pp, s.ep, s.cp, s.dp
     p.expert_tp = s.expert_tp
     p.shards, p.virtual_stages, p.zero_stage = s.shard_size or 0, s.v_stages, s.zero_stage
@@ -64,7 +64,7 @@ def view(s):
         p.widened, p.widens = False, bool(s.lora_rank) and p.weight_bytes < wide
     if s.gradient_precision:
         p.gradient_bytes = BYTES[s.gradient_precision]
-    d = v.device = device_view(s.hardware, s.precision, "training")
+    d = v.device = device_view(s.hardware, s.precision, "training", execution=s.execution)
     if BYTES[s.precision] < 2:
         # Narrow formats are for products with weights inside the blocks; attention and the output head stay
         # at 16 bits.

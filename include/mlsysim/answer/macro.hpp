@@ -11,6 +11,10 @@ namespace mlsysim {
 /// Figures of the facility, the grid and the accounts.
 template <class T = double> struct Facility {
   T pue{1.0}, maintenance_share{0.0};
+  Power<T> host_power, network_power;  ///< beside one device: its part of the host, and of a given network
+  Power<T> port_power;                 ///< of a switch port, where the network is not given
+  T node_ports{1.0}, node_devices{1.0};  ///< network adapters and devices of a node
+  T switch_ports{64.0};
   WaterIntensity<T> wue;
   CarbonIntensity<T> carbon_intensity;
   Carbon<T> embodied_carbon;
@@ -21,6 +25,15 @@ template <class T = double> struct Facility {
     return rows(
         field(&F::pue, "pue", "", "facility energy over IT energy").at_least(1),
         field(&F::maintenance_share, "maintenance_share", "", "share of the purchase per year").within(0, 1),
+        field(&F::host_power, "host_power", "W", "processors, memory, adapters and fans, of a device's part")
+            .non_negative(),
+        field(&F::network_power, "network_power", "W", "switches between nodes, of a device's part")
+            .non_negative(),
+        field(&F::port_power, "port_power", "W", "of a switch port, where network_power is not given")
+            .non_negative(),
+        field(&F::node_ports, "node_ports", "", "network adapters of a node").positive(),
+        field(&F::node_devices, "node_devices", "", "devices of a node").positive(),
+        field(&F::switch_ports, "switch_ports", "", "ports of a switch").at_least(2),
         field(&F::wue, "wue", "L/kWh", "water over IT energy").non_negative(),
         field(&F::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "of the grid").non_negative(),
         field(&F::embodied_carbon, "embodied_carbon", "kgCO2e", "emissions of making one device")
@@ -61,8 +74,8 @@ template <class T = double> struct MacroNumbers {
         field(&R::capex, "capex", "USD", "capital cost of the period"),
         field(&R::energy_cost, "energy_cost", "USD", "electricity"),
         field(&R::maintenance, "maintenance", "USD", "maintenance"),
-        field(&R::power, "power", "kW", "mean power of all accelerators"),
-        field(&R::it_energy, "it_energy", "kWh", "energy of the accelerators"),
+        field(&R::power, "power", "kW", "mean power of all accelerators, hosts and switches"),
+        field(&R::it_energy, "it_energy", "kWh", "energy of them"),
         field(&R::energy, "energy", "kWh", "energy of the facility"),
         field(&R::carbon_footprint, "carbon_footprint", "tCO2e", "operational and embodied"),
         field(&R::operational_carbon, "operational_carbon", "tCO2e", "of the electricity"),
@@ -74,15 +87,25 @@ template <class T = double> struct MacroNumbers {
   }
 };
 
-/// Cost, energy and carbon of the period, without figures a token.
+/// Power of the switches between nodes for each device; of one node there are none.
+template <class T> [[nodiscard]] Power<T> switch_power(const Facility<T>& f, const T& devices) {
+  const T each = f.node_ports / f.node_devices;
+  const auto clos =
+      apply<ClosPower, T>({.ports = devices * each, .radix = f.switch_ports, .port_power = f.port_power});
+  return f.network_power + select(devices > f.node_devices, clos.power * each, Power<T>());
+}
+
+/// Cost, energy and carbon of the period, without figures a token. Hosts and switches draw what they draw,
+/// whatever the load of the devices.
 template <class T> [[nodiscard]] MacroNumbers<T> macro_numbers(const MacroViews<T>& v) {
   MacroNumbers<T> out;
   const auto& f = v.facility;
   out.utilization = v.utilization;
   const auto drawn = apply<EnergyProportional, T>(
       {.tdp = v.tdp, .utilization = v.utilization, .time = v.period, .idle_fraction = v.idle_fraction});
-  out.power = drawn.power * v.accelerators;
-  out.it_energy = drawn.energy * v.accelerators;
+  const Power<T> beside = f.host_power + switch_power(f, v.accelerators);
+  out.power = (drawn.power + beside) * v.accelerators;
+  out.it_energy = (drawn.energy + beside * v.period) * v.accelerators;
   out.energy = apply<FacilityEnergy, T>({.energy = out.it_energy, .pue = f.pue}).facility_energy;
   const auto carbon = apply<CarbonFootprint, T>({.energy = out.it_energy,
                                                  .pue = f.pue,

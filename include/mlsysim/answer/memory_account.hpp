@@ -98,6 +98,9 @@ namespace detail {
 
 /// Tokens of the largest pass that an engine prepares for on such a device.
 [[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
+/// Requests of the largest step that it captures there; none where that is not known.
+[[nodiscard]] std::optional<double> graph_requests(const EngineMemoryRule& rule, Data<> total,
+                                                   double tensor_parallel);
 
 }  // namespace detail
 

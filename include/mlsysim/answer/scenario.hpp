@@ -71,12 +71,16 @@ template <class T = double> struct Limits {
   T per_node{1.0};         ///< devices come in this many, or in the number of nodes that was given
   T given_count{0.0};      ///< micro-batches that were given beside their size; 0: none
   T training_tokens{0.0};  ///< published number; 0: none
+  Time<T> prompt_issue;    ///< host time of one kernel of a prompt, of the engine
+  T graph_batch{0.0};      ///< requests of the largest step that the engine has captured
 
   static constexpr auto fields() {
     using L = Limits;
     return rows(field(&L::per_node, "per_node", "", "devices of a full node"),
                 field(&L::given_count, "given_count", "", "micro-batches that were given"),
-                field(&L::training_tokens, "training_tokens", "", "tokens that the model was trained on"));
+                field(&L::training_tokens, "training_tokens", "", "tokens that the model was trained on"),
+                field(&L::prompt_issue, "prompt_issue", "us", "host time of one kernel of a prompt"),
+                field(&L::graph_batch, "graph_batch", "", "requests of the largest captured step"));
   }
 };
 
@@ -161,6 +165,9 @@ struct ScenarioShape {
   Acceptance kept = Acceptance::independent;
   double chunks = 1;      ///< of a prompt
   bool budgeted = false;  ///< passes of prompts have a budget of tokens
+  bool divided = false;   ///< longer prompts are taken chunk by chunk
+  bool issues = false;    ///< some passes are no captured graphs
+  PromptLaunch prompts = PromptLaunch::graph;
   Microbatches division = Microbatches::by_default;
   bool sequences = true;    ///< the workload has a token axis
   bool has_power = true;    ///< TDP is known, so energy and cost are

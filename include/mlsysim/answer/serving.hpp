@@ -14,6 +14,10 @@ namespace mlsysim {
 /// to token, or as it was measured.
 enum class Acceptance : std::uint8_t { independent, decaying, measured };
 
+/// How the kernels of a prompt reach the device: replayed from a graph, launched one by one in the time of the
+/// device, or in that of the engine.
+enum class PromptLaunch : std::uint8_t { graph, device, engine };
+
 /// What a served model is computed from. Categories (bools, the number of chunks, the pricing) fix which
 /// operations there are.
 template <class T = double> struct ServingViews {
@@ -27,6 +31,11 @@ template <class T = double> struct ServingViews {
   T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence; of a pass of prompts
   double chunks = 1;
   bool budgeted = false;   ///< `chunk` is the most that a rank takes in a pass; else all prompts go at once
+  bool divided = false;    ///< prompts longer than that are taken chunk by chunk; else each has its own pass
+  bool issues = false;     ///< some passes are no captured graphs: `detail::launched` says which
+  PromptLaunch prompts = PromptLaunch::graph;
+  Time<T> prompt_issue;  ///< host time of one kernel of a prompt, where the engine has its own
+  T graph_batch{0.0};    ///< requests of a rank up to which a step is replayed from a graph
   bool generates = false;  ///< the length of the answer is given
   bool apart = false;      ///< prompts are computed on devices of their own
   Bandwidth<T> transfer;   ///< over which their cache moves
@@ -117,8 +126,37 @@ template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingView
   return m;
 }
 
+/// Host time of one kernel of a step of `requests` a rank: none where a graph of that size was captured.
+template <class T> [[nodiscard]] Time<T> step_issue(const ServingViews<T>& v, const T& requests) {
+  return select(requests > v.graph_batch, v.decode_device.kernels.issue, Time<T>());
+}
+
+/// Host time of one kernel of a prompt.
+template <class T> [[nodiscard]] Time<T> issue_of_prompts(const ServingViews<T>& v) {
+  switch (v.prompts) {
+    case PromptLaunch::graph:
+      break;
+    case PromptLaunch::device:
+      return v.prefill_device.kernels.issue;
+    case PromptLaunch::engine:
+      return v.prompt_issue;
+  }
+  return Time<T>();
+}
+
+/// The same views, of which each device launches as its passes do.
+template <class T> [[nodiscard]] ServingViews<T> launched(const ServingViews<T>& v) {
+  ServingViews<T> out = v;
+  const T replicas = v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep);
+  out.prefill_device.kernels.issue = issue_of_prompts(v);
+  out.decode_device.kernels.issue =
+      step_issue(v, T(ceil_div(micro_batches(v, replicas).plan.batch, v.plan.ep)));
+  out.issues = false;
+  return out;
+}
+
 /// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
-/// of tokens hold, and at least one of each rank, chunk by chunk where it is longer than the budget.
+/// of tokens hold, and at least one of each rank, whole or chunk by chunk where it is longer than the budget.
 template <class T> struct PromptShare {
   T passes{1.0};  ///< each of all chunks
   T each{1.0};    ///< prompts of a pass
@@ -128,7 +166,7 @@ template <class T> struct PromptShare {
 template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingViews<T>& v, const T& prompts) {
   PromptShare<T> out{.passes = T{1.0}, .each = prompts, .filled = T{1.0}};
   if (!v.budgeted) return out;
-  const T together = max(T(floor(v.chunk / (v.prompt - v.cached))), T{1.0});
+  const T together = max(T(floor(v.chunk / max(T(v.prompt - v.cached), T{1.0}))), T{1.0});
   out.passes = ceil_div(prompts, T(together * v.plan.sequence_ranks()));
   out.each = ceil_div(prompts, out.passes);
   out.filled = prompts / out.each;
@@ -341,10 +379,13 @@ void set_parts(const PassCost<T>& prefill, const PassCost<T>& decode, ServingNum
 ///
 /// The sequences of a replica are divided into micro-batches, one for each pipeline stage, so that all stages
 /// work: prompts follow each other through the stages, chunk by chunk, and a decode step gives every sequence
-/// a token in one cycle of all micro-batches. With one stage there is one micro-batch.
+/// a token in one cycle of all micro-batches. With one stage there is one micro-batch. A pass of prompts takes
+/// up to a budget of tokens. A pass that is no captured graph lasts at least as long as the host needs to
+/// launch its kernels.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; pinedo2016scheduling, theorem 6.1.8 (proportionate
 /// flow shop)
 template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const ServingViews<T>& v) {
+  if (v.issues) return serving_numbers(detail::launched(v));
   const T one{1.0};
   ServingNumbers<T> out;
   const T devices = v.plan.tp * v.plan.pp * v.plan.ep;

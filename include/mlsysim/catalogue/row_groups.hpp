@@ -58,6 +58,24 @@ template <class I> [[nodiscard]] constexpr auto exchange_rows() {
           .defaulted("what chance makes of even routing"));
 }
 
+/// How kernels reach the devices.
+template <class I> [[nodiscard]] constexpr auto launch_rows() {
+  return rows(field(&I::execution, "execution", "",
+                    "kernels launched one by one by the host, or replayed from a captured graph")
+                  .defaulted("eager in training; a graph in inference, with an engine up to the requests that "
+                             "it captures (zoo/engines.yaml)"));
+}
+
+/// Prompts that a pass takes.
+template <class I> [[nodiscard]] constexpr auto pass_rows() {
+  return rows(field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "",
+                    "most prompt tokens of one pass of a rank (max_num_batched_tokens)")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("what the engine prepares for on such a device, else zoo/catalogue.yaml; at "
+                             "textbook fidelity all prompts at once"));
+}
+
 /// Devices of one serving replica.
 template <class I> [[nodiscard]] constexpr auto replica_rows() {
   return join(rows(field(&I::tp_size, key::tp_size).defaulted("one device"),
@@ -91,6 +109,14 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
               field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"));
 }
 
+/// An engine of which passes alone are asked: their budget and their graphs, no host time.
+template <class I> [[nodiscard]] constexpr auto pass_engine_rows() {
+  return rows(field(&I::chunked_prefill, "chunked_prefill", "",
+                    "prompts longer than a pass are taken chunk by chunk; else each has a pass of its own")
+                  .defaulted("where prefill_chunk_tokens or an engine is given"),
+              field(&I::engine, key::engine).defaulted("none in particular"));
+}
+
 /// How a training step is divided over devices, and what each of them holds.
 template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
   return rows(
@@ -120,6 +146,8 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
             "format in which gradients are kept and exchanged")
           .defaulted("that of the weights"),
       field(&I::optimizer, key::optimizer).defaulted("Adam"),
+      field(&I::moment_precision, "moment_precision", "", "format of the moments that the optimizer keeps")
+          .defaulted("fp32"),
       field(&I::trainable_fraction, key::trainable_fraction).defaulted("all weights"),
       field(&I::lora_rank, "lora_rank", "", "rank of low-rank adapters, which alone are trained")
           .at_least(1)
@@ -163,6 +191,19 @@ template <class I> [[nodiscard]] constexpr auto training_step_rows() {
            field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
            field(&I::congestion_factor, key::congestion_factor).defaulted("an uncontended network"),
            field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices")));
+}
+
+/// Power of what stands beside the devices. The texts say where what is not given comes from.
+template <class I>
+[[nodiscard]] constexpr auto host_rows(std::string_view host_default, std::string_view network_default) {
+  return rows(field(&I::host_power, "host_power", "W",
+                    "power of the host for each device: processors, memory, adapters, fans")
+                  .non_negative()
+                  .defaulted(host_default),
+              field(&I::network_power, "network_power", "W",
+                    "power of the switches between nodes for each device")
+                  .non_negative()
+                  .defaulted(network_default));
 }
 
 /// Guard rails of a compression.

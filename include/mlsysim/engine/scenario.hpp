@@ -7,6 +7,7 @@
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/system.hpp>
 #include <mlsysim/spec/workload.hpp>
 #include <mlsysim/table/describe.hpp>
@@ -68,7 +69,7 @@ struct Scenario {
   std::optional<Recomputation> recomputation{};
   double recomputed_share = 1;
   OptimizerKind optimizer = OptimizerKind::adam;
-  std::optional<Precision> gradient_precision{};
+  std::optional<Precision> gradient_precision{}, moment_precision{};
   bool sequence_parallel = true;
   AttentionKernel attention_kernel = AttentionKernel::fused;
   bool dropout = false, kernel_fusion = true, backward_prefetch = true;
@@ -85,12 +86,16 @@ struct Scenario {
   std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
   double cached_prefix_len = 0;
   std::optional<double> prefill_chunk_tokens{};
+  std::optional<bool> chunked_prefill{};
+  const ServingEngine* engine = nullptr;
+  std::optional<Execution> execution{};
   const GridProfile* grid = nullptr;
   const Datacenter* datacenter = nullptr;
   double duration_days = 30;
   std::optional<MoneyPerEnergy<>> kwh_price{};
   std::optional<Money<>> unit_cost{};
   double infrastructure_multiplier = 1;
+  std::optional<Power<>> host_power{}, network_power{};
   std::optional<Fidelity> fidelity{};
   const Conventions* conventions = nullptr;
   std::optional<std::string> also{};  ///< names with commas, of resolvers that ship or that plugins bring
@@ -122,16 +127,12 @@ struct Scenario {
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
-        serving_format_rows<S>(), power_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
+        serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()
                  .counted()
-                 .defaulted("nothing cached"),
-             field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens)
-                 .at_least(1)
-                 .counted()
-                 .defaulted("whole prompt at once")),
-        speculation_rows<S>(),
+                 .defaulted("nothing cached")),
+        pass_rows<S>(), pass_engine_rows<S>(), speculation_rows<S>(),
         rows(field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
              field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
              field(&S::duration_days, key::duration_days).defaulted("30 days"),
@@ -143,8 +144,11 @@ struct Scenario {
                  .defaulted("the device's own figure"),
              field(&S::infrastructure_multiplier, key::infrastructure_multiplier)
                  .at_least(1)
-                 .defaulted("the devices alone"),
-             field(&S::also, "also", "", "further resolvers for the scorecard, names with commas")
+                 .defaulted("the devices alone")),
+        host_rows<S>("share of the TDP of devices in servers (zoo/catalogue.yaml); none at textbook fidelity",
+                     "by the adapters of the node and the tiers of a network of 64-port switches "
+                     "(zoo/catalogue.yaml); none at textbook fidelity"),
+        rows(field(&S::also, "also", "", "further resolvers for the scorecard, names with commas")
                  .defaulted("none")),
         fidelity_rows<S>());
   }

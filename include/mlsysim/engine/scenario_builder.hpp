@@ -17,6 +17,7 @@ namespace mlsysim {
 struct BuiltScenario {
   Scenario scenario;
   std::vector<Assumption> assumptions;  ///< made while names were turned into objects
+  std::vector<std::string> warnings;    ///< what stands in for what was named
   std::shared_ptr<const void> keep;     ///< owns files that were loaded and fleets that were made
 };
 

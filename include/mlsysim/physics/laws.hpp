@@ -50,7 +50,7 @@ using AllLaws =
             LeveledTree, LeveledSwitch, TorusAllToAll, BubbleOverhead, BubbleFraction, TransformerActivations,
             TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork, ChinchillaOptimal, TrainingTime,
             ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens, DecayingAcceptance,
-            EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional,
+            EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, ClosPower,
             EnergyPerOperation, OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon, EmbodiedCarbon,
             CarbonFootprint, WaterUse, CapitalCost, EnergyCost, MaintenanceCost, TotalCost, CostPerToken,
             ClusterMtbf, FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass,

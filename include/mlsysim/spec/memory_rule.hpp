@@ -39,7 +39,7 @@ struct MemoryStep {
         field(&S::pass_tokens, "pass_tokens", "", "tokens of the largest pass").positive(),
         field(&S::graph_batch, "graph_batch", "", "requests of the largest captured step").positive(),
         field(&S::graph_batch4, "graph_batch4", "",
-              "requests of the largest captured step where four or more ranks divide a layer")
+              "the same where four or more ranks divide a layer; absent: as graph_batch")
             .positive());
   }
 };

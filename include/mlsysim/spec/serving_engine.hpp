@@ -16,6 +16,7 @@ struct Entry;
 /// A serving engine. Its figures belong to the software: never to a model, and a device keeps its own.
 struct ServingEngine {
   std::string name;
+  std::string version;                 ///< release that it describes; empty: not stated
   Time<> host_step{}, host_request{};  ///< host time of a pass, and of each request in it
   Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
   std::optional<Time<>>
@@ -30,6 +31,7 @@ struct ServingEngine {
     using E = ServingEngine;
     return rows(
         field(&E::name, "name", "", "key of the engine"),
+        field(&E::version, "version", "", "release that was measured or read").defaulted("not stated"),
         field(&E::host_step, "host_step", "ms", "host time of one pass: scheduling, sampling, bookkeeping")
             .non_negative(),
         field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),

@@ -47,7 +47,7 @@ double requests(Data<> room, Data<> each, double cap) {
 
 /// A static batch that fills the memory.
 void without_engine(const In& in, double mean, double held, Out& out, Notes& notes) {
-  detail::warn_of_unpriced(in, {"output_tokens", "engine"}, notes);
+  detail::warn_of_unpriced(in, {"output_tokens", "engine", "execution"}, notes);
   const auto one = ServingModel{}.solve(detail::static_batch(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   const Data<> weights = one.model_weights_size, token = one.kv_cache_size / std::max(1.0, std::round(mean));

@@ -76,14 +76,18 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
   v.tdp = *device.power.tdp;
   v.idle_fraction = c.idle_fraction;
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
-  notes.assume("host_power", Power<>(),
-               "accelerators only: processors, adapters and storage of the nodes are not counted");
+  if (!in.host_power)
+    notes.assume("host_power", Power<>(),
+                 "accelerators only: processors, adapters and storage of the nodes are not counted");
+  if (!in.network_power) notes.assume("network_power", Power<>(), "switches between nodes are not counted");
   v.accelerators = in.fleet->total_accelerators();
   v.utilization = in.utilization.value_or(in.mfu);
   v.period = in.duration_days * unit::d;
   v.infrastructure = in.infrastructure_multiplier;
   auto& f = v.facility;
   f.pue = e.pue;
+  f.host_power = in.host_power.value_or(Power<>());
+  f.network_power = in.network_power.value_or(Power<>());
   f.wue = e.wue;
   f.carbon_intensity = e.grid->carbon_intensity;
   if (!embodied) embodied = device.embodied_carbon;

@@ -31,6 +31,7 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
                                      .precision = in.precision,
                                      .efficiency = in.efficiency,
                                      .tp_size = in.tp_size,
+                                     .prefill_chunk_tokens = in.prefill_chunk_tokens,
                                      .fidelity = r.fidelity,
                                      .conventions = in.conventions};
   const auto serving = ServingModel{}.solve(request, notes);

@@ -2,7 +2,6 @@
 
 #include "catalogue/shared/figures.hpp"
 
-#include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/physics/speculative.hpp>
 
 #include <fmt/format.h>
@@ -10,16 +9,6 @@
 #include <algorithm>
 
 namespace mlsysim::detail {
-
-double pass_tokens(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine, Notes& notes) {
-  if (in.prefill_chunk_tokens) return *in.prefill_chunk_tokens;
-  const auto capacity = in.hardware->memory.capacity;
-  if (!engine.memory || engine.memory->steps.empty() || !capacity)
-    return number("catalogue.serving.chunk_tokens", notes);
-  const double tokens = batched_tokens(*engine.memory, *capacity);
-  notes.assume("prefill_chunk_tokens", tokens, "what " + engine.name + " prepares for, zoo/engines.yaml");
-  return tokens;
-}
 
 Workload own_draft(const Workload& w) {
   const auto found = std::find_if(w.stacks.begin(), w.stacks.end(),

@@ -1,13 +1,10 @@
 #pragma once
-// What a serving engine takes in one pass: its budget of tokens, and proposals that a pass verifies.
+// Proposals of tokens that a pass verifies.
 
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 
 namespace mlsysim::detail {
 
-/// Tokens of the largest pass: given, what the engine prepares for on such a device, or the convention.
-[[nodiscard]] double pass_tokens(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
-                                 Notes& notes);
 /// The draft layers of a model as a model of their own; embedding and head are the model's.
 /// @throws InputError when it has none
 [[nodiscard]] Workload own_draft(const Workload& w);

@@ -1,5 +1,6 @@
 #include "catalogue/models/proposals.hpp"
 #include "catalogue/shared/expert_exchange.hpp"
+#include "catalogue/shared/pass_budget.hpp"
 #include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
@@ -31,9 +32,50 @@ void check_prompt(const In& in, double prompt) {
                      .hint = "at least the last token of the prompt is computed"});
 }
 
-double chunks_of(const In& in, double prompt) {
-  const double fresh = prompt - in.cached_prefix_len;
-  return in.prefill_chunk_tokens ? std::max(1.0, std::ceil(fresh / *in.prefill_chunk_tokens)) : 1;
+/// Which prompts share a pass, and how a long one is divided. Formulas from totals take all at once where
+/// nothing is asked.
+void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
+  v.chunk = v.prompt;
+  if (!v.pricing->prices_engines() && !in.prefill_chunk_tokens) return;
+  const double fresh = v.prompt - in.cached_prefix_len;
+  const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
+  v.budgeted = true;
+  v.chunk = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
+  v.divided = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
+  if (fresh <= v.chunk) return;
+  if (v.divided) v.chunks = std::ceil(fresh / v.chunk);
+  if (!in.chunked_prefill)
+    notes.assume("chunked_prefill", v.divided ? "yes" : "no",
+                 v.divided ? "a budget of a pass or an engine is given"
+                           : "no engine is named: a longer prompt has a pass of its own");
+}
+
+/// How the kernels of prompts and steps reach the devices. @return what to ask of them
+std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder, ServingViews<>& v,
+                                      Notes& notes) {
+  const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
+  const bool own = engine != nullptr && engine->prefill_issue;  // the engine launches prompts by itself
+  if (own) {
+    v.issues = true;
+    v.prompts = PromptLaunch::engine;
+    v.prompt_issue = *engine->prefill_issue;
+    if (notes.wanted())
+      notes.assume("engine.prefill_issue", *engine->prefill_issue, engine->name + ", zoo/engines.yaml");
+  }
+  if (in.execution == Execution::eager) {
+    v.issues = true;
+    if (!own) v.prompts = PromptLaunch::device;
+    return in.execution;
+  }
+  if (in.execution) return in.execution;
+  const auto captured = detail::captured_requests(engine, decoder, in.tp_size);
+  if (!captured) return std::nullopt;
+  v.issues = true;
+  v.graph_batch = *captured;
+  if (notes.wanted())
+    notes.assume("execution", fmt::format("graphs of up to {:g} requests, eager beyond", *captured),
+                 engine->name + ", zoo/engines.yaml");
+  return Execution::eager;
 }
 
 /// Says which of two pools is short of memory.
@@ -147,6 +189,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
                       .phase = Phase::prefill,
                       .params = v.prefill.totals.params,
                       .efficiency = in.efficiency,
+                      .execution = set_launches(in, decoder, v, notes),
                       .kv_precision = kv_precision};
   v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
   v.apart = in.decode_hardware != nullptr;
@@ -171,9 +214,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.accelerators = devices;
   v.prompt = prompt;
   v.cached = in.cached_prefix_len;
-  v.chunk = in.prefill_chunk_tokens.value_or(prompt);
-  v.chunks = chunks_of(in, prompt);
-  v.budgeted = in.prefill_chunk_tokens.has_value();
+  set_budget(in, v, notes);
   v.output = in.output_tokens.value_or(1);
   v.generates = in.output_tokens.has_value();
   v.transfer = in.network_bandwidth;
@@ -220,7 +261,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   }
   out.prompt_cache_hit_ratio = in.cached_prefix_len / v.prompt;
   out.prefill_chunks = v.chunks;
-  if (in.prefill_chunk_tokens) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
+  if (in.prefill_chunk_tokens || v.chunks > 1) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
   return out;
 }
 

@@ -17,6 +17,8 @@ template <class In>
   out.seq_len = std::max(1.0, std::round(tokens));
   out.batch_size = batch;
   out.output_tokens.reset();
+  out.engine = nullptr;
+  out.execution.reset();
   out.fidelity = in.fidelity;
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include "catalogue/models/proposals.hpp"
 #include "catalogue/shared/figures.hpp"
+#include "catalogue/shared/pass_budget.hpp"
 #include "catalogue/shared/plan_check.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
@@ -44,7 +45,7 @@ class Steady {
 
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
-    chunk_ = pass_tokens(in, engine, notes);
+    chunk_ = pass_tokens(in.prefill_chunk_tokens, &engine, *in.hardware, notes);
     prompt_ranks_ = in.prefill_ep_size.value_or(in.ep_size);
     if (in.prefill_tp_size || in.prefill_ep_size) {
       In d = in;

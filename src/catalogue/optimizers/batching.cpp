@@ -38,6 +38,7 @@ Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
                                      .precision = in.precision,
                                      .efficiency = in.efficiency,
                                      .tp_size = in.tp_size,
+                                     .prefill_chunk_tokens = in.prefill_chunk_tokens,
                                      .fidelity = pricing.fidelity(),
                                      .conventions = in.conventions};
   const auto serving = ServingModel{}.solve(request, notes);

@@ -21,7 +21,12 @@ ServingModel::Inputs serving_of(const In& in) {
   if (in.seq_len) out.seq_len = std::max(1.0, std::round(*in.seq_len));
   out.output_tokens.reset();
   out.cached_prefix_len = 0;
-  out.prefill_chunk_tokens.reset();
+  out.prefill_chunk_tokens = 1;  // each pass is asked for by itself: what it takes is settled there
+  Notes quiet;
+  if (!pricing_for(in.fidelity, *in.workload, quiet).prices_engines()) {
+    out.engine = nullptr;
+    out.execution.reset();
+  }
   out.draft_model = nullptr;
   out.draft_acceptance_decay.reset();
   out.acceptance_length.reset();
@@ -48,7 +53,11 @@ PassPrice<> PassTimes::decode(double requests, double context, double new_tokens
   const auto p = plan(requests, new_tokens, context);
   // A few tokens a sequence are attended to as a prompt is.
   const auto& model = new_tokens > 1 ? views_.prefill : views_.decode;
-  return views_.pricing->pricer<double>().decode({model, p, views_.decode_device, views_.links});
+  const auto& pricer = views_.pricing->pricer<double>();
+  if (!views_.issues) return pricer.decode({model, p, views_.decode_device, views_.links});
+  Device<> device = views_.decode_device;
+  device.kernels.issue = detail::step_issue(views_, requests / views_.plan.ep);
+  return pricer.decode({model, p, device, views_.links});
 }
 
 double PassTimes::capacity(double tokens, double kv_share) const {
@@ -84,6 +93,7 @@ void set_step_rows(ServingViews<>& v) {
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
   ServingViews<> v = prepare_serving(serving_of(in), notes);
   if (v.pricing->prices_engines()) set_step_rows(v);
+  if (v.issues) v.prefill_device.kernels.issue = detail::issue_of_prompts(v);
   if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;
   return PassTimes(v);
 }

@@ -44,6 +44,11 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
 /// @cite dettmers2023qlora, section 3
 void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
                   Structure& structure, Notes& notes);
+/// Whether an optimizer keeps moments of its gradients.
+[[nodiscard]] inline bool keeps_moments(OptimizerKind o) {
+  return o == OptimizerKind::adam || o == OptimizerKind::adamw || o == OptimizerKind::muon;
+}
+
 /// Sets what is trained: a share of the weights, or low-rank adapters beside frozen ones.
 template <class In> void set_trained(const In& in, TrainingViews<>& v, Notes& notes) {
   auto& s = v.model.structure;
@@ -86,12 +91,12 @@ template <class In>
   s.offloads = moved > 0 && (in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0);
   s.narrow = bytes_per_element(precision) < 2;
   v.pricing->warn_of(s, notes);
-  v.device = v.pricing->device(hardware,
-                               {.precision = precision,
-                                .phase = Phase::training,
-                                .params = v.model.totals.params,
-                                .kernel = in.attention_kernel},
-                               c, notes);
+  DeviceUse use{.precision = precision,
+                .phase = Phase::training,
+                .params = v.model.totals.params,
+                .kernel = in.attention_kernel};
+  if constexpr (requires { in.execution; }) use.execution = in.execution;
+  v.device = v.pricing->device(hardware, use, c, notes);
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
   // Numbers that laws know by the name under which they are asked for need no line of their own.
@@ -112,6 +117,15 @@ template <class In>
   p.offload_states = moved * in.offload_states;
   p.exchange_bucket = c.exchange_bucket;
   set_storage(p, v.pricing->training_storage(precision, in.optimizer));
+  // Adam keeps two moments of a weight, Muon one of a matrix (zero where nothing is kept).
+  if (in.moment_precision) {
+    const DataPerParam<> narrow = bytes_per_element(*in.moment_precision) * unit::B / unit::param,
+                         less = 4.0 * unit::B / unit::param - narrow;
+    if (keeps_moments(in.optimizer)) {
+      p.state_bytes -= 2.0 * less;
+      p.matrix_state_bytes -= (in.optimizer == OptimizerKind::muon ? 1.0 : 2.0) * less;
+    }
+  }
   if (in.gradient_precision)
     p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
   set_trained(in, v, notes);

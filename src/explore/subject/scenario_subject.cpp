@@ -115,9 +115,9 @@ bool may_move(const ScenarioShape& s, Moves moves, double value) {
     case Moves::host_shares:
       return s.prefill.offloads;
     case Moves::seq_len:
-      return s.sequences && !s.budgeted;
+      return s.sequences && !s.divided;
     case Moves::cached_prefix:
-      return !s.budgeted;
+      return !s.divided;
     case Moves::never:
       return false;
     case Moves::always:

@@ -65,6 +65,8 @@ class Settings {
 
 /// Turns settings into fields of a plan. @param launch its findings, fields and notes are filled
 void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
+/// The entry of the zoo that describes an engine that serves.
+[[nodiscard]] std::string_view engine_entry(LaunchFormat format);
 void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 /// Whether the machine of a plan is a device, whose number is the launch's, and not a fleet with its own.
 [[nodiscard]] bool counts_devices(const Launch& launch, const Zoo& zoo);

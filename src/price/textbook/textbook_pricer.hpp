@@ -9,6 +9,17 @@
 
 namespace mlsysim::detail {
 
+/// Gradients that the replicas exchange, as the message of an all-reduce. Of a table each replica has those of
+/// the rows that its samples read, which go to all others: an all-gather of `dp` such parts takes as long as an
+/// all-reduce of half of them. What is longer than the whole table is summed whole.
+/// @cite naumov-2019-dlrm, section 3
+template <class T>
+[[nodiscard]] Data<T> exchanged(const Totals<T>& m, const Plan<T>& p, const T& local) {
+  const Data<T> tables = p.gradient_bytes * m.tables,
+                rows = gathered_rows(m, p.gradient_bytes, local) * (p.dp / 2.0);
+  return dense_weights(m, p.gradient_bytes) + select(m.table_rows > T{0.0}, min(tables, rows), tables);
+}
+
 template <class T> class TextbookPricer final : public Pricer<T> {
  public:
   /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and
@@ -137,7 +148,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     const Bandwidth<T> link = whole_link(l);
     const Spread<T> replicas = spread_of(p.dp, replica, l);
     out.exchange =
-        apply<HierarchicalAllReduce, T>({.message = p.gradient_bytes * m.params * p.trainable / (p.tp * p.pp),
+        apply<HierarchicalAllReduce, T>({.message = exchanged(m, p, local) * p.trainable / (p.tp * p.pp),
                                          .ranks_per_node = replicas.inner,
                                          .nodes = replicas.nodes,
                                          .bandwidth_intra = link,

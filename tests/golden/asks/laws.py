@@ -62,6 +62,7 @@ DecayingAcceptance draft_acceptance_rate={0,0.84,1} draft_acceptance_decay={0.5,
 SpeculativeTokenTime draft_time=1ms verify_time=10ms draft_acceptance_rate={0,0.7,1} draft_tokens={1,4}
 EnergyProportional tdp=700W utilization={0,0.4,1} time=1h
 EnergyProportional tdp=700W utilization=0.4 time=1h idle_fraction=0
+ClosPower ports={1,64,65,2048,2049,100000} radix={32,64} port_power=27W
 OperatorLoad work=2TFLOP traffic=16GB peak=989TFLOP/s bandwidth=3350GB/s
 EnergyPerOperation work=2TFLOP traffic=16GB energy_per_work=0.5pJ/FLOP energy_per_data=30pJ/B \
     static_power=100W time=5ms

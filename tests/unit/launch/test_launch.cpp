@@ -61,7 +61,7 @@ TEST_CASE("vllm serve as a plan", "[launch]") {
   const auto l = read(
       "HF_HOME=/x vllm serve openai/gpt-oss-120b --gpu-memory-utilization 0.9 --tensor-parallel-size 8 "
       "--max-num-seqs 512 --kv-cache-dtype fp8 --no-enable-prefix-caching --max-num-batched-tokens 8k "
-      "--max-model-len 10240 --port 8000 --enforce-eager --some-new-flag 3");
+      "--max-model-len 10240 --port 8000 --enforce-eager --disable-custom-all-reduce --some-new-flag 3");
   CHECK(field(l, "workload") == "GPT_OSS_120B");
   CHECK(field(l, "tp_size") == "8");
   CHECK(field(l, "accelerators") == "8");
@@ -73,7 +73,9 @@ TEST_CASE("vllm serve as a plan", "[launch]") {
   CHECK(finding(l, "tensor-parallel-size").use == FlagUse::used);
   CHECK(finding(l, "enable-prefix-caching").use == FlagUse::ignored);
   CHECK(finding(l, "port").use == FlagUse::ignored);
-  CHECK(finding(l, "enforce-eager").use == FlagUse::contradicts);
+  CHECK(finding(l, "enforce-eager").use == FlagUse::used);
+  CHECK(field(l, "execution") == "eager");
+  CHECK(finding(l, "disable-custom-all-reduce").use == FlagUse::contradicts);
   CHECK_THAT(finding(l, "some-new-flag").what, Contains("not in the table of vllm 0.33.0"));
   CHECK_NOTHROW(l.build(standard_zoo()));
 }
@@ -241,9 +243,9 @@ TEST_CASE("what cannot be read is refused with what to do", "[launch]") {
 TEST_CASE("a plan of a launch is read again", "[launch]") {
   const auto l = read(
       "vllm serve Llama-3.1-70B-Instruct -tp 8 --quantization fp8 --max-num-seqs 32 --max-model-len 4096 "
-      "--enforce-eager");
+      "--disable-custom-all-reduce");
   const auto text = launch_plan(l);
-  CHECK_THAT(text, Contains("# enforce-eager true contradicts"));
+  CHECK_THAT(text, Contains("# disable-custom-all-reduce true contradicts"));
   const auto plan = parse_plan(text, "plan.yaml", standard_zoo()).build();
   const auto direct = l.build(standard_zoo());
   CHECK(plan.scenario.tp_size == direct.scenario.tp_size);
@@ -278,4 +280,32 @@ TEST_CASE("a launch fits where its longest request does", "[launch]") {
                                     {{"hardware", "H100"}, {"workload", "Llama3_70B"}}),
                                zoo);
   CHECK_FALSE(training.fits);
+}
+
+TEST_CASE("a release that a launch states is that of its engine", "[launch]") {
+  const auto engine = [](const std::string& text) {
+    return field(read(text + " --max-model-len 4096 --max-num-seqs 8"), "engine");
+  };
+  const std::string serve = "vllm serve meta-llama/Llama-3.1-8B";
+  CHECK(engine(serve).empty());
+  CHECK(engine("uvx vllm==0.12.0 " + serve) == "vllm@0.12.0");
+  CHECK(engine("uv run --with vllm[flashinfer]==0.11.2 " + serve) == "vllm@0.11.2");
+  CHECK(engine("docker run --gpus all vllm/vllm-openai:v0.12.0 --model meta-llama/Llama-3.1-8B") ==
+        "vllm@0.12.0");
+  CHECK(engine("docker run vllm/vllm-openai:latest --model meta-llama/Llama-3.1-8B").empty());
+  const auto trt = read("docker run nvcr.io/nvidia/tensorrt-llm/release:1.2.0rc6 trtllm-serve serve "
+                        "meta-llama/Llama-3.1-8B --max_batch_size 8");
+  CHECK(field(trt, "engine") == "tensorrt_llm@1.2.0rc6");
+  // A release that nobody has described is answered by another one, with a word.
+  const auto built = read("uvx vllm==0.1.2 " + serve + " --max-model-len 4096 --max-num-seqs 8")
+                         .build(standard_zoo());
+  REQUIRE(built.warnings.size() == 1);
+  CHECK_THAT(built.warnings.front(), Contains("vllm 0.1.2 is not known") && Contains("stands in"));
+}
+
+TEST_CASE("prompts that an engine does not divide have passes of their own", "[launch]") {
+  const auto off = read("vllm serve meta-llama/Llama-3.1-8B --max-model-len 4096 --max-num-seqs 8 "
+                        "--max-num-batched-tokens 4096 --no-enable-chunked-prefill");
+  CHECK(field(off, "chunked_prefill") == "false");
+  CHECK(field(off, "prefill_chunk_tokens") == "4096");
 }

@@ -3,6 +3,8 @@
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/operator_load.hpp>
 
+#include <utility>
+
 using namespace mlsysim;
 namespace u = mlsysim::unit;
 
@@ -23,6 +25,21 @@ TEST_CASE("IT energy of 256 devices over 30 days", "[physics]") {
   const auto part =
       EnergyProportional::solve({.tdp = 256 * 700 * u::W, .utilization = 0.4, .time = 30 * u::d});
   CHECK_THAT(part.energy.in(u::kWh), WithinRel(74833.92, 1e-12));
+}
+
+TEST_CASE("switches of a folded Clos network", "[physics]") {
+  // 64 ports a switch: one switch joins 64 hosts, two tiers 64^2 / 2 = 2048, three 64^3 / 4 = 65,536; of two
+  // tiers every host has its own port of a leaf, one upwards and one of a spine.
+  const auto at = [](double ports) {
+    const auto r = ClosPower::solve({.ports = ports, .radix = 64, .port_power = 27 * u::W});
+    return std::pair{r.tiers, r.power.in(u::W)};
+  };
+  CHECK(at(64) == std::pair{1.0, 27.0});
+  CHECK(at(65) == std::pair{2.0, 81.0});
+  CHECK(at(2048) == std::pair{2.0, 81.0});
+  CHECK(at(2049) == std::pair{3.0, 135.0});
+  CHECK(at(65536) == std::pair{3.0, 135.0});
+  CHECK(at(65537) == std::pair{4.0, 189.0});
 }
 
 TEST_CASE("energy by operations adds arithmetic, traffic and time", "[physics]") {

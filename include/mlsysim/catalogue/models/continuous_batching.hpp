@@ -51,6 +51,8 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{};
     const ServingEngine* engine = nullptr;
+    std::optional<double> prefill_chunk_tokens{};
+    std::optional<Execution> execution{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -70,7 +72,8 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
                            .at_least(1)
                            .counted()
                            .defaulted("one request")),
-                  engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(), fidelity_rows<I>());
+                  pass_rows<I>(), engine_rows<I>(), launch_rows<I>(), serving_format_rows<I>(),
+                  replica_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

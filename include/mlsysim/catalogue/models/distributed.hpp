@@ -44,6 +44,7 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<double> efficiency{};
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
+    std::optional<Execution> execution{};
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
     CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
     std::optional<Precision> dispatch_precision{};
@@ -64,7 +65,7 @@ struct DistributedModel : Model<DistributedModel> {
     bool dropout = false;
     bool kernel_fusion = true;
     bool backward_prefetch = true;
-    std::optional<Precision> gradient_precision{};
+    std::optional<Precision> gradient_precision{}, moment_precision{};
     std::optional<double> seq_len{};
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
@@ -93,7 +94,8 @@ struct DistributedModel : Model<DistributedModel> {
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
-          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(), fidelity_rows<I>());
+          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(), launch_rows<I>(),
+          fidelity_rows<I>());
     }
   };
   struct Result {

@@ -2,6 +2,7 @@
 /// Total cost of a fleet over a period (wall 17).
 
 #include <mlsysim/catalogue/models/sustainability.hpp>
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/spec/conventions.hpp>
 
 namespace mlsysim {
@@ -34,11 +35,12 @@ struct EconomicsModel : Model<EconomicsModel> {
     std::optional<Money<>> unit_cost{};
     std::optional<double> amortization_years{};
     double infrastructure_multiplier = 1;
+    std::optional<Power<>> host_power{}, network_power{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
+      return join(rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                   field(&I::kwh_price, key::kwh_price)
                       .non_negative()
                       .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
@@ -52,8 +54,9 @@ struct EconomicsModel : Model<EconomicsModel> {
                   field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
                   field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
                       .at_least(1)
-                      .defaulted("the devices alone"),
-                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+                      .defaulted("the devices alone")),
+                  host_rows<I>("none: the devices alone, convention of MLSys-im",
+                               "none: the devices alone, convention of MLSys-im"), rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {

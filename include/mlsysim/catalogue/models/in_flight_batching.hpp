@@ -55,6 +55,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     const ServingEngine* engine = nullptr;
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
+    std::optional<Execution> execution{};
     double page_tokens = 16;
     std::optional<double> kv_share{};
     std::optional<Precision> precision{}, kv_precision{};
@@ -105,11 +106,8 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .defaulted("a run without end"),
                field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths")
                    .defaulted("lengths vary enough to spread arrivals"),
-               field(&I::cached_prefix_len, key::cached_prefix_len).defaulted("nothing cached"),
-               field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass")
-                   .at_least(1)
-                   .defaulted("zoo/catalogue.yaml")),
-          engine_rows<I>(),
+               field(&I::cached_prefix_len, key::cached_prefix_len).defaulted("nothing cached")),
+          pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
                    .defaulted("zoo/catalogue.yaml")),

@@ -1,6 +1,7 @@
 #pragma once
 /// Reasoning: many tokens for one answer (wall 12).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
@@ -35,12 +36,13 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<MoneyRate<>> device_price{};
+    std::optional<double> prefill_chunk_tokens{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
+      return join(rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
               .at_least(1)
@@ -63,9 +65,8 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
           field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::device_price, "device_price", "USD/h", "price of one device")
               .non_negative()
-              .defaulted("the zoo: cloud.gpu_inference"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+              .defaulted("the zoo: cloud.gpu_inference")),
+          pass_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -6,6 +6,7 @@
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/system.hpp>
 #include <mlsysim/spec/workload.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -14,8 +15,11 @@ namespace mlsysim {
 
 /// Time to first token, inter-token latency, throughput and memory of one replica.
 ///
-/// A replica is tp x pp x ep devices that serve a static batch. The prompt of `seq_len` tokens (less a cached
-/// prefix) is prefilled whole or in chunks; then every sequence decodes one token per step. With
+/// A replica is tp x pp x ep devices that serve a static batch. The prompts of `seq_len` tokens (less a cached
+/// prefix) are prefilled in passes of up to `prefill_chunk_tokens` for each rank: as many whole ones as that
+/// holds, longer ones in chunks or alone; then every sequence decodes one token per step. An `engine` gives the
+/// budget of a pass and the steps that it replays from graphs; its host times are those of a server and have
+/// no part in a static batch (InFlightBatchingModel). With
 /// `output_tokens` the decode step is priced at the mean context of the generation and memory must hold the
 /// last; without it, at a context of `seq_len`. `decode_hardware` is a second pool of as many devices, to
 /// which the cache moves over `network_bandwidth` after prefill; both pools hold the weights, and what is
@@ -56,6 +60,9 @@ struct ServingModel : Model<ServingModel> {
     std::optional<double> rank_imbalance{};
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
+    std::optional<bool> chunked_prefill{};
+    const ServingEngine* engine = nullptr;
+    std::optional<Execution> execution{};
     const HardwareNode* decode_hardware = nullptr;
     Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
     const Workload* draft_model = nullptr;
@@ -81,18 +88,15 @@ struct ServingModel : Model<ServingModel> {
           rows(field(&I::cached_prefix_len, key::cached_prefix_len)
                    .non_negative()
                    .counted()
-                   .defaulted("nothing cached"),
-               field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens)
-                   .at_least(1)
-                   .counted()
-                   .defaulted("all prompts at once"),
-               field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+                   .defaulted("nothing cached")),
+          pass_rows<I>(), pass_engine_rows<I>(),
+          rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
                field(&I::network_bandwidth, key::network_bandwidth)
                    .positive()
                    .defaulted("100 GB/s, convention of MLSys-im")),
           speculation_rows<I>(),
           rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")), power_rows<I>(),
-          fidelity_rows<I>());
+          launch_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -58,6 +58,8 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     std::optional<WeightFormat> weight_format{};
     std::optional<double> weight_bits{};
     const ServingEngine* engine = nullptr;
+    std::optional<double> prefill_chunk_tokens{};
+    std::optional<Execution> execution{};
     std::optional<Time<>> target_p99_ttft{}, target_itl{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
@@ -93,7 +95,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                    .at_least(1)
                    .counted()
                    .defaulted("32, convention of MLSys-im")),
-          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
+          pass_rows<I>(), engine_rows<I>(), launch_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
           rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
                    .within(1, 65536)
                    .counted()

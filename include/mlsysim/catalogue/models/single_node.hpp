@@ -47,6 +47,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     OptimizerKind optimizer = OptimizerKind::adam;
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
+    std::optional<Execution> execution{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -64,7 +65,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
                field(&I::dp_size, key::dp_size).defaulted("one replica"),
                field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
                field(&I::optimizer, key::optimizer).defaulted("Adam")),
-          power_rows<I>(), fidelity_rows<I>());
+          power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -1,6 +1,7 @@
 #pragma once
 /// Energy, greenhouse gases and water of a fleet over a period (wall 18).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
@@ -12,8 +13,8 @@ namespace mlsysim {
 ///
 /// Power is linear in the load between idle and TDP (energy-proportional computing). Operational carbon is
 /// facility energy times the grid's intensity; embodied carbon is that of the accelerators, spread over their
-/// lifetime. Water is counted on the IT energy, as WUE is defined. Hosts, switches and storage are not
-/// counted.
+/// lifetime. Water is counted on the IT energy, as WUE is defined. Hosts and switches draw
+/// `host_power` and `network_power` for each device, whatever its load; storage is not counted.
 /// @cite patterson2021carbon, section 2; gupta2022act, eq. (1); barroso2018datacenter
 struct SustainabilityModel : Model<SustainabilityModel> {
   static constexpr std::string_view id = "SustainabilityModel";
@@ -35,11 +36,12 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     std::optional<double> utilization{};
     std::optional<Carbon<>> embodied_carbon_per_device{};
     std::optional<double> amortization_years{};
+    std::optional<Power<>> host_power{}, network_power{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
+      return join(rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                   field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
                   field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
                   field(&I::mfu, key::mfu).defaulted("fully loaded"),
@@ -48,8 +50,9 @@ struct SustainabilityModel : Model<SustainabilityModel> {
                         "manufacture of one device")
                       .non_negative()
                       .defaulted("the device's own figure"),
-                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
-                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view())),
+                  host_rows<I>("none: the devices alone, convention of MLSys-im",
+                               "none: the devices alone, convention of MLSys-im"), rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {
@@ -68,7 +71,7 @@ struct SustainabilityModel : Model<SustainabilityModel> {
                   field(&R::carbon_footprint, key::carbon_footprint),
                   field(&R::operational_carbon, key::operational_carbon),
                   field(&R::embodied_carbon, key::embodied_carbon), field(&R::water_usage, key::water_usage),
-                  field(&R::power, "power", "kW", "mean power of all accelerators"),
+                  field(&R::power, "power", "kW", "mean power of all accelerators, hosts and switches"),
                   field(&R::pue, "pue", "", "facility energy over IT energy"),
                   field(&R::region_name, key::region_name));
     }

@@ -49,7 +49,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     AttentionKernel attention_kernel = AttentionKernel::fused;
     bool dropout = false;
     bool kernel_fusion = true;
-    std::optional<Precision> gradient_precision{};
+    std::optional<Precision> gradient_precision{}, moment_precision{};
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;

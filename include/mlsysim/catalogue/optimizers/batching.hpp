@@ -1,6 +1,7 @@
 #pragma once
 /// The batch that a latency target allows.
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
@@ -37,12 +38,13 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     double max_search_batch = 256;
+    std::optional<double> prefill_chunk_tokens{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
+      return join(rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
           field(&I::target_latency, key::target_latency),
@@ -65,9 +67,8 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
           field(&I::max_search_batch, "max_search_batch", "", "largest batch to consider")
               .within(1, 65536)
               .counted()
-              .defaulted("256, convention of MLSys-im"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+              .defaulted("256, convention of MLSys-im")),
+          pass_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

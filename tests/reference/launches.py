@@ -1,0 +1,39 @@
+"""What an engine takes in one pass, and which of its passes are captured graphs."""
+
+from zoo import entry, figure, get, of
+
+
+def step_of(hardware, engine):
+    """What the engine chooses by the memory of a device; nothing where that is not known."""
+    for step in (engine or {}).get("memory", {}).get("steps", []):
+        if "below" not in step or of(hardware, "memory.capacity") < step["below"]:
+            return step
+    return {}
+
+
+def pass_tokens(hardware, engine, asked=None):
+    """Tokens of the largest pass of prompts: asked, or those for which the engine prepares, or the convention."""
+    return asked or step_of(hardware, engine).get("pass_tokens") or figure("catalogue.serving.chunk_tokens")
+
+
+def engine_of(s):
+    return entry("engine", s.engine) if s.engine else None
+
+
+def set_launches(device, hardware, engine, execution, tp):
+    """How long the host needs to launch a kernel of a prompt and of a step; of a captured graph none. Steps of up
+    to `graph_batch` requests of a rank are captured."""
+    eager = of(hardware, "kernels.issue")
+    own = (engine or {}).get("prefill_issue")
+    device.prompt_issue = own if own is not None else eager if execution == "eager" else 0.0
+    step = step_of(hardware, engine)
+    captured = (step.get("graph_batch4") if tp >= 4 else None) or step.get("graph_batch")
+    if execution == "eager":
+        device.graph_batch = 0
+    else:
+        device.graph_batch = float("inf") if execution == "graph" or captured is None else captured
+    device.step_issue = eager
+
+
+def issue_of_step(device, requests):
+    return device.step_issue if requests > device.graph_batch else 0.0
