@@ -1,6 +1,7 @@
 """The core in the browser says what the program says, byte for byte, and every view of the explorer is drawn by it.
 
-Skipped where the core is not compiled for the web (scripts/web --tools), or was compiled from other sources.
+Skipped where the core is not compiled for the web (scripts/web --tools), or was compiled from other sources. With MLSYSIM_WASM=build it is
+compiled here, and MLSYSIM_WASM=FILE.wasm is taken as it is.
 """
 
 import csv
@@ -73,10 +74,12 @@ PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 
 def module():
     """The compiled core, or why there is none that is current."""
-    folder = ROOT / "build/wasm"
+    folder, given = ROOT / "build/wasm", os.environ.get("MLSYSIM_WASM", "")
+    if given.endswith(".wasm"):
+        return pathlib.Path(given), None
     if not (folder / "mlsysim.wasm").exists():
         return None, "the core is not compiled for the web: scripts/web --tools, then scripts/web"
-    if os.environ.get("MLSYSIM_WASM") == "build":
+    if given == "build":
         subprocess.run(["ninja", "-C", folder, "--quiet"], check=True)
     elif "no work to do" not in subprocess.run(["ninja", "-C", folder, "-n"], capture_output=True, text=True, check=False).stdout:
         return None, "the core for the web was compiled from other sources: scripts/web (MLSYSIM_WASM=build does it here)"

@@ -4,8 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import { type Line, LineChart, type Point } from "./charts";
 import { command, live, planned, subject } from "./core";
 import { type Shown, solved, value } from "./numbers";
-import { Table } from "./parts";
-import { type At, AXES, bestPlans, devices, place, stepsOf } from "./plans";
+import { Choice, Table } from "./parts";
+import { againstNames, type At, axesOf, bestPlans, devices, type FrontAxes, place, stepsOf } from "./plans";
 import { type Measured, measured, state, update } from "./state";
 
 // ---- bands ----------------------------------------------------------------------------------------------------------
@@ -13,8 +13,8 @@ const LEVEL = 80;  // percent of measurements that a band is to hold
 type Ends = [low: Point, high: Point];
 interface Interval { value: number; lower: number; upper: number }
 /** The interval of a point, as `mlsysim eval --interval` says it. */
-async function ends(machine: string, { changes }: At): Promise<Ends | undefined> {
-  const words = await subject(machine), axes = AXES[state.mode], s = solved(machine, changes);
+async function ends(machine: string, { changes }: At, axes: FrontAxes): Promise<Ends | undefined> {
+  const words = await subject(machine), s = solved(machine, changes);
   if ("refused" in words || !s) return undefined;
   const options = Object.entries(changes).map(([name, v]): [string, string] => [`--${name.replaceAll("_", "-")}`, String(v)]), given = new Set(options.map(([option]) => option));
   const plain = words.words.filter((word, i, all) => !given.has(word) && !given.has(all[i - 1] ?? ""));
@@ -23,13 +23,13 @@ async function ends(machine: string, { changes }: At): Promise<Ends | undefined>
   const x = all?.[axes.x], y = all?.[axes.y];
   if (!x || !y) return undefined;
   const at = (name: string, i: Interval, end: "lower" | "upper") => (value(s, name) * i[end]) / i.value;
-  const point = (a: "lower" | "upper", b: "lower" | "upper") => place(at(axes.x, x, a), at(axes.y, y, b), devices(s));
-  return [point("upper", "lower"), point("lower", "upper")];
+  const point = (a: "lower" | "upper", b: "lower" | "upper") => place(at(axes.x, x, a), at(axes.y, y, b), devices(s), axes);
+  return axes.charge ? [point("upper", "upper"), point("lower", "lower")] : [point("upper", "lower"), point("lower", "upper")];
 }
 const BANDED = 12;  // points of a line whose intervals are asked for
 const some = (points: At[]) => { const step = Math.max(1, (points.length - 1) / (BANDED - 1)); return points.filter((_, i) => Math.round(Math.round(i / step) * step) === i); };
 /** Bands of both machines, once the core has said them; of an earlier question none. */
-function useBands(points: Record<string, At[]>, question: string): Record<string, Ends[]> {
+function useBands(points: Record<string, At[]>, axes: FrontAxes, question: string): Record<string, Ends[]> {
   const [found, setFound] = useState<{ question: string; bands: Record<string, Ends[]> }>({ question: "", bands: {} });
   useEffect(() => {
     let here = live && !planned();
@@ -38,7 +38,7 @@ function useBands(points: Record<string, At[]>, question: string): Record<string
       for (const [machine, all] of Object.entries(points)) {
         for (const point of some(all)) {
           if (!here) return;
-          const each = await ends(machine, point);
+          const each = await ends(machine, point, axes);
           if (each) (bands[machine] ??= []).push(each);
         }
         if (here) setFound({ question, bands: { ...bands } });
@@ -69,11 +69,11 @@ function MeasuredTable({ rows }: { rows: Measured[] }) {
 }
 
 export function Front({ s, o }: Shown) {
-  const axes = AXES[state.mode], machines = [...new Set([s.machine, o.machine])], every = state.plans === "all";
-  const best = every ? machines.map((machine) => bestPlans(machine)) : [];
-  const points = Object.fromEntries(machines.map((machine, i) => [machine, best[i]?.points ?? stepsOf(machine)]));
-  const bands = useBands(points, JSON.stringify([state.model, machines, state.mode, state.plans, state.changes, state.options]));
-  const seen = machines.map((machine) => { const here = solved(machine); return here ? measuredOf(machine, devices(here)) : []; });
+  const axes = axesOf(s), machines = [...new Set([s.machine, o.machine])], every = state.plans === "all";
+  const best = every ? machines.map((machine) => bestPlans(machine, axes)) : [];
+  const points = Object.fromEntries(machines.map((machine, i) => [machine, best[i]?.points ?? stepsOf(machine, axes)]));
+  const bands = useBands(points, axes, JSON.stringify([state.model, machines, state.mode, state.plans, axes.y, state.changes, state.options]));
+  const seen = machines.map((machine) => { const here = solved(machine); return here && !axes.charge ? measuredOf(machine, devices(here)) : []; });
   const lines = machines.map((machine, i): Line => ({
     name: machine, other: i > 0, points: points[machine]!.map((q) => q.at), band: bands[machine] ?? [],
     dots: seen[i]!.map((m): Point => [1 / m.tpot, rate(m, m.ttft, m.tpot)]),
@@ -81,12 +81,13 @@ export function Front({ s, o }: Shown) {
   const count = seen.flat().length, banded = Object.keys(bands).length > 0, inputs = [...new Set(Object.values(points).flat().flatMap((q) => Object.keys(q.changes)))];
   return (
     <>
+      <Choice id="against" label="speed against" value={axes.y} names={againstNames(s)} choose={(name) => { state.against = name; update(); }} />{" "}
       <label><input type="checkbox" id="plans" checked={every} onChange={(e) => { state.plans = e.currentTarget.checked ? "all" : "one"; update(); }} /> the best of every plan: all divisions of the devices</label>
-      <LineChart title="throughput against speed" description={every ? "what no other plan and batch size beats in both" : "batch sizes that double and fit"} x={axes.titles[0]} y={axes.titles[1]} lines={lines} logX={state.mode !== "serve"} />
+      <LineChart title={`${axes.titles[1]} against ${axes.titles[0]}`} description={every ? "what no other plan and batch size beats in both" : "batch sizes that double and fit"} x={axes.titles[0]} y={axes.titles[1]} lines={lines} logX={state.mode !== "serve"} />
       {every && <p id="tried">{machines.map((machine, i) => `${machine}: ${best[i]!.tried} plans with batch sizes, ${best[i]!.fitting} fit, ${best[i]!.points.length} are not beaten.`).join(" ")}</p>}
       <p id="sure" data-banded={banded ? "yes" : "no"}>{banded && `Bands hold ${LEVEL} % of what is measured of such machines and models. `}
         {count > 0 && `Rings and triangles are measurements of engines on as many devices, with prompts, outputs and formats of their own; they take in prompts between their tokens, where the lines decode alone.`}
-        {!count && state.mode === "serve" && `Nobody's measurement of ${state.model} on as many of these devices is among the tables.`}</p>
+        {!count && state.mode === "serve" && !axes.charge && `Nobody's measurement of ${state.model} on as many of these devices is among the tables.`}</p>
       <Table columns={["machine", ...inputs, ...axes.titles]} rows={machines.flatMap((machine) => points[machine]!.map((q) => [machine, ...inputs.map((name) => q.changes[name]!), ...q.at]))} />
       {count > 0 && <MeasuredTable rows={seen.flat()} />}
     </>

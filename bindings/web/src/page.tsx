@@ -11,6 +11,7 @@ import { oneSentence, type Shown, solved, type Solved } from "./numbers";
 import { Choice, csvText, forgetTable, Words } from "./parts";
 import { Program } from "./program";
 import { built, type Mode, MODES, onUpdate, program, readAddress, settle, state, systems, update, writeAddress } from "./state";
+import { Launches } from "./launches";
 import { pictureBits, pictureText, save, texts } from "./take_along";
 
 const VIEWS = [...Object.keys(numberViews), ...(live ? Object.keys(coreViews).slice(0, -1) : [])];
@@ -18,6 +19,15 @@ const KEYS = "1234567890";
 
 const MODE_WORDS: Record<Mode, string> = { serve: "serve", train: "train", infer: "one batch" };
 
+/** Questions to begin with, as addresses. */
+const EXAMPLES: [string, string][] = [
+  ["a chat model on a node", "mode=serve&model=Llama3_70B&machine=H100&other=H200"],
+  ["experts", "mode=serve&model=DeepSeek_V3&machine=H200&other=MI300X&view=front&plans=all"],
+  ["four bits at home", "mode=serve&model=Llama3_8B&machine=RTX4090&other=H100&o.accelerators=1&o.weight_format=int4&view=memory"],
+  ["fine-tuning", "mode=train&model=Llama3_8B&machine=H100&other=A100&o.lora_rank=16&of=step_latency&view=time"],
+  ["training in four stages", "mode=train&model=Llama3_8B&machine=H100&other=H200&x.pp_size=4&x.batch_size=32&of=step_latency&view=schedule"],
+  ["a whole cluster", "mode=train&model=Llama3_70B&machine=Research_256&other=DGX_H200&of=step_latency&view=cost"],
+];
 let notes = "", busy = true, machineFile: { key: string; moved: Moved | undefined } = { key: "", moved: undefined };
 
 export async function take(name: string, bytes: Uint8Array): Promise<string> {
@@ -117,6 +127,7 @@ function TakeAlong({ s }: { s: Solved | undefined }) {
       {block("plan", "Plan (YAML)", t?.plan)}
       {!written && <p>The moved machine is being written ...</p>}
       {block("machine-file", `The moved machine (${moved?.file})`, t?.machine)}
+      {live && s && <Launches question={JSON.stringify([state.model, state.machine, state.mode, state.changes, state.options])} />}
       {block("python", "Python", t?.python)}
       {block("cpp", "C++", t?.cpp)}
     </details>
@@ -132,6 +143,7 @@ function Page() {
         <p id="answer" class="answer" aria-live="polite">{s ? oneSentence(s) : refused || (busy ? "The core is being started ..." : "")}</p>
       </header>
       <Questions />
+      {live && <p id="examples">For example: {EXAMPLES.map(([words, address], i) => <>{i > 0 && ", "}<a href={`#${address}`}>{words}</a></>)}.</p>}
       <p id="taken" aria-live="polite">{notes}</p>
       <div class="columns">
         <Figures s={s} />
@@ -171,7 +183,7 @@ function changed() {
 }
 async function start() {
   onUpdate(changed);
-  const given = readAddress();
+  readAddress();
   document.addEventListener("keydown", key);
   document.addEventListener("dragover", (e) => e.preventDefault());
   document.addEventListener("drop", (e) => { e.preventDefault(); void takeFiles(e.dataTransfer?.files ?? []); });
@@ -180,10 +192,22 @@ async function start() {
     await beginCore();
     await readNames();
   }
-  settle(VIEWS);
   busy = false;
+  window.addEventListener("hashchange", () => void fromAddress());
+  await fromAddress();
+}
+/** The question that the address holds: at the start, and where a reader follows a link to another one. */
+async function fromAddress() {
+  document.documentElement.dataset.ready = "no";
+  const given = readAddress();
+  settle(VIEWS);
   for (const kind of ["launch", "plan"])
-    if (live && given.has(kind)) notes = await take(kind === "plan" ? given.get("model") ?? "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)!));
+    if (live && given.has(kind)) {
+      notes = await take(kind === "plan" ? given.get("model") ?? "plan.yaml" : "launch", new TextEncoder().encode(given.get(kind)!));
+      // What was moved on it stands in the address, too.
+      readAddress();
+      settle(VIEWS);
+    }
   await chosen();
 }
 /** Without its core the page says why, and waits for nothing. */

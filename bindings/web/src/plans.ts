@@ -1,31 +1,39 @@
 // Points of a front: batch sizes of the plan on the screen, or every plan of the machine's devices with its batch sizes.
 
-import { fits, type Solved, solved, value } from "./numbers";
+import { CHARGES, fits, type Solved, solved, value } from "./numbers";
 import type { Numbers } from "./program";
 import type { Point } from "./charts";
 import { type Mode, state } from "./state";
 
 /** Axes of a mode: titles, and the results that stand behind them. */
 interface Axes { titles: [string, string]; x: string; y: string }
-export const AXES: Record<Mode, Axes> = {
+const AXES: Record<Mode, Axes> = {
   serve: { titles: ["tokens per second of one user", "tokens per second of one device"], x: "itl", y: "throughput_per_accelerator" },
   train: { titles: ["seconds of a step", "tokens per second of one device"], x: "step_latency", y: "token_throughput" },
   infer: { titles: ["seconds of a batch", "samples per second of one device"], x: "latency", y: "throughput" },
 };
+/** What a front may set against speed: throughput, of which more is better, or a charge, of which less is. */
+export const againstNames = (s: Solved) => [AXES[state.mode].y, ...CHARGES, "energy_per_batch"].filter((name) => s.p.results.has(name));
+export interface FrontAxes extends Axes { charge: boolean; scale: number }
+export function axesOf(s: Solved): FrontAxes {
+  const axes = AXES[state.mode], charge = state.against !== axes.y && againstNames(s).includes(state.against), row = charge ? s.p.result(state.against) : undefined;
+  return row ? { ...axes, titles: [axes.titles[0], `${row.name} [${row.unit}]`], y: row.name, charge, scale: row.scale } : { ...axes, charge, scale: 1 };
+}
 export const devices = (s: Solved) => s.point[s.p.place.get("accelerators")!]!;
-/** Results as a place: of serving the speed of one user; throughput of one device. */
-export const place = (x: number, y: number, count: number): Point => [state.mode === "serve" ? 1 / x : x, state.mode === "serve" ? y : y / count];
+/** Results as a place: of serving the speed of one user; throughput of one device, or a charge in its unit. */
+export const place = (x: number, y: number, count: number, axes: FrontAxes): Point =>
+  [state.mode === "serve" ? 1 / x : x, axes.charge || state.mode === "serve" ? y / axes.scale : y / count];
 
 /** A point with the changes that make it. */
 export interface At { changes: Numbers; at: Point }
 const LARGEST = 4096;
 const firstBatch = (machine: string) => (state.mode === "train" ? solved(machine)?.p.input("batch_size")?.value ?? 1 : 1);
 /** Batch sizes that double and fit, of the plan that the sliders say. */
-export function stepsOf(machine: string): At[] {
-  const out: At[] = [], axes = AXES[state.mode];
+export function stepsOf(machine: string, axes: FrontAxes): At[] {
+  const out: At[] = [];
   for (let batch = firstBatch(machine); batch <= LARGEST; batch *= 2) {
     const s = solved(machine, { batch_size: batch });
-    if (s && fits(s)) out.push({ changes: { batch_size: batch }, at: place(value(s, axes.x), value(s, axes.y), devices(s)) });
+    if (s && fits(s)) out.push({ changes: { batch_size: batch }, at: place(value(s, axes.x), value(s, axes.y), devices(s), axes) });
   }
   return out;
 }
@@ -51,13 +59,13 @@ export function everyPlan(s: Solved): Record<string, Float64Array> {
 }
 export interface Best { points: At[]; tried: number; fitting: number }
 /** Of every plan what no other one beats in both numbers of the front; of equal ones the first. */
-export function bestPlans(machine: string): Best {
+export function bestPlans(machine: string, axes: FrontAxes): Best {
   const s = solved(machine);
   if (!s) return { points: [], tried: 0, fitting: 0 };
-  const axes = AXES[state.mode], columns = everyPlan(s), count = devices(s), limits = ["memory_used", "memory_capacity", "plan_fits"];
+  const columns = everyPlan(s), count = devices(s), limits = ["memory_used", "memory_capacity", "plan_fits"];
   const n = s.p.columns(s.point, columns, [axes.x, axes.y, ...limits]), tried = columns.batch_size!.length;
   const fit = (i: number) => !(n.memory_used![i]! > n.memory_capacity![i]!) && (!s.p.results.has("plan_fits") || n.plan_fits![i] === 1);
-  const speed = n[axes.x]!, yields = n[axes.y]!;
+  const speed = n[axes.x]!, yields = axes.charge ? n[axes.y]!.map((v) => -v) : n[axes.y]!;
   const order = Array.from({ length: tried }, (_, i) => i).filter((i) => fit(i) && Number.isFinite(speed[i]) && Number.isFinite(yields[i]));
   order.sort((a, b) => speed[a]! - speed[b]! || yields[b]! - yields[a]! || a - b);
   const points: At[] = [];
@@ -65,7 +73,7 @@ export function bestPlans(machine: string): Best {
   for (const i of order) {
     if (!(yields[i]! > best)) continue;
     best = yields[i]!;
-    points.push({ changes: Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[i]!])), at: place(speed[i]!, yields[i]!, count) });
+    points.push({ changes: Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[i]!])), at: place(speed[i]!, n[axes.y]![i]!, count, axes) });
   }
   return { points, tried, fitting: order.length };
 }

@@ -31,10 +31,10 @@ export const devicesOf = (machine: string) => Object.values(systems).map((each) 
 const machines = () => [...built.machines, ...Object.values(systems).flatMap((each) => [...each.keys()])];
 
 export const state = {
-  model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl", plans: "one",
+  model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl", plans: "one", against: "",
   changes: {} as Numbers, options: {} as Record<string, string>,
 };
-const PLAIN = ["model", "machine", "other", "view", "along", "of", "plans"] as const;
+const PLAIN = ["model", "machine", "other", "view", "along", "of", "plans", "against"] as const;
 
 /** Devices at the start: a node, or one for a single batch; more where they do not hold the model. */
 export const startDevices = () => (state.mode === "infer" ? 1 : 8);
@@ -64,6 +64,8 @@ export function update() { for (const each of listeners) each(); }
 /** Takes what the address says. @return all of it, also what is no part of the state */
 export function readAddress(): URLSearchParams {
   const given = new URLSearchParams(location.hash.slice(1));
+  state.changes = {};
+  state.options = {};
   for (const key of PLAIN) state[key] = given.get(key) ?? state[key];
   state.mode = MODES.find((mode) => mode === given.get("mode")) ?? state.mode;
   for (const [key, value] of given) {
@@ -74,7 +76,7 @@ export function readAddress(): URLSearchParams {
 }
 /** @param more what else the address must hold, such as a launch that was typed */
 export function writeAddress(more: Record<string, string>) {
-  const q = new URLSearchParams([...PLAIN.map((key) => [key, state[key]]), ["mode", state.mode]]);
+  const q = new URLSearchParams([...PLAIN.filter((key) => state[key] !== "").map((key) => [key, state[key]]), ["mode", state.mode]]);
   for (const [name, value] of Object.entries(state.changes)) q.set(`x.${name}`, String(value));
   for (const [name, value] of Object.entries(state.options)) q.set(`o.${name}`, value);
   for (const [name, value] of Object.entries(more)) q.set(name, value);

@@ -101,7 +101,7 @@ Answer program_show(const ProgramRequest& request, const RenderOptions&) {
 
 // Nobody observes a page: there is no variable that says where events go.
 Observed::Observed() = default;
-std::function<void(const Progress&)> Observed::progress(std::string,
+std::function<void(const Progress&)> Observed::progress(const std::string&,
                                                         std::function<void(const Progress&)> next) {
   return next;
 }
