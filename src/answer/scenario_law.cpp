@@ -80,8 +80,7 @@ std::string scenario_key(const ScenarioShape& s) {
   put_structure(s.draft);
   for (const bool x :
        {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.fails, s.has_tokens, s.has_layers,
-        s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills, s.budgeted, s.divided,
-        s.issues})
+        s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills, s.budgeted, s.divided, s.issues})
     put(x);
   put(s.prompts);
   put(s.kept);

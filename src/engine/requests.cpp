@@ -156,11 +156,12 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
   const Workload& w = *asked_.workload;
   const bool opaque = w.is_language_decoder() && !w.has_shape() && w.inference.per != WorkUnit::token;
   if (mode_ == Mode::infer && opaque && accelerators() > 1)
-    refuse(fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
-           fmt::format("a model without layers on {} devices", accelerators()),
-           "layers with their width, heads, feed-forward width and experts",
-           "give a file of the model with its layers (config.json or YAML), or name an open model of its size; "
-           "one device answers for its totals");
+    refuse(
+        fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
+        fmt::format("a model without layers on {} devices", accelerators()),
+        "layers with their width, heads, feed-forward width and experts",
+        "give a file of the model with its layers (config.json or YAML), or name an open model of its size; "
+        "one device answers for its totals");
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {

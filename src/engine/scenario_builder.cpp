@@ -107,9 +107,7 @@ Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
                      .where = where});
 }
 
-bool is_release(std::string_view text) {
-  return !names_a_file(text) && !release_name(text).version.empty();
-}
+bool is_release(std::string_view text) { return !names_a_file(text) && !release_name(text).version.empty(); }
 
 /// The engine of a plan, which may name a release that nobody has described.
 Release release_of(const Zoo& zoo, std::string_view text, const Location& where) {
@@ -128,6 +126,27 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
     refuse("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine), std::string(key),
            fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
            fmt::format("leave {} out, or name the device instead", key), where);
+}
+
+/// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
+template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
+  Notes quiet;
+  const Mode mode = ResolvedScenario(s, quiet).mode();
+  for (const auto& [name, given] : texts) {
+    const auto& place = detail::plan_place(name);
+    if (place.used_in(mode)) continue;
+    std::vector<std::string_view> modes;
+    for (const Mode other : {Mode::infer, Mode::serve, Mode::train})
+      if (place.used_in(other)) modes.push_back(name_of(other));
+    refuse("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)), name,
+           fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
+           "leave it out, or change the mode", given.where);
+  }
+  for (const auto& [name, given] : texts)
+    if (s.draft_model == nullptr && detail::plan_place(name).draft)
+      refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
+             fmt::format("{} {}", name, given.text), "draft_model beside it",
+             "name a draft_model, or leave it out", given.where);
 }
 
 }  // namespace
@@ -247,23 +266,7 @@ BuiltScenario ScenarioBuilder::build() const {
     must_agree(s.accelerators_per_node, s.fleet->node->accelerators_per_node, "accelerators_per_node",
                s.fleet->name, {});
   }
-  Notes quiet;
-  const Mode mode = ResolvedScenario(s, quiet).mode();
-  for (const auto& [name, given] : texts_) {
-    const auto& place = detail::plan_place(name);
-    if (place.used_in(mode)) continue;
-    std::vector<std::string_view> modes;
-    for (const Mode other : {Mode::infer, Mode::serve, Mode::train})
-      if (place.used_in(other)) modes.push_back(name_of(other));
-    refuse("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)), name,
-           fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
-           "leave it out, or change the mode", given.where);
-  }
-  for (const auto& [name, given] : texts_)
-    if (s.draft_model == nullptr && detail::plan_place(name).draft)
-      refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
-             fmt::format("{} {}", name, given.text), "draft_model beside it",
-             "name a draft_model, or leave it out", given.where);
+  refuse_idle(texts_, s);
   out.keep = std::move(keep);
   return out;
 }

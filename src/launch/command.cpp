@@ -233,7 +233,7 @@ std::string version_behind(std::string_view word, std::string_view package) {
   const auto end = rest.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz.");
   rest = rest.substr(0, end);
   return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0 ? std::string()
-                                                                                    : std::string(rest);
+                                                                                     : std::string(rest);
 }
 
 }  // namespace

@@ -159,8 +159,9 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
 
-  ServingSetup setup{
-      .engine = engine_entry(launch.format), .context = s.number("context"), .requests = s.number("requests")};
+  ServingSetup setup{.engine = engine_entry(launch.format),
+                     .context = s.number("context"),
+                     .requests = s.number("requests")};
   setup.shares.fraction = s.number("memory_fraction");
   setup.shares.pass_tokens = launch.format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0
                                  ? s.number("chunk")

@@ -85,12 +85,12 @@ template <std::size_t N> using Names = std::array<std::string_view, N>;
 
 std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
   static constexpr Names<26> training{
-      "lora_rank",        "lora_modules",   "fused_loss",         "cp_size",
-      "schedule",         "shard_size",     "recomputed_share",   "attention_kernel",
-      "dropout",          "kernel_fusion",  "gradient_precision", "backward_prefetch",
-      "overlap_slowdown", "tp_overlap",     "offload_weights",    "offload_activations",
-      "offload_states",   "power_cap",      "clock_limit",        "dispatch_precision",
-      "expert_copies",    "expert_overlap", "rank_imbalance",     "collective_algorithm",
+      "lora_rank",        "lora_modules",    "fused_loss",         "cp_size",
+      "schedule",         "shard_size",      "recomputed_share",   "attention_kernel",
+      "dropout",          "kernel_fusion",   "gradient_precision", "backward_prefetch",
+      "overlap_slowdown", "tp_overlap",      "offload_weights",    "offload_activations",
+      "offload_states",   "power_cap",       "clock_limit",        "dispatch_precision",
+      "expert_copies",    "expert_overlap",  "rank_imbalance",     "collective_algorithm",
       "execution",        "moment_precision"};
   static constexpr Names<10> serving{
       "fleet",         "power_cap",      "clock_limit",    "dispatch_precision",
@@ -99,8 +99,8 @@ std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
   static constexpr Names<1> batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
       scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
   static constexpr Names<3> inference{"power_cap", "clock_limit", "execution"};
-  static constexpr Names<2> checkpoint{"precision", "asynchronous"},
-      sizes{"batch_size", "seq_len"}, orchestration{"accelerators_per_job", "duration_cv"};
+  static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
+      orchestration{"accelerators_per_job", "duration_cv"};
   static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
   static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
   static constexpr Names<10> privacy{"delta",    "method",   "microbatch", "device_batch",  "seq_len",

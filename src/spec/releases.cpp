@@ -70,7 +70,8 @@ std::vector<Known> known_releases(const Zoo& zoo, std::string_view family) {
 const Known* match(const std::vector<Known>& known, std::string_view version) {
   const Known* found = nullptr;
   for (const auto& k : known)
-    if (alike(k.version, version) && (found == nullptr || k.version.size() >= found->version.size())) found = &k;
+    if (alike(k.version, version) && (found == nullptr || k.version.size() >= found->version.size()))
+      found = &k;
   return found;
 }
 
@@ -100,7 +101,8 @@ Release release_or_nearest(const Zoo& zoo, std::string_view name) {
   if (const auto* exact = zoo.find<ServingEngine>(name)) return {exact, {}};
   const auto asked = release_name(name);
   const auto known = known_releases(zoo, asked.family);
-  if (asked.version.empty() || known.empty()) return {&zoo.at<ServingEngine>(name), {}};  // says what is known
+  if (asked.version.empty() || known.empty())
+    return {&zoo.at<ServingEngine>(name), {}};  // says what is known
   const Known* nearest = &known.front();
   for (const auto& k : known)
     if (!older(asked.version, k.version)) nearest = &k;

@@ -19,7 +19,10 @@ Bottleneck slowest(const Out& out) {
 }
 
 DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView<>& model) {
-  return {.precision = precision, .phase = phase, .params = model.totals.params, .efficiency = in.efficiency,
+  return {.precision = precision,
+          .phase = phase,
+          .params = model.totals.params,
+          .efficiency = in.efficiency,
           .execution = in.execution};
 }
 

@@ -18,9 +18,9 @@ namespace mlsysim::detail {
 [[nodiscard]] double pass_tokens(std::optional<double> asked, const ServingEngine* engine,
                                  const HardwareNode& hardware, Notes& notes);
 
-/// Requests of a rank of the largest step that the engine has captured on such a device; none where that is not
-/// known, or there is no engine.
-[[nodiscard]] std::optional<double> captured_requests(const ServingEngine* engine, const HardwareNode& hardware,
-                                                      double tp_size);
+/// Requests of a rank of the largest step that the engine has captured on such a device; none where that is
+/// not known, or there is no engine.
+[[nodiscard]] std::optional<double> captured_requests(const ServingEngine* engine,
+                                                      const HardwareNode& hardware, double tp_size);
 
 }  // namespace mlsysim::detail

@@ -12,8 +12,8 @@ struct EngineCommand {
 };
 /// The engine that a command starts, or nothing.
 [[nodiscard]] std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command);
-/// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the package
-/// that a runner of tools takes ("vllm==0.12.0", "vllm@0.12.0"). Empty where they state none.
+/// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the
+/// package that a runner of tools takes ("vllm==0.12.0", "vllm@0.12.0"). Empty where they state none.
 [[nodiscard]] std::string stated_release(const EngineCommand& command);
 /// Files the words under their rows. @param folder of files that they name; empty: refused
 void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,

@@ -9,12 +9,11 @@
 
 namespace mlsysim::detail {
 
-/// Gradients that the replicas exchange, as the message of an all-reduce. Of a table each replica has those of
-/// the rows that its samples read, which go to all others: an all-gather of `dp` such parts takes as long as an
-/// all-reduce of half of them. What is longer than the whole table is summed whole.
+/// Gradients that the replicas exchange, as the message of an all-reduce. Of a table each replica has those
+/// of the rows that its samples read, which go to all others: an all-gather of `dp` such parts takes as long
+/// as an all-reduce of half of them. What is longer than the whole table is summed whole.
 /// @cite naumov-2019-dlrm, section 3
-template <class T>
-[[nodiscard]] Data<T> exchanged(const Totals<T>& m, const Plan<T>& p, const T& local) {
+template <class T> [[nodiscard]] Data<T> exchanged(const Totals<T>& m, const Plan<T>& p, const T& local) {
   const Data<T> tables = p.gradient_bytes * m.tables,
                 rows = gathered_rows(m, p.gradient_bytes, local) * (p.dp / 2.0);
   return dense_weights(m, p.gradient_bytes) + select(m.table_rows > T{0.0}, min(tables, rows), tables);

@@ -21,7 +21,8 @@ namespace {
 template <class E> const E& entry(const char* name) { return standard_zoo().at<E>(name); }
 
 ServingModel::Inputs asked(double batch, double prompt, const char* device = "H100") {
-  ServingModel::Inputs in{.workload = &entry<Workload>("Llama3_8B"), .hardware = &entry<HardwareNode>(device)};
+  ServingModel::Inputs in{.workload = &entry<Workload>("Llama3_8B"),
+                          .hardware = &entry<HardwareNode>(device)};
   in.precision = Precision::bf16;
   in.batch_size = batch;
   in.seq_len = prompt;

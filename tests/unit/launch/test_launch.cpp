@@ -293,19 +293,21 @@ TEST_CASE("a release that a launch states is that of its engine", "[launch]") {
   CHECK(engine("docker run --gpus all vllm/vllm-openai:v0.12.0 --model meta-llama/Llama-3.1-8B") ==
         "vllm@0.12.0");
   CHECK(engine("docker run vllm/vllm-openai:latest --model meta-llama/Llama-3.1-8B").empty());
-  const auto trt = read("docker run nvcr.io/nvidia/tensorrt-llm/release:1.2.0rc6 trtllm-serve serve "
-                        "meta-llama/Llama-3.1-8B --max_batch_size 8");
+  const auto trt = read(
+      "docker run nvcr.io/nvidia/tensorrt-llm/release:1.2.0rc6 trtllm-serve serve "
+      "meta-llama/Llama-3.1-8B --max_batch_size 8");
   CHECK(field(trt, "engine") == "tensorrt_llm@1.2.0rc6");
   // A release that nobody has described is answered by another one, with a word.
-  const auto built = read("uvx vllm==0.1.2 " + serve + " --max-model-len 4096 --max-num-seqs 8")
-                         .build(standard_zoo());
+  const auto built =
+      read("uvx vllm==0.1.2 " + serve + " --max-model-len 4096 --max-num-seqs 8").build(standard_zoo());
   REQUIRE(built.warnings.size() == 1);
   CHECK_THAT(built.warnings.front(), Contains("vllm 0.1.2 is not known") && Contains("stands in"));
 }
 
 TEST_CASE("prompts that an engine does not divide have passes of their own", "[launch]") {
-  const auto off = read("vllm serve meta-llama/Llama-3.1-8B --max-model-len 4096 --max-num-seqs 8 "
-                        "--max-num-batched-tokens 4096 --no-enable-chunked-prefill");
+  const auto off = read(
+      "vllm serve meta-llama/Llama-3.1-8B --max-model-len 4096 --max-num-seqs 8 "
+      "--max-num-batched-tokens 4096 --no-enable-chunked-prefill");
   CHECK(field(off, "chunked_prefill") == "false");
   CHECK(field(off, "prefill_chunk_tokens") == "4096");
 }

@@ -39,10 +39,14 @@ TEST_CASE("a release is found by its version, or by what that begins with", "[zo
   CHECK(release_name("serve@2.9").family == "serve");
   CHECK(release_name("serve@2.9").version == "2.9");
   CHECK(release_name("serve").version.empty());
-  for (const auto& [asked, found] : {std::pair("serve@2.10.0", "serve"), {"serve@v2.10.0", "serve"},
-                                     {"serve@2.9.1", "serve@2.9"}, {"serve@2.9", "serve@2.9"},
-                                     {"serve@2.10", "serve"}, {"serve@0.7.3rc1", "old_serve"},
-                                     {"server@2.10.0", "serve"}, {"other@b17", "other"}}) {
+  for (const auto& [asked, found] : {std::pair("serve@2.10.0", "serve"),
+                                     {"serve@v2.10.0", "serve"},
+                                     {"serve@2.9.1", "serve@2.9"},
+                                     {"serve@2.9", "serve@2.9"},
+                                     {"serve@2.10", "serve"},
+                                     {"serve@0.7.3rc1", "old_serve"},
+                                     {"server@2.10.0", "serve"},
+                                     {"other@b17", "other"}}) {
     INFO(asked);
     CHECK(name_of(zoo.find<ServingEngine>(asked)) == found);
   }
