@@ -181,6 +181,7 @@ KEYS_EXPERTS = [
     ("parallelism.rank_imbalance", "rank_imbalance: 1.2", "rank_imbalance: 1.5"),
 ]
 FULL_EXPERTS = """version: "1"
+name: experts
 mode: MODE
 workload: {name: DeepSeek_V3, batch_size: 256, seq_len: 1024}
 hardware: {name: H200, accelerators: 64}

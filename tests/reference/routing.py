@@ -32,7 +32,7 @@ def distinct_parts(routed, parts):
     the experts are then drawn from the chosen ones (feller1968probability, section II.6)."""
     experts, top_k, groups, limited = routed
     size, own = experts / groups, experts / parts
-    here = max(math.ceil(own / size), 1)  # groups of which a part has some experts
+    here = math.ceil(groups / parts)  # groups of which a part has some experts
     each = own / here
     missed, ways = 0.0, 0
     for chosen in itertools.combinations(range(int(groups)), int(limited)):

@@ -51,12 +51,13 @@ struct ExpertLoad {
 ///
 /// Experts lie in order on `parts` parts of e = experts / parts each. A token takes limited_groups of the
 /// groups, then top_k of the n = limited_groups s experts in them (s = experts / groups), all equally likely.
-/// A part has m experts of each of c groups (c = ceil(e / s), m = e / c); of these the token takes j with the
-/// hypergeometric probability P_j, and then misses the part where all its experts are among the others:
+/// A part has m experts of each of c groups (c = ceil(groups / parts), m = e / c); of these the token takes j
+/// with the hypergeometric probability P_j, and then misses the part where all its experts are among the
+/// others:
 ///     visited = parts (1 - sum_j P_j C(n - j m, top_k) / C(n, top_k))
 /// Exact where parts hold whole groups or groups whole parts. Without groups (1 of 1) it is parts
 /// (1 - C(experts - e, top_k) / C(experts, top_k)). Ranges: experts, top_k, groups, limited_groups, parts >=
-/// 1; limited_groups <= groups; top_k <= n.
+/// 1; more limited_groups than groups count as all, and more than n experts as n.
 /// @cite feller1968probability, section II.6 (hypergeometric distribution); deepseek-v3-report, section 2.1.2
 /// (node-limited routing)
 struct DistinctParts {
@@ -68,10 +69,10 @@ struct DistinctParts {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::experts, "experts", "", "routed experts of a layer").within(1, 65536).counted(),
-          field(&Inputs::top_k, "top_k", "", "experts that a token visits").within(1, 4096).counted(),
-          field(&Inputs::groups, "groups", "", "groups of experts").within(1, 4096).counted(),
+          field(&Inputs::top_k, "top_k", "", "experts that a token visits").within(1, 256).counted(),
+          field(&Inputs::groups, "groups", "", "groups of experts").within(1, 64).counted(),
           field(&Inputs::limited_groups, "limited_groups", "", "groups that a token may visit")
-              .within(1, 4096)
+              .within(1, 64)
               .counted(),
           field(&Inputs::parts, "parts", "", "ranks or nodes between which the experts are divided")
               .at_least(1)
@@ -85,9 +86,10 @@ struct DistinctParts {
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    const T &all = in.groups, &taken = in.limited_groups;
-    const T own = in.experts / in.parts, size = in.experts / all, open = taken * size;
-    const T held = max(T(ceil(own / size)), T(1.0)), each = own / held;
+    const T& all = in.groups;
+    const T taken = min(in.limited_groups, all), open = taken * (in.experts / all);
+    const T drawn_experts = min(in.top_k, open);
+    const T held = ceil_div(all, in.parts), each = in.experts / in.parts / held;
     // Draws without replacement from `from` of which `without` miss: the probability that all of them do.
     const auto missed = [](const T& draws, const T& without, const T& from) {
       return repeat<4096>(draws, T(1.0), [&](const T& so_far, const T& i) {
@@ -99,7 +101,7 @@ struct DistinctParts {
     using State = std::array<T, 3>;
     const auto held_here = [&](const State& s, const T& j) -> State {
       const T others = missed(max(T(taken - j), T(0.0)), T(all - held), T(all - j));
-      const T past = missed(in.top_k, T(open - j * each), open);
+      const T past = missed(drawn_experts, T(open - j * each), open);
       const T ways = s[1] * (max(T(taken - j), T(0.0)) / (j + 1.0));
       const T drawn = s[2] * (max(T(held - j), T(0.0)) / max(T(all - j), T(1.0)));
       return {T(s[0] + s[1] * s[2] * others * past), ways, drawn};

@@ -156,7 +156,7 @@ TEST_CASE("a fabric of long ways says so", "[lowering]") {
   };
   const auto assumes = [](const NoteBook& book, std::string_view name) {
     return std::any_of(book.assumptions.begin(), book.assumptions.end(),
-                       [&](const Assumption& a) { return a.name.view() == name; });
+                       [&](const Assumption& a) { return a.name == name; });
   };
   NoteBook unstated, stated, near;
   CHECK(level_rate(view(unstated).level2).in(u::GB / u::s) == Approx(4 * 1.048576e6 / 20e-3 / 1e9));
