@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from zoo import get
 
 # What no equation reads does not make two layers different.
-UNREAD = ("routing", "groups", "limited_groups", "activation", "rope_dim", "times")
+UNREAD = ("routing", "activation", "rope_dim", "times")
 
 
 def main_stack(workload):
