@@ -255,7 +255,7 @@ def all_reduce(message, s, l):
         ring_all_reduce(part, s.nodes, s.way, s.step),
         double_tree_all_reduce(part, s.nodes, s.way, s.climb),
     ]
-    if len(s.rings) > 1:
+    if len(s.rings) > 1 and l.algorithm != "usual":
         between.append(nested_rings(message, 2, s))
     if l.reduces:
         between.append(2 * s.rounds * s.climb + part / s.way)
@@ -270,7 +270,7 @@ def gather(message, s, l):
     if s.nodes == 1:
         return inside
     between = [ring_gather(message / s.inner, s.nodes, s.way, s.step)]
-    if len(s.rings) > 1:
+    if len(s.rings) > 1 and l.algorithm != "usual":
         between.append(nested_rings(message, 1, s))
     return chosen(l, inside + min(between), ring_through(message, s, l, 1), "nested")
 

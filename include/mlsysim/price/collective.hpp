@@ -193,6 +193,12 @@ template <class T>
   return select(l.direct > T{0.5}, min(library, direct), library);
 }
 
+/// Whether rings nest over the levels between nodes: only where that was asked for. Libraries take the nodes
+/// as equal, whatever joins them (hu2025nccl, section V), and a level in two would make what they do faster.
+template <class T> [[nodiscard]] bool rings_nest(const Links<T>& l) {
+  return l.form.algorithm != CollectiveAlgorithm::usual && l.form.levels - inner_levels(l) > 1;
+}
+
 /// Passes of nested rings over what a device of a node has: level after level, each with the part that the
 /// one below left it, so that start-ups add up over levels and not over nodes.
 template <class T>
@@ -201,8 +207,8 @@ template <class T>
 }
 
 /// All-reduce between nodes, each device with its part of the message: the fastest of a ring over all nodes,
-/// nested rings, double binary tree and switches that add up. Rings have the bandwidth, the tree the depth,
-/// so that many nodes with little data take the tree.
+/// nested rings where they were asked for, double binary tree and switches that add up. Rings have the
+/// bandwidth, the tree the depth, so that many nodes with little data take the tree.
 template <class T>
 [[nodiscard]] Time<T> all_reduce_between(const Data<T>& message, const Spread<T>& s, const Links<T>& l) {
   const Data<T> part = message / s.inner;
@@ -211,7 +217,7 @@ template <class T>
   const Time<T> tree = apply<DoubleBinaryTreeAllReduce, T>(
                            {.message = part, .ranks = s.nodes, .bandwidth = s.ring, .alpha = s.climb})
                            .time;
-  const Time<T> rings = l.form.levels - inner_levels(l) > 1 ? min(ring, nested_rings(part, 2.0, s)) : ring;
+  const Time<T> rings = rings_nest(l) ? min(ring, nested_rings(part, 2.0, s)) : ring;
   const Time<T> best = min(rings, tree);
   if (!l.form.reduces) return best;
   const Time<T> up_and_down = 2.0 * ceil(log2(s.nodes)) * s.climb;
@@ -385,8 +391,7 @@ template <class T>
   const Data<T> part = op.message / s.inner;
   const Time<T> ring =
       apply<RingAllGather, T>({.message = part, .ranks = s.nodes, .bandwidth = s.ring, .alpha = s.step}).time;
-  const bool several = links.form.levels - inner_levels(links) > 1;
-  return {inside + (several ? min(ring, nested_rings(part, 1.0, s)) : ring),
+  return {inside + (rings_nest(links) ? min(ring, nested_rings(part, 1.0, s)) : ring),
           ring_through(op.message, s, link, links, 1.0)};
 }
 
