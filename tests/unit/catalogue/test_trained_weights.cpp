@@ -8,7 +8,6 @@
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;
-using Catch::Approx;
 
 namespace {
 

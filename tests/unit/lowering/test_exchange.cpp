@@ -3,10 +3,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -152,7 +152,7 @@ TEST_CASE("a fabric of long ways says so", "[lowering]") {
   const Fleet fleet{.node = &standard_zoo().at<Node>("DGX_H100"), .count = 2, .fabric = &far};
   const auto view = [&](NoteBook& book) {
     Notes notes(book);
-    return links_view(fleet, conventions_or_standard(nullptr), notes, Phase::training);
+    return links_view(fleet, conventions_of(standard_zoo()), notes, Phase::training);
   };
   const auto assumes = [](const NoteBook& book, std::string_view name) {
     return std::any_of(book.assumptions.begin(), book.assumptions.end(),
