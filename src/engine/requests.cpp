@@ -5,6 +5,7 @@
 #include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
@@ -55,6 +56,21 @@ Counts counts_of(const Scenario& s, Notes& notes) {
            fmt::format("{} accelerators, {} nodes, {} per node", devices, nodes, per_node),
            "accelerators = node_count x accelerators_per_node, all whole", "give two of the three");
   return {devices, nodes, per_node, std::move(node)};
+}
+
+/// Refuses a model of which only totals are known on several devices, where one does not hold it: nothing says
+/// how it is divided.
+void refuse_undivided(const Scenario& s, const HardwareNode& device, double devices) {
+  const Workload& w = *s.workload;
+  if (w.architecture != Architecture::opaque || !w.parameters || devices <= 1) return;
+  Notes quiet;
+  const Precision precision = precision_or_default(s.precision, device, quiet);
+  const Data<> weights = *w.parameters * (bytes_per_element(precision) * (unit::B / unit::param));
+  if (s.mode.value_or(Mode::infer) != Mode::infer || weights <= memory_level(device, weights).capacity) return;
+  refuse(fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
+         fmt::format("a model without layers, of {}, on {} devices", pretty(AnyQuantity(weights), 3), devices),
+         "layers with their width, heads, feed-forward width and experts",
+         "give a file of the model with its layers (config.json or YAML), or name an open model of its size");
 }
 
 /// Devices that serve one replica where nobody says how many: those of a node; of a torus, or of nodes that
@@ -153,15 +169,7 @@ void ResolvedScenario::settle_machine(Notes& notes) {
 
 /// Devices of a replica, and how many replicas there are.
 void ResolvedScenario::settle_degrees(Notes& notes) {
-  const Workload& w = *asked_.workload;
-  const bool opaque = w.is_language_decoder() && !w.has_shape() && w.inference.per != WorkUnit::token;
-  if (mode_ == Mode::infer && opaque && accelerators() > 1)
-    refuse(
-        fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
-        fmt::format("a model without layers on {} devices", accelerators()),
-        "layers with their width, heads, feed-forward width and experts",
-        "give a file of the model with its layers (config.json or YAML), or name an open model of its size; "
-        "one device answers for its totals");
+  refuse_undivided(asked_, hardware(), accelerators());
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {

@@ -406,12 +406,12 @@ def test_hosts_and_switches_draw_power_too():
 
 def test_a_small_model_waits_for_launches():
     """GPT-2 small, 124e6 weights of 2 bytes, one request on an H100: 0.25 GB are read in 0.07 ms. 12 layers of eight to ten
-    kernels are about 110; a host needs about 5 us for each, 0.55 ms. Replayed from a graph a kernel starts in 1 to 3 us,
-    0.1 to 0.35 ms. So eager steps take 0.5 to 0.9 ms, and twice as long as replayed ones at least; 16 GB of Llama-3-8B take
-    4.8 ms, under which 320 launches of 1.6 ms hide."""
+    kernels are about 110; a host needs about 5 us for each, 0.55 ms. Replayed from a graph a kernel takes the 3 to 5 us in
+    which it starts and reads its bytes, 0.3 to 0.5 ms. So eager steps take 0.5 to 0.9 ms, and longer than replayed ones; 16 GB
+    of Llama-3-8B take 4.8 ms, under which 320 launches of 1.6 ms hide."""
     graph, eager = (times(serve("GPT2_Small", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
     assert 0.45 * MS < eager < 0.95 * MS
-    assert eager > 1.6 * graph
+    assert 0.25 * MS < graph < 0.95 * eager
     graph, eager = (times(serve("Llama3_8B", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
     assert graph <= eager < 1.05 * graph
 
@@ -434,10 +434,12 @@ def test_a_step_of_deepseek_v3():
     tokens on 2048 devices 180,000 x 3600 x 62.9e6 / 1e12 / 2048 = 19.9 s.
 
     37e9 active weights and attention are 6 x 37e9 + 20 % = 2.7e11 FLOP a token: 1.7e19 a step, 4.2 s at the 1979 TFLOP/s of
-    fp8 and 8.3 s at the half that products sustain. Dispatch and combination move 2 x 8 x 7168 x 1 to 2 bytes a token and
-    layer forward and as much backward, all of which a schedule of two directions hides. So the step without its
-    communication lies below what was published and above the peak's 4.2 s, and the step with all of it waited for above
-    the step without. Moments in bf16 take 2.6e9 / 2 weights x 4 bytes less on a device.
+    fp8 and 8.3 s at the half that products sustain; half of the layers computed again add a sixth, norms and casts in
+    memory 2 to 3 s. Tokens go to at most four nodes, once to each: 4 x 7168 bytes to the experts in fp8, twice that back in
+    bf16, and as much in the backward pass, at 50 GB/s: 58 layers x 30,720 tokens x 172 kB / 50 GB/s / 16 stages of 2048
+    devices make 6 to 12 s, which DualPipe hides beside the other direction. So the step lies within a quarter of what was
+    published, below it where everything is hidden and above it where everything is waited for. Moments in bf16 take two
+    thirds of the states: 12 bytes a weight become 8.
     """
     published = 180e3 * 3600 * 15360 * 4096 / 1e12 / 2048
     assert published == pytest.approx(19.9, rel=0.01)
@@ -447,12 +449,11 @@ def test_a_step_of_deepseek_v3():
     def step(**more):
         return mlsysim.SystemEvaluator.evaluate("step", Models.DeepSeek_V3, Hardware.H800, 15360, "fp8", **plan, **more)
 
-    card = step(moment_precision="bf16")
-    assert card.feasibility.status == "PASS"
-    whole, joined = seconds(card.performance["step_latency"]), seconds(card.performance["comm_overhead"])
-    assert 4.2 < whole - joined < published < 2 * whole
-    wide = step()
-    states = [c.memory["optimizer_states"].m_as("GB") for c in (wide, card)]
+    hidden, waited = step(moment_precision="bf16", expert_overlap="micro_batch"), step()
+    assert hidden.feasibility.status == "PASS"
+    took = [seconds(card.performance["step_latency"]) for card in (hidden, waited)]
+    assert 4.2 < 0.75 * published < took[0] < published < took[1] < 1.25 * published
+    states = [card.memory["optimizer_states"].m_as("GB") for card in (waited, hidden)]
     assert states[1] == pytest.approx(states[0] * 8 / 12, rel=1e-9)
 
 
@@ -472,3 +473,32 @@ def test_a_model_of_which_only_the_size_is_known():
     with pytest.raises(mlsysim.Error, match="layers with their width, heads"):
         serve("GPT4", "H100", 64)
 
+
+
+@pytest.mark.parametrize("device,ranks,published", [("MI300X", 1, 23_515 / 8), ("H100", 2, 24_525 / 8), ("H200", 1, 34_864 / 8)])
+def test_a_llama_that_is_always_full(device, ranks, published):
+    """MLPerf Inference v4.1, Llama-2-70B offline in fp8 on eight devices: prompts and answers of 294 tokens on average.
+
+    An answer costs 2 x 69e9 x 588 = 81 TFLOP, 276 GFLOP for each of its 294 tokens; at half of the 1979 TFLOP/s of an H100
+    or H200 that is 3600 tokens a second, at half of the 2615 of an MI300X 4700, which sustains less. Between steps the
+    engine's host works. Published were 2900 to 4400; the library must be within a quarter of each.
+    """
+    found = mlsysim.InFlightBatchingModel().solve(
+        Models.Llama2_70B, getattr(Hardware, device), seq_len=294, output_tokens=294, precision="fp8", tp_size=ranks)
+    assert 0.8 * published < found.token_throughput_per_accelerator.m_as("token/s") < 1.25 * published
+
+
+def test_a_step_of_a_model_like_bloom():
+    """BLOOM: 176e9 weights on 384 A100, tensor parallelism of 4, 12 stages, 2048 sequences of 2048 tokens a step, everything
+    computed again. 8 x 176e9 x 4.2e6 = 5.9e18 FLOP at the 150 TFLOP/s that were published take 102 s. Its kernels were those
+    of 2021: scores in memory, fp32 gradients that nothing hides, four adapters of 100 Gbit/s for eight devices (6.25 GB/s
+    each). Products of today sustain 220 of 312 TFLOP/s, bubbles take 11 / 139 and joins a tenth: 180. The runs of that
+    software are all faster here, by a tenth to a fifth, and the library may be no more than 30 % faster.
+    """
+    card = mlsysim.SystemEvaluator.evaluate(
+        "bloom", Models.GPT3, Hardware.A100, 2048, "bf16", mode="train", accelerators=384, tp_size=4, pp_size=12, seq_len=2048,
+        zero_stage=1, microbatch_size=2, recomputation="full", attention_kernel="unfused", gradient_precision="fp32",
+        overlap_efficiency=0, fabric_bandwidth=Q_("6.25 GB/s"))
+    assert card.feasibility.status == "PASS"
+    sustained = float(card.performance["hfu"]) * 312
+    assert 150 < sustained < 1.3 * 150
