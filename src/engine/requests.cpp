@@ -58,19 +58,21 @@ Counts counts_of(const Scenario& s, Notes& notes) {
   return {devices, nodes, per_node, std::move(node)};
 }
 
-/// Refuses a model of which only totals are known on several devices, where one does not hold it: nothing says
-/// how it is divided.
+/// Refuses a model of which only totals are known on several devices, where one does not hold it: nothing
+/// says how it is divided.
 void refuse_undivided(const Scenario& s, const HardwareNode& device, double devices) {
   const Workload& w = *s.workload;
   if (w.architecture != Architecture::opaque || !w.parameters || devices <= 1) return;
   Notes quiet;
   const Precision precision = precision_or_default(s.precision, device, quiet);
   const Data<> weights = *w.parameters * (bytes_per_element(precision) * (unit::B / unit::param));
-  if (s.mode.value_or(Mode::infer) != Mode::infer || weights <= memory_level(device, weights).capacity) return;
-  refuse(fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
-         fmt::format("a model without layers, of {}, on {} devices", pretty(AnyQuantity(weights), 3), devices),
-         "layers with their width, heads, feed-forward width and experts",
-         "give a file of the model with its layers (config.json or YAML), or name an open model of its size");
+  if (s.mode.value_or(Mode::infer) != Mode::infer || weights <= memory_level(device, weights).capacity)
+    return;
+  refuse(
+      fmt::format("nothing says how '{}' is divided over devices: it states no layers", w.name), "workload",
+      fmt::format("a model without layers, of {}, on {} devices", pretty(AnyQuantity(weights), 3), devices),
+      "layers with their width, heads, feed-forward width and experts",
+      "give a file of the model with its layers (config.json or YAML), or name an open model of its size");
 }
 
 /// Devices that serve one replica where nobody says how many: those of a node; of a torus, or of nodes that

@@ -11,8 +11,8 @@ namespace mlsysim {
 /// Figures of the facility, the grid and the accounts.
 template <class T = double> struct Facility {
   T pue{1.0}, maintenance_share{0.0};
-  Power<T> host_power, network_power;  ///< beside one device: its part of the host, and of a given network
-  Power<T> port_power;                 ///< of a switch port, where the network is not given
+  Power<T> host_power, network_power;    ///< beside one device: its part of the host, and of a given network
+  Power<T> port_power;                   ///< of a switch port, where the network is not given
   T node_ports{1.0}, node_devices{1.0};  ///< network adapters and devices of a node
   T switch_ports{64.0};
   WaterIntensity<T> wue;

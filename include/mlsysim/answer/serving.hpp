@@ -14,8 +14,8 @@ namespace mlsysim {
 /// to token, or as it was measured.
 enum class Acceptance : std::uint8_t { independent, decaying, measured };
 
-/// How the kernels of a prompt reach the device: replayed from a graph, launched one by one in the time of the
-/// device, or in that of the engine.
+/// How the kernels of a prompt reach the device: replayed from a graph, launched one by one in the time of
+/// the device, or in that of the engine.
 enum class PromptLaunch : std::uint8_t { graph, device, engine };
 
 /// What a served model is computed from. Categories (bools, the number of chunks, the pricing) fix which
@@ -30,12 +30,12 @@ template <class T = double> struct ServingViews {
   T batch{1.0}, accelerators{1.0};                      ///< of all replicas
   T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence; of a pass of prompts
   double chunks = 1;
-  bool budgeted = false;   ///< `chunk` is the most that a rank takes in a pass; else all prompts go at once
-  bool divided = false;    ///< prompts longer than that are taken chunk by chunk; else each has its own pass
-  bool issues = false;     ///< some passes are no captured graphs: `detail::launched` says which
+  bool budgeted = false;  ///< `chunk` is the most that a rank takes in a pass; else all prompts go at once
+  bool divided = false;   ///< prompts longer than that are taken chunk by chunk; else each has its own pass
+  bool issues = false;    ///< some passes are no captured graphs: `detail::launched` says which
   PromptLaunch prompts = PromptLaunch::graph;
-  Time<T> prompt_issue;  ///< host time of one kernel of a prompt, where the engine has its own
-  T graph_batch{0.0};    ///< requests of a rank up to which a step is replayed from a graph
+  Time<T> prompt_issue;    ///< host time of one kernel of a prompt, where the engine has its own
+  T graph_batch{0.0};      ///< requests of a rank up to which a step is replayed from a graph
   bool generates = false;  ///< the length of the answer is given
   bool apart = false;      ///< prompts are computed on devices of their own
   Bandwidth<T> transfer;   ///< over which their cache moves
@@ -379,9 +379,9 @@ void set_parts(const PassCost<T>& prefill, const PassCost<T>& decode, ServingNum
 ///
 /// The sequences of a replica are divided into micro-batches, one for each pipeline stage, so that all stages
 /// work: prompts follow each other through the stages, chunk by chunk, and a decode step gives every sequence
-/// a token in one cycle of all micro-batches. With one stage there is one micro-batch. A pass of prompts takes
-/// up to a budget of tokens. A pass that is no captured graph lasts at least as long as the host needs to
-/// launch its kernels.
+/// a token in one cycle of all micro-batches. With one stage there is one micro-batch. A pass of prompts
+/// takes up to a budget of tokens. A pass that is no captured graph lasts at least as long as the host needs
+/// to launch its kernels.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; pinedo2016scheduling, theorem 6.1.8 (proportionate
 /// flow shop)
 template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const ServingViews<T>& v) {

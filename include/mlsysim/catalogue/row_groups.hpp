@@ -60,10 +60,11 @@ template <class I> [[nodiscard]] constexpr auto exchange_rows() {
 
 /// How kernels reach the devices.
 template <class I> [[nodiscard]] constexpr auto launch_rows() {
-  return rows(field(&I::execution, "execution", "",
-                    "kernels launched one by one by the host, or replayed from a captured graph")
-                  .defaulted("eager in training; a graph in inference, with an engine up to the requests that "
-                             "it captures (zoo/engines.yaml)"));
+  return rows(
+      field(&I::execution, "execution", "",
+            "kernels launched one by one by the host, or replayed from a captured graph")
+          .defaulted("eager in training; a graph in inference, with an engine up to the requests that "
+                     "it captures (zoo/engines.yaml)"));
 }
 
 /// Prompts that a pass takes.
@@ -196,14 +197,14 @@ template <class I> [[nodiscard]] constexpr auto training_step_rows() {
 /// Power of what stands beside the devices. The texts say where what is not given comes from.
 template <class I>
 [[nodiscard]] constexpr auto host_rows(std::string_view host_default, std::string_view network_default) {
-  return rows(field(&I::host_power, "host_power", "W",
-                    "power of the host for each device: processors, memory, adapters, fans")
-                  .non_negative()
-                  .defaulted(host_default),
-              field(&I::network_power, "network_power", "W",
-                    "power of the switches between nodes for each device")
-                  .non_negative()
-                  .defaulted(network_default));
+  return rows(
+      field(&I::host_power, "host_power", "W",
+            "power of the host for each device: processors, memory, adapters, fans")
+          .non_negative()
+          .defaulted(host_default),
+      field(&I::network_power, "network_power", "W", "power of the switches between nodes for each device")
+          .non_negative()
+          .defaulted(network_default));
 }
 
 /// Guard rails of a compression.

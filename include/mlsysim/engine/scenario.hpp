@@ -127,7 +127,8 @@ struct Scenario {
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
-        serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
+        serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(), training_plan_rows<S>(),
+        training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()
                  .counted()

@@ -48,23 +48,24 @@ struct EnergyProportional {
 /// Power of the switches of a folded Clos network, for each of the ports that it joins [W].
 ///
 /// Switches with k ports in t tiers join up to 2 (k / 2)^t ports at full bandwidth, and have 2 t - 1 ports of
-/// their own for each: one where it enters, and two for each tier above. Up to four tiers. Ranges: radix >= 2;
-/// ports, port_power >= 0.
+/// their own for each: one where it enters, and two for each tier above. Up to four tiers. Ranges: radix >=
+/// 2; ports, port_power >= 0.
 /// @cite alfares2008fattree, section 2.2 (three tiers: k^3 / 4 hosts and 5 k^2 / 4 switches of k ports)
 struct ClosPower {
-  static constexpr LawInfo info{"ClosPower",
-                                "power = port_power (2 tiers - 1); tiers = least t with 2 (radix / 2)^t >= ports",
-                                "alfares2008fattree", "section 2.2",
-                                "no oversubscription; switches draw the same whatever their load"};
+  static constexpr LawInfo info{
+      "ClosPower", "power = port_power (2 tiers - 1); tiers = least t with 2 (radix / 2)^t >= ports",
+      "alfares2008fattree", "section 2.2", "no oversubscription; switches draw the same whatever their load"};
   template <class T> struct Inputs {
     T ports, radix{64.0};
     Power<T> port_power;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::ports, "ports", "", "ports of hosts that the network joins").non_negative(),
-          field(&Inputs::radix, "radix", "", "ports of a switch").at_least(2).defaulted("a switch of 64 ports"),
-          field(&Inputs::port_power, "port_power", "W", "power of a switch over its ports, with their modules")
-              .non_negative());
+      return rows(field(&Inputs::ports, "ports", "", "ports of hosts that the network joins").non_negative(),
+                  field(&Inputs::radix, "radix", "", "ports of a switch")
+                      .at_least(2)
+                      .defaulted("a switch of 64 ports"),
+                  field(&Inputs::port_power, "port_power", "W",
+                        "power of a switch over its ports, with their modules")
+                      .non_negative());
     }
   };
   template <class T> struct Result {
@@ -78,8 +79,8 @@ struct ClosPower {
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T one{1.0}, none{0.0}, half = in.radix / 2.0;
     const auto beyond = [&](const T& most) { return select(in.ports > most, one, none); };
-    const T tiers = named("tiers", one + beyond(in.radix) + beyond(in.radix * half) +
-                                       beyond(in.radix * half * half));
+    const T tiers =
+        named("tiers", one + beyond(in.radix) + beyond(in.radix * half) + beyond(in.radix * half * half));
     return {.power = in.port_power * (2.0 * tiers - 1.0), .tiers = tiers};
   }
 };

@@ -1,9 +1,9 @@
 #pragma once
 /// Releases of engines by name: "vllm@0.12.0" is release 0.12.0 of vllm.
 ///
-/// An entry is a release of the family before the '@' of its name: of the version behind it, or of the one that
-/// it states. Aliases such as "tensorrt_llm@0" name releases too. A version of fewer parts stands for all that
-/// begin with them: 0.5 for 0.5.8.
+/// An entry is a release of the family before the '@' of its name: of the version behind it, or of the one
+/// that it states. Aliases such as "tensorrt_llm@0" name releases too. A version of fewer parts stands for
+/// all that begin with them: 0.5 for 0.5.8.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,9 @@ class Zoo;
 struct ServingEngine;
 
 /// A name in two parts; the version is empty where there is no '@'.
-struct ReleaseName { std::string_view family, version; };
+struct ReleaseName {
+  std::string_view family, version;
+};
 [[nodiscard]] ReleaseName release_name(std::string_view name);
 
 /// Names of the releases of a family that are known, e.g. "vllm@0.33.0"; empty where the family is not.

@@ -40,23 +40,25 @@ struct EconomicsModel : Model<EconomicsModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
-                  field(&I::kwh_price, key::kwh_price)
-                      .non_negative()
-                      .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
-                  field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
-                  field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
-                  field(&I::mfu, key::mfu).defaulted("fully loaded"),
-                  field(&I::utilization, key::utilization).defaulted("as mfu"),
-                  field(&I::unit_cost, "unit_cost", "USD", "price of one device")
-                      .non_negative()
-                      .defaulted("the device's own figure"),
-                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
-                  field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
-                      .at_least(1)
-                      .defaulted("the devices alone")),
-                  host_rows<I>("none: the devices alone, convention of MLSys-im",
-                               "none: the devices alone, convention of MLSys-im"), rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
+      return join(
+          rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
+               field(&I::kwh_price, key::kwh_price)
+                   .non_negative()
+                   .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
+               field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
+               field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
+               field(&I::mfu, key::mfu).defaulted("fully loaded"),
+               field(&I::utilization, key::utilization).defaulted("as mfu"),
+               field(&I::unit_cost, "unit_cost", "USD", "price of one device")
+                   .non_negative()
+                   .defaulted("the device's own figure"),
+               field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
+               field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
+                   .at_least(1)
+                   .defaulted("the devices alone")),
+          host_rows<I>("none: the devices alone, convention of MLSys-im",
+                       "none: the devices alone, convention of MLSys-im"),
+          rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {

@@ -42,31 +42,31 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
-              .at_least(1)
-              .counted()
-              .defaulted("8, convention of MLSys-im"),
-          field(&I::context_length, "context_length", "", "tokens of the prompt")
-              .at_least(1)
-              .counted()
-              .defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::tokens_per_step, "tokens_per_step", "", "tokens of one step")
-              .at_least(1)
-              .counted()
-              .defaulted("the zoo: catalogue.reasoning.tokens_per_step"),
-          field(&I::samples, "samples", "", "chains side by side (operator)")
-              .at_least(1)
-              .counted()
-              .defaulted("one"),
-          field(&I::tp_size, key::tp_size).defaulted("one device"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::device_price, "device_price", "USD/h", "price of one device")
-              .non_negative()
-              .defaulted("the zoo: cloud.gpu_inference")),
-          pass_rows<I>(), fidelity_rows<I>());
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("8, convention of MLSys-im"),
+                       field(&I::context_length, "context_length", "", "tokens of the prompt")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("2048 tokens, or the longest that the model takes"),
+                       field(&I::tokens_per_step, "tokens_per_step", "", "tokens of one step")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("the zoo: catalogue.reasoning.tokens_per_step"),
+                       field(&I::samples, "samples", "", "chains side by side (operator)")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("one"),
+                       field(&I::tp_size, key::tp_size).defaulted("one device"),
+                       field(&I::precision, key::precision).defaulted("the device's default precision"),
+                       field(&I::efficiency, key::efficiency)
+                           .defaulted("0.5 (textbook) or the device's share (operator)"),
+                       field(&I::device_price, "device_price", "USD/h", "price of one device")
+                           .non_negative()
+                           .defaulted("the zoo: cloud.gpu_inference")),
+                  pass_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -15,16 +15,16 @@ namespace mlsysim {
 
 /// Time to first token, inter-token latency, throughput and memory of one replica.
 ///
-/// A replica is tp x pp x ep devices that serve a static batch. The prompts of `seq_len` tokens (less a cached
-/// prefix) are prefilled in passes of up to `prefill_chunk_tokens` for each rank: as many whole ones as that
-/// holds, longer ones in chunks or alone; then every sequence decodes one token per step. An `engine` gives the
-/// budget of a pass and the steps that it replays from graphs; its host times are those of a server and have
-/// no part in a static batch (InFlightBatchingModel). With
-/// `output_tokens` the decode step is priced at the mean context of the generation and memory must hold the
-/// last; without it, at a context of `seq_len`. `decode_hardware` is a second pool of as many devices, to
-/// which the cache moves over `network_bandwidth` after prefill; both pools hold the weights, and what is
-/// required and counted is that of both. `draft_model` proposes `draft_tokens` for each verification, on the
-/// decoding devices; tensor parallelism divides it like its target.
+/// A replica is tp x pp x ep devices that serve a static batch. The prompts of `seq_len` tokens (less a
+/// cached prefix) are prefilled in passes of up to `prefill_chunk_tokens` for each rank: as many whole ones
+/// as that holds, longer ones in chunks or alone; then every sequence decodes one token per step. An `engine`
+/// gives the budget of a pass and the steps that it replays from graphs; its host times are those of a server
+/// and have no part in a static batch (InFlightBatchingModel). With `output_tokens` the decode step is priced
+/// at the mean context of the generation and memory must hold the last; without it, at a context of
+/// `seq_len`. `decode_hardware` is a second pool of as many devices, to which the cache moves over
+/// `network_bandwidth` after prefill; both pools hold the weights, and what is required and counted is that
+/// of both. `draft_model` proposes `draft_tokens` for each verification, on the decoding devices; tensor
+/// parallelism divides it like its target.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
 struct ServingModel : Model<ServingModel> {
   static constexpr std::string_view id = "ServingModel";

@@ -42,17 +42,18 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return join(rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
-                  field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
-                  field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
-                  field(&I::mfu, key::mfu).defaulted("fully loaded"),
-                  field(&I::utilization, key::utilization).defaulted("as mfu"),
-                  field(&I::embodied_carbon_per_device, "embodied_carbon_per_device", "kgCO2e",
-                        "manufacture of one device")
-                      .non_negative()
-                      .defaulted("the device's own figure"),
-                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view())),
+                       field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
+                       field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
+                       field(&I::mfu, key::mfu).defaulted("fully loaded"),
+                       field(&I::utilization, key::utilization).defaulted("as mfu"),
+                       field(&I::embodied_carbon_per_device, "embodied_carbon_per_device", "kgCO2e",
+                             "manufacture of one device")
+                           .non_negative()
+                           .defaulted("the device's own figure"),
+                       field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view())),
                   host_rows<I>("none: the devices alone, convention of MLSys-im",
-                               "none: the devices alone, convention of MLSys-im"), rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
+                               "none: the devices alone, convention of MLSys-im"),
+                  rows(field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {

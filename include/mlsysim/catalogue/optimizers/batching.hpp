@@ -44,30 +44,31 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
-          field(&I::target_latency, key::target_latency),
-          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::output_tokens, key::output_tokens)
-              .at_least(1)
-              .counted()
-              .defaulted("as many as the prompt"),
-          field(&I::num_replicas, "num_replicas", "", "replicas that share the line")
-              .within(1, 65536)
-              .counted()
-              .defaulted("one"),
-          field(&I::tp_size, key::tp_size).defaulted("one device"),
-          field(&I::service_time_cv, "service_time_cv", "",
-                "standard deviation over mean of the service time; textbook: 1")
-              .within(0, 100)
-              .defaulted("exponential service"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::max_search_batch, "max_search_batch", "", "largest batch to consider")
-              .within(1, 65536)
-              .counted()
-              .defaulted("256, convention of MLSys-im")),
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
+               field(&I::target_latency, key::target_latency),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::output_tokens, key::output_tokens)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("as many as the prompt"),
+               field(&I::num_replicas, "num_replicas", "", "replicas that share the line")
+                   .within(1, 65536)
+                   .counted()
+                   .defaulted("one"),
+               field(&I::tp_size, key::tp_size).defaulted("one device"),
+               field(&I::service_time_cv, "service_time_cv", "",
+                     "standard deviation over mean of the service time; textbook: 1")
+                   .within(0, 100)
+                   .defaulted("exponential service"),
+               field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::efficiency, key::efficiency)
+                   .defaulted("0.5 (textbook) or the device's share (operator)"),
+               field(&I::max_search_batch, "max_search_batch", "", "largest batch to consider")
+                   .within(1, 65536)
+                   .counted()
+                   .defaulted("256, convention of MLSys-im")),
           pass_rows<I>(), fidelity_rows<I>());
     }
   };
