@@ -36,7 +36,11 @@ void check_prompt(const In& in, double prompt) {
 /// nothing is asked.
 void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
   v.chunk = v.prompt;
-  if (!v.pricing->prices_engines() && !in.prefill_chunk_tokens) return;
+  if (!v.pricing->prices_engines() && !in.prefill_chunk_tokens) {
+    if (in.chunked_prefill)
+      notes.warn("textbook fidelity divides no prompt without prefill_chunk_tokens: chunked_prefill");
+    return;
+  }
   const double fresh = v.prompt - in.cached_prefix_len;
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
   v.budgeted = true;

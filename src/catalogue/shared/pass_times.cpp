@@ -16,7 +16,7 @@ namespace {
 using In = InFlightBatchingModel::Inputs;
 
 /// One request; its prompt and answer come with the passes.
-ServingModel::Inputs serving_of(const In& in) {
+ServingModel::Inputs serving_of(const In& in, Notes& notes) {
   auto out = fields_of<ServingModel::Inputs>(in);
   if (in.seq_len) out.seq_len = std::max(1.0, std::round(*in.seq_len));
   out.output_tokens.reset();
@@ -24,8 +24,9 @@ ServingModel::Inputs serving_of(const In& in) {
   out.prefill_chunk_tokens = 1;  // each pass is asked for by itself: what it takes is settled there
   Notes quiet;
   if (!pricing_for(in.fidelity, *in.workload, quiet).prices_engines()) {
-    out.engine = nullptr;
+    out.engine = nullptr;  // who asks for the engine says what becomes of it
     out.execution.reset();
+    if (in.execution) notes.warn("textbook fidelity does not price execution: operator fidelity does");
   }
   out.draft_model = nullptr;
   out.draft_acceptance_decay.reset();
@@ -91,7 +92,7 @@ void set_step_rows(ServingViews<>& v) {
 }  // namespace
 
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
-  ServingViews<> v = prepare_serving(serving_of(in), notes);
+  ServingViews<> v = prepare_serving(serving_of(in, notes), notes);
   if (v.pricing->prices_engines()) set_step_rows(v);
   if (v.issues) v.prefill_device.kernels.issue = detail::issue_of_prompts(v);
   if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;

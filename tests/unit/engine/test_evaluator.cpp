@@ -90,10 +90,10 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
   CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
 }
 
-TEST_CASE("prompts in passes as engines take them are offered where all at once do not fit", "[engine]") {
-  Scenario s{.workload = model("Kimi_K2"), .hardware = device("B200"), .batch_size = 64, .seq_len = 8192};
+TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[engine]") {
+  Scenario s{.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 1, .seq_len = 400000};
   s.accelerators = 8;
-  s.precision = Precision::fp8;
+  s.precision = Precision::bf16;
   s.mode = Mode::serve;
   const auto e = SystemEvaluator::evaluate(s);
   CHECK(e.feasibility.status == EvaluationLevel::Status::fail);

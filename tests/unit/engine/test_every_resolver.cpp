@@ -209,6 +209,13 @@ namespace {
 const std::map<std::string, std::string>& without_effect() {
   static const std::map<std::string, std::string> all{
       {"SingleNodeModel.seq_len", "images have no tokens"},
+      {"SingleNodeModel.execution", "launches hide beside the kernels of so large a batch"},
+      {"ServingModel.execution", "as above: a step reads all weights"},
+      {"ServingModel.chunked_prefill", "the prompts fit into a pass"},
+      {"DistributedModel.execution", "as above: products are long"},
+      {"ContinuousBatchingModel.execution", "as above: a step reads all weights"},
+      {"InFlightBatchingModel.execution", "as above: a step reads all weights"},
+      {"ServingCapacityModel.execution", "as above: a step reads all weights"},
       {"SensitivitySolver.efficiency", "decoding is bound by memory at textbook fidelity"},
       {"DistributedModel.v_stages", "one pipeline stage"},
       {"DistributedModel.shard_size", "no ZeRO"},

@@ -58,7 +58,10 @@ template <class S> std::vector<std::string> names_of() {
 /// Another admissible value of the field.
 DynamicValue moved(const FieldInfo& f, const void* object) {
   const DynamicValue now = read_dynamic(f, object);
-  if (f.kind == ValueKind::flag) return {Value(!std::get<bool>(now.value))};
+  if (f.kind == ValueKind::flag) {
+    const auto* flag = std::get_if<bool>(&now.value);
+    return {Value(flag == nullptr || !*flag)};
+  }
   if (f.kind == ValueKind::choice) {
     const auto* text = std::get_if<std::string>(&now.value);
     return {Value(std::string(text != nullptr && *text == f.choices[1] ? f.choices[0] : f.choices[1]))};
