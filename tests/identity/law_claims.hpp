@@ -257,7 +257,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CompressedWeights", "weights", "+params +bits -sparsity +index_bits +scale_bits -group"},
     {"ExpertLoad", "touched", "~experts +top_k +tokens"},
     {"ExpertLoad", "imbalance", "~experts -top_k -tokens"},
-    {"DistinctParts", "visited", "~experts +top_k ~groups +limited_groups ~parts"},
+    {"DistinctParts", "visited", "~experts +top_k ~groups ~limited_groups ~parts"},
     {"FullestRank", "imbalance", "+experts -top_k -tokens +ranks"},
 
     {"NodeMtbf", "mtbf", "-accelerators +accelerator_mtbf -nics +nic_mtbf -psus +psu_mtbf -other_rate"},
