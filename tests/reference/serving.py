@@ -38,7 +38,7 @@ def run_pass(h, plan, device, links):
         p.stages.append(one)
         for _ in range(turns - 1):
             p.stages[-1] = p.stages[-1].plus(one)
-        if plan.expert_overlap == "micro_batch":
+        if plan.expert_overlap == "micro_batch" and plan.ep > 1:
             # The first exchange of the first part and the last of the last have nothing to run beside.
             alone = 1 / (2 * passes.layers_of(h)) if turns > 1 else 1
             p.stages[-1].beside_aside *= 1 - alone
@@ -54,7 +54,7 @@ def run_pass(h, plan, device, links):
 def parts_in_turn(plan):
     """Two parts of a pass take turns, so that one computes while the other's tokens travel, where a rank has two
     sequences."""
-    if plan.expert_overlap != "micro_batch":
+    if plan.expert_overlap != "micro_batch" or plan.ep == 1:
         return 1
     return min(max(int(plan.batch / ranks_of(plan)), 1), 2)
 

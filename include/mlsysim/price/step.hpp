@@ -36,9 +36,10 @@ template <class T = double> struct PassParts {
 
 namespace detail {
 /// Parts of a pass that take turns, each with whole sequences: two, or one where a rank has a single
-/// sequence.
+/// sequence or nothing is exchanged.
 template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
-  return clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
+  const T parts = clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
+  return select(plan.ep > T{1.0}, parts, T{1.0});
 }
 }  // namespace detail
 

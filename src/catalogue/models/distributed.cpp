@@ -34,7 +34,7 @@ TrainingViews<> prepare_training(const In& asked, Notes& notes) {
     auto& s = v.model.structure;
     s.capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.fleet->node->accelerator, c,
                                         notes);
-    detail::set_expert_exchange(in, s.moe && in.ep_size > 1, false, "per_node", v.plan, s, notes);
+    detail::set_expert_exchange(in, in.ep_size, false, "per_node", v.plan, s, notes);
   }
   v.batch = in.batch_size;
   v.accelerators = in.fleet->total_accelerators();

@@ -111,13 +111,13 @@ void store_weights(ServingViews<>& v, const ServedFormat& format, Precision prec
 void set_exchange(const In& in, Precision precision, const Conventions& c, ServingViews<>& v, Notes& notes) {
   if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
   auto &prompts = v.prefill.structure, &steps = v.decode.structure;
-  detail::set_expert_exchange(in, prompts.moe && in.ep_size > 1, bytes_per_element(precision) < 2,
+  detail::set_expert_exchange(in, in.ep_size, bytes_per_element(precision) < 2,
                               "per_node in prompts, per_expert in steps", v.plan, prompts, notes);
   steps.expert_overlap = prompts.expert_overlap;
   steps.one_copy = prompts.one_copy && in.expert_copies == ExpertCopies::per_node;
   if (prompts.expert_overlap == ExpertOverlap::none) return;
   v.plan.steal = c.overlap_slowdown;
-  notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
+  if (in.ep_size > 1) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
 }
 
 /// Bytes of a weight of the draft: as it is stored itself, multiplied in the format of the model.

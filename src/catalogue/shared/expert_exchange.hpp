@@ -16,22 +16,26 @@ namespace mlsysim::detail {
   return bytes >= 2 ? bytes : bytes < 1 ? bytes + 1.0 / 16 : bytes + 4.0 / 128;
 }
 
-/// What a request says of the exchange, and where it says nothing what the request's phase has by default.
-/// @param spread whether experts lie on several ranks
+/// What a request says of the exchange, and where it says nothing what the request's phase has by default. It is
+/// said of every mixture, whatever its degrees, which are numbers of one law; notes are for those whose experts
+/// lie on several ranks.
+/// @param ranks between which the experts are divided
 /// @param narrow serving multiplies in 8 bits or fewer, so that tokens are quantised before they travel
 /// (deepseek-v3-report, section 3.3.3); training frameworks send what they keep, 16 bits at least
 /// @param copies what is noted where nothing is said
 template <class In>
-void set_expert_exchange(const In& in, bool spread, bool narrow, std::string_view copies, Plan<>& plan,
+void set_expert_exchange(const In& in, double ranks, bool narrow, std::string_view copies, Plan<>& plan,
                          Structure& s, Notes& notes) {
-  if (!spread)
+  if (s.moe) {
+    s.expert_overlap = in.expert_overlap;
+    s.one_copy = in.expert_copies.value_or(ExpertCopies::per_node) == ExpertCopies::per_node;
+    plan.rank_imbalance = in.rank_imbalance.value_or(0);
+    if (in.dispatch_precision || narrow)
+      plan.dispatch_bytes = travelling_bytes(in.dispatch_precision.value_or(Precision::fp8)) * unit::B;
+  }
+  if (!s.moe || ranks <= 1)
     return warn_of_idle(in, {"dispatch_precision", "expert_copies", "expert_overlap", "rank_imbalance"},
                         "where no experts lie on other ranks", notes);
-  s.expert_overlap = in.expert_overlap;
-  s.one_copy = in.expert_copies.value_or(ExpertCopies::per_node) == ExpertCopies::per_node;
-  plan.rank_imbalance = in.rank_imbalance.value_or(0);
-  if (in.dispatch_precision || narrow)
-    plan.dispatch_bytes = travelling_bytes(in.dispatch_precision.value_or(Precision::fp8)) * unit::B;
   if (!in.dispatch_precision && narrow)
     notes.assume(
         "dispatch_precision", Precision::fp8,
