@@ -49,6 +49,13 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
                      r.fleet().name, name_of(r.mode()), fidelity);
 }
 
+/// "network", with the way that a collective over several levels takes.
+std::string limit_of_network(const Op<>& op, const Links<>& links) {
+  if (op.kind != OpKind::collective) return "network";
+  const auto way = collective_way(op, links);
+  return way == "nested" || way == "flat" ? fmt::format("network, {}", way) : "network";
+}
+
 /// In the order of the lowering.
 std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pass> passes) {
   OpList<> ops;
@@ -63,7 +70,7 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
                     .limit = op.kind == OpKind::host_transfer   ? "host link"
-                             : cost.network > Time<>()          ? "network"
+                             : cost.network > Time<>()          ? limit_of_network(op, s.links)
                              : cost.overhead > cost.total / 2.0 ? "launch"
                              : cost.compute > cost.memory       ? "compute"
                                                                 : "memory",
@@ -228,8 +235,14 @@ std::string operators_text(const ExplainedPass& s) {
   return out;
 }
 
-/// What limits of power and clock add, which is of no operator alone.
+/// What limits of power and clock add, and what of a pass runs beside the experts' exchange: of no operator
+/// alone.
 template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
+  if (s.model.structure.expert_overlap != ExpertOverlap::none) {
+    auto waited = s.model;
+    waited.structure.expert_overlap = ExpertOverlap::none;
+    s.besides.emplace_back("beside the experts' exchange", price(s.model) - price(waited));
+  }
   if (!s.model.structure.capped) return;
   const Time<> limited = price(s.model);
   auto free = s.model;

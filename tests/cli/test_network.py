@@ -78,3 +78,14 @@ def test_a_step_of_deepseek_v3_as_it_was_published(run):
     waited, _, _ = card(run, *plan)
     assert hidden["step_latency"] == pytest.approx(published, rel=0.15)
     assert 1.3 < waited["step_latency"] / hidden["step_latency"] < 1.7
+
+
+def test_an_explanation_names_the_ways_of_collectives_and_what_is_hidden(run):
+    plan = ("Llama3_405B", "H100", "--accelerators", 16, "--tp-size", 16, "-b", 16, "-s", 2048)
+    said = run("explain", *plan, "--collective-algorithm", "nested", "ttft")
+    assert said.code == 0 and "network, nested" in said.out and "network, flat" not in said.out
+    said = run("explain", *plan, "--collective-algorithm", "flat", "ttft")
+    assert "network, flat" in said.out and "network, nested" not in said.out
+    assert "flat = " in said.out and "nested = " not in said.out
+    said = run("explain", *MIXTURE, "--expert-overlap", "micro_batch", "ttft")
+    assert "beside the experts' exchange" in said.out and "DistinctParts" in said.out
