@@ -27,10 +27,12 @@ SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", 
          (r" \+= ", " -= "), (r"\bmin\(", "max("), (r"\bmax\(", "min("), (r"\bceil\(", "floor("), (r"\bfloor\(", "ceil(")]
 NUMBER = re.compile(r"(?<![\w.\"'<])(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.\"'>])")
 OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|class|MLSYSIM|\[\[nodiscard\]\]|return field|field\(|\.(?:within|at_least|at_most|above|below)\()")
-# Lines where another number is no other law, each with its reason: what is changed there is counted on its own.
-SAME = {
-    "std::size_t place = 0;": "every view of a stack comes from stack_view, which sets its place",
-}
+# Lines where a change is no other law: how they begin, what is changed (anything where empty), and the reason. Counted on their own.
+SAME = [
+    ("std::size_t place = 0;", "", "every view of a stack comes from stack_view, which sets its place"),
+    ("const T small = clamp(x, T(-1e-5), T(1e-5));", "1e-5", "what it keeps small is read where |x| < 1e-5 alone"),
+    ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
+]
 
 
 def code_of(line):
@@ -163,7 +165,7 @@ def main():
             lines = headers[path].split("\n")
             lines[line] = lines[line][:begin] + now + lines[line][end:]
             said = f"{path.relative_to(ROOT)}:{line + 1}: '{was.strip()}' -> '{now.strip()}': {lines[line].strip()}"
-            if any(headers[path].split("\n")[line].strip().startswith(same) for same in SAME):
+            if any(headers[path].split("\n")[line].strip().startswith(start) and what in ("", was.strip()) for start, what, _ in SAME):
                 fate = "same"
             elif said in tried:
                 fate = tried[said]

@@ -1,5 +1,6 @@
 #include "bind_picture.hpp"
 #include "bindings.hpp"
+#include "unmade.hpp"
 
 #include <mlsysim/version.hpp>
 
@@ -28,6 +29,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_plugin(m);
   bind_picture(m);
   bind_program(m);
+  refuse_unmade();
 }
 #undef PyInit__mlsysim
 

@@ -13,6 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using detail::markup_escaped;
 
+constexpr std::string_view kJunitMark = "<!-- written by mlsysim ci run -->";
+
 Json optional_json(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 
 Json cells_json(const CiReport& r) {
@@ -117,9 +119,9 @@ std::string junit_text(const CiReport& r) {
       add(d.cell, "gone", fmt::format("    <failure message=\"{}\"/>\n", markup_escaped(in_words(d))));
     }
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n <testsuite name=\"{}\" tests=\"{}\" "
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n<testsuites>\n <testsuite name=\"{}\" tests=\"{}\" "
       "failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{} </testsuite>\n</testsuites>\n",
-      markup_escaped(r.matrix), count, failures, errors, skipped, cases);
+      kJunitMark, markup_escaped(r.matrix), count, failures, errors, skipped, cases);
 }
 
 /// A table below its title, where it has rows.
@@ -178,6 +180,26 @@ std::string tables_text(const CiReport& r, const RenderOptions& options) {
 }
 
 }  // namespace
+
+std::string_view mark_of(CiForm form) {
+  switch (form) {
+    case CiForm::json:
+      return "\"schema\": \"mlsysim/ci_report@1\"";
+    case CiForm::junit:
+      return kJunitMark;
+    case CiForm::html:
+      return "<title>Predictions of ";
+    case CiForm::gitlab:
+      return "\"check_name\": ";
+    case CiForm::csv:
+      return "model,hardware,precision,pipeline,status";
+    case CiForm::markdown:
+      return "## Predictions of ";
+    case CiForm::text:
+      break;
+  }
+  return " infeasible, ";
+}
 
 std::string render(const CiReport& r, CiForm form, const RenderOptions& options) {
   auto how = options;

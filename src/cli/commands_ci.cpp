@@ -46,6 +46,12 @@ struct WantedReport {
   CiForm form;
   std::filesystem::path file;
 };
+/// A report of the run before is replaced, a file of somebody else is not.
+files::WriteHow how_to_write(const CiRequest& request, CiForm form) {
+  return {.replace = request.force ? files::Replace::any : files::Replace::own,
+          .mark = mark_of(form),
+          .nothing = form == CiForm::gitlab ? "[]\n" : ""};
+}
 std::vector<WantedReport> wanted_reports(const CiRequest& request) {
   std::vector<WantedReport> out;
   for (const auto& text : request.reports) {
@@ -56,7 +62,7 @@ std::vector<WantedReport> wanted_reports(const CiRequest& request) {
                   fmt::format("FORM=FILE, FORM one of {}", fmt::join(Choices<CiForm>::names, ", ")),
                   "e.g. --report junit=predictions.xml");
     out.push_back({*form, text.substr(equals + 1)});
-    files::check_target(out.back().file, {.replace = files::Replace::any});
+    files::check_target(out.back().file, how_to_write(request, *form));
   }
   return out;
 }
@@ -147,7 +153,7 @@ void write_all(const CiRequest& request, const CiReport& report, const std::vect
     }
   };
   for (const auto& w : wanted)
-    attempt([&] { files::write(w.file, render(report, w.form), {.replace = files::Replace::any}); });
+    attempt([&] { files::write(w.file, render(report, w.form), how_to_write(request, w.form)); });
   if (!request.history.empty() && !report.run.complete)
     out.diagnostics += "mlsysim: note: the history takes whole runs; nothing was stored\n";
   else if (!request.history.empty())

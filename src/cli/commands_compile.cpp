@@ -232,6 +232,9 @@ Answer compile_calibrate(const IngestRequest& request, const RenderOptions& opti
 }
 
 Answer compile_ingest(const IngestRequest& request, const RenderOptions& options) {
+  const files::WriteHow page{.replace = request.force ? files::Replace::any : files::Replace::own,
+                             .mark = "<title>Compile records</title>"};
+  if (!request.html.empty()) files::check_target(request.html, page);
   const auto all = records_of(request);
   Answer out{.diagnostics = diagnostics_of(all)};
   if (request.document) {
@@ -244,10 +247,8 @@ Answer compile_ingest(const IngestRequest& request, const RenderOptions& options
     out.payload = explain_document(all.records.front());
     return out;
   }
-  if (!request.html.empty()) {
-    files::write(request.html, compile_page(all, {runs_table(all), phases_table(all)}),
-                 {.replace = files::Replace::any});
-  }
+  if (!request.html.empty())
+    files::write(request.html, compile_page(all, {runs_table(all), phases_table(all)}), page);
   const auto by = request.by == "place" ? BreaksBy::place : BreaksBy::type;
   if (options.format == OutputFormat::json)
     out.payload = report_json(all);

@@ -15,7 +15,7 @@ struct IngestRequest {
   std::vector<std::string> paths;
   IngestHow how;
   std::string by = "type";  ///< or "place"
-  bool strict = false, keep_duplicates = false, document = false;
+  bool strict = false, keep_duplicates = false, document = false, force = false;
   std::string html;  ///< file for a page
 };
 /// Runs, breaks and phases. @throws InputError

@@ -27,6 +27,20 @@ void add_zoo_paths(const std::vector<std::string>& paths) {
   name_zoo_paths(paths);
 }
 
+namespace {
+
+/// A character that turns the direction of what follows or ends the line, and so can make a terminal show other words than
+/// there are: U+061C, U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069. 0 where there is none at the head of a text.
+unsigned turning(std::string_view text) {
+  if (text.starts_with("\xd8\x9c")) return 0x61c;
+  if (text.size() < 3 || !(text.starts_with("\xe2\x80") || text.starts_with("\xe2\x81"))) return 0;
+  const unsigned code = 0x2000U + 64U * (static_cast<unsigned char>(text[1]) - 0x80U) + static_cast<unsigned char>(text[2]) - 0x80U;
+  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return turns ? code : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text, Colour colours) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -41,7 +55,11 @@ std::string printable(std::string_view text, Colour colours) {
     }
     // The second half of the control characters, U+0080 to U+009F, is C2 80 to C2 9F in UTF-8.
     const bool high = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (high)
+    const unsigned turn = c < 0x80 ? 0 : turning(text.substr(i));
+    if (turn != 0) {
+      out += fmt::format("\\u{:04x}", turn);
+      i += turn < 0x800 ? 1 : 2;
+    } else if (high)
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
     else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
       out += fmt::format("\\x{:02x}", c);

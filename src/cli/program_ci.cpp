@@ -203,6 +203,7 @@ void Program::ci_commands() {
                 "text, markdown, json, csv, junit, html or gitlab, into a file; may be repeated")
       ->type_name("FORM=FILE")
       ->allow_extra_args(false);
+  r->add_flag("--force", asked->force, "replace reports that this command has not written");
   sending_options(*r, asked->sending);
   r->add_option("--annotate", asked->annotate, "automatic, none, plain or github: a line for all that fails")
       ->type_name("NAME")

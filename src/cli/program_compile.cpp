@@ -94,6 +94,7 @@ void Program::compile_commands() {
   i->add_flag("--document", asked->document, "write the one record as an explain document (JSON)");
   i->add_option("--html", asked->html, "file for a page with every break, by category and by commit")
       ->type_name("FILE");
+  i->add_flag("--force", asked->force, "replace a page that this command has not written");
   calibrate_command(
       [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
         return command(*c, name, about, examples, std::move(run));

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 namespace mlsysim::cli {
 namespace {
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kCheckpoint = std::chrono::seconds(10);
+constexpr auto kCheckpoint = std::chrono::seconds(10), kReader = std::chrono::seconds(1);
 constexpr std::size_t kBuffer = 1 << 16;
 
 /// Ends the visit of points; what is done is written.
@@ -41,6 +42,26 @@ struct Stop {};
 
 /// A device or pipe, which takes rows as they come and keeps none.
 bool irregular(const std::string& path) { return !files::irregular(path).empty(); }
+
+/// A device, or a pipe once somebody reads it: for a while it is waited for, because both may be started together.
+/// @return -1 with errno where there is none
+int open_stream(const std::string& path) {
+  const auto until = Clock::now() + kReader;
+  int file = -1;
+  do {
+    file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (file < 0 && errno == ENXIO) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  } while (file < 0 && (errno == ENXIO || errno == EINTR) && Clock::now() < until);
+  if (file < 0 && errno == ENXIO)
+    throw InputError({.id = "mlsysim.cli.186",
+                      .message = "nobody reads this pipe",
+                      .key = path,
+                      .found = fmt::format("'{}', without a reader for {} s", path, kReader.count()),
+                      .expected = "a reader of the pipe, or a file",
+                      .hint = "start the program that reads it first"});
+  if (file >= 0) (void)::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+  return file;
+}
 
 /// A place up to which the rows are whole: they are checked from mark to mark.
 struct Mark {
@@ -211,8 +232,7 @@ class RowWriter {
   void begin(bool mine = false) {
     if (irregular(path_) && !fs::is_directory(path_)) {
       // Plugins may have had stdout pointed elsewhere.
-      file_ = path_ == "/dev/stdout" ? ::dup(answer_stream())
-                                     : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+      file_ = path_ == "/dev/stdout" ? ::dup(answer_stream()) : open_stream(path_);
       if (file_ < 0) row_fault(path_, "a file cannot be written", "check the folder");
     } else {
       file_ = files::begin(path_, how(mine));

@@ -325,6 +325,9 @@ def test_escape_sequences_are_shown_and_not_sent(run, refused, tmp_path):
         assert "\x1b" not in done.err
     odd = run("optimize", "Llama3_8B", "H100", "--axis", "batch_size=1,2", "--minimize", "itl", "--show", "itl\x1b[2J")
     assert "\x1b" not in odd.out + odd.err
+    for turn in "\u061c\u200f\u2028\u202e\u2066":
+        turned = refused("eval", "Llama3_8B", "H100", "--weight-format", f"a{turn}bµ", parts=(f"a\\u{ord(turn):04x}bµ",))
+        assert turn not in turned.err
 
 
 def test_names_of_plugins_are_no_words_of_a_language(refused, tmp_path):

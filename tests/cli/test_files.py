@@ -90,6 +90,50 @@ def test_a_file_of_somebody_else_is_not_replaced(run, refused, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link.html", "thesis.html"]
 
 
+def test_reports_and_pages_replace_only_their_own(run, refused, tmp_path):
+    """What `ci run`, `compile ingest` and `resolver docs` wrote before is written anew; what somebody else wrote is not."""
+    matrix, link = tmp_path / "matrix.yaml", tmp_path / "link"
+    matrix.write_text('version: "1"\nmodels: [Llama3_8B]\nhardware: [H100]\nprecision: [bf16]\npipelines:\n  serve: {batch_size: 4}\nmetrics: {itl: {}}\n')
+    forms = ("text", "markdown", "json", "csv", "junit", "html", "gitlab")
+    words = [w for form in forms for w in ("--report", f"{form}={tmp_path / form}")]
+    for _ in range(2):
+        assert run("ci", "run", matrix, "--no-baseline", *words).code == 0
+    assert (tmp_path / "gitlab").read_text() == "[]\n"  # nothing to tell, and its own
+    link.symlink_to(tmp_path / "html")
+    for form in forms:
+        (tmp_path / form).write_text("years of work []")
+        done = run("ci", "run", matrix, "--no-baseline", "--report", f"{form}={tmp_path / form}")
+        assert done.code == 2 and "the file exists" in done.err and "--force" in done.err, (form, done.err)
+        done = run("ci", "run", matrix, "--no-baseline", "--report", f"{form}={link}", "--force")
+        assert done.code == 2 and "a link" in done.err, (form, done.err)
+        assert (tmp_path / form).read_text() == "years of work []"
+        assert run("ci", "run", matrix, "--no-baseline", "--report", f"{form}={tmp_path / form}", "--force").code == 0
+        assert "years" not in (tmp_path / form).read_text()
+    log, page, pages = ROOT / "tests/data/compile/tlparse_comp_failure.log", tmp_path / "page.html", tmp_path / "pages"
+    for _ in range(2):
+        assert run("compile", "ingest", log, "--html", page).code == 0
+    page.write_text("years of work")
+    refused("compile", "ingest", log, "--html", page, parts=("the file exists", "--force"))
+    assert run("compile", "ingest", log, "--html", page, "--force").code == 0
+    assert run("resolver", "docs", "--write", pages).code == 0
+    one, other = sorted(pages.iterdir())[:2]
+    one.write_text(one.read_text() + "more")
+    assert run("resolver", "docs", "--write", pages).code == 0 and not one.read_text().endswith("more")
+    other.write_text("years of work")
+    refused("resolver", "docs", "--write", pages, parts=("the file exists", other.name))
+
+
+def test_rows_wait_for_the_reader_of_a_pipe_but_not_for_ever(run, refused, tmp_path):
+    pipe = tmp_path / "rows"
+    os.mkfifo(pipe)
+    question = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..4", "--show", "itl", "--rows", pipe)
+    refused(*question, parts=("nobody reads this pipe", "start the program that reads it first"))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert run(*question).code == 0
+    assert os.read(reader, 1 << 16).count(b"\n") == 5
+    os.close(reader)
+
+
 def first_table(run):
     return run("validate", "--list", "-o", "json").json()["rows"][0]["table"]
 

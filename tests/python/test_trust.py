@@ -106,6 +106,35 @@ except mlsysim.PluginError as e:
 HELLO = BUILD / "plugins" / "hello_c" / "mlsysim-plugin-hello-c.so"
 
 
+def test_what_new_alone_makes_is_refused():
+    """Every class of the compiled part, every method of it: an exception, never memory that nobody wrote to."""
+    done = python("""
+import mlsysim
+from mlsysim import _mlsysim as core
+tried = 0
+for cls in [c for c in vars(core).values() if isinstance(c, type) and type(c).__name__ == "pybind11_type"]:
+    empty = cls.__new__(cls)
+    for name in dir(empty):
+        if name in ("__init__", "__new__", "__class__", "__init_subclass__", "__subclasshook__", "__dir__"):
+            continue
+        for words in ((), (1,), (empty,)):
+            try:
+                method = getattr(empty, name)
+                method(*words) if callable(method) else None
+            except Exception:
+                tried += 1
+try:
+    mlsysim.Quantity.__new__(mlsysim.Quantity) + 1
+except TypeError as error:
+    assert "__init__" in str(error), error
+else:
+    raise SystemExit("a sum with what is no quantity")
+print(tried)
+""")
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert int(done.stdout) > 100
+
+
 @pytest.mark.skipif(not HELLO.exists(), reason="the plugins are not built")
 def test_stale_handles_are_refused():
     """What was made from a plugin before it was unloaded says so from then on, also when the plugin is loaded again."""

@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/physics/queueing.hpp>
+#include <mlsysim/tape/interval.hpp>
 
 #include <cmath>
 
@@ -106,4 +107,11 @@ TEST_CASE("tails of wait and service together", "[physics]") {
   const double p = 0.5 * (1 + std::sqrt(0.5));
   CHECK_THAT(ResponseTail::solve(in).exceed,
              WithinRel(p * std::exp(-2 * p) + (1 - p) * std::exp(-2 * (1 - p)), 1e-9));
+}
+
+TEST_CASE("a probability over a range of times is none above 1", "[physics]") {
+  // exp(-t / slow) is at most exp(-0.05) and 1 + t / slow share goes to 9, so their product alone says nothing.
+  const auto p = detail::two_exponentials_exceed<Interval>(Interval(0.5, 2), Interval(0.5, 2), Interval(0.1, 4));
+  CHECK(p.high == 1.0);
+  CHECK(p.low >= 0.0);
 }
