@@ -183,10 +183,16 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
       const auto at = space.rows_at(b.first + p);
       for (std::size_t a = 0; a < at.size(); ++a) row.emplace_back(space.axes()[a].label(at[a]));
       row.emplace_back(Value(b.feasible[p] != 0));
-      for (std::size_t k = 0; k < exps.size(); ++k)
-        row.push_back(b.skipped.empty() ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
+      std::vector<std::string_view> none;  // what has no value here: a wait that never ends, say
+      for (std::size_t k = 0; k < exps.size(); ++k) {
+        const bool number = b.skipped.empty() && std::isfinite(b.shown[k][p]);
+        row.push_back(number ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
+        if (!number) none.push_back(question.show[k]);
+      }
       intervals.add(b.first + p, !b.skipped.empty(), row);
-      row.emplace_back(b.skipped.empty() ? std::string() : fmt::format("skipped: {}", b.skipped));
+      row.emplace_back(!b.skipped.empty() ? fmt::format("skipped: {}", b.skipped)
+                       : none.empty()     ? std::string()
+                                          : fmt::format("no finite {}", fmt::join(none, ", ")));
       t.rows.push_back(std::move(row));
     }
   };

@@ -301,6 +301,15 @@ def test_numbers_at_their_ends_give_no_number_that_is_not_finite(refused, plan):
     refused("explain", *EVAL[1:], "cost_per_token", "--duration-days", "1e306", parts=("'cost_per_token'", "here"))
 
 
+def test_rows_of_a_sweep_have_no_number_that_is_not_finite(run):
+    shown = "itl / (batch_size - 1)"
+    question = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1,2", "--show", shown)
+    first, second = run(*question, "-o", "json").json()["rows"]
+    assert first[shown] is None and first["note"] == f"no finite {shown}"
+    assert second[shown] > 0 and second["note"] == ""
+    assert " inf" not in run(*question).out
+
+
 def test_slopes_beyond_doubles_are_taken_over_the_bar(run):
     """A link of 1e-300 GB/s: the time is finite, what one byte a second more brings is not."""
     done = run("sensitivity", *EVAL[1:], "itl", "--accelerators", "8", "--intra-node-bw", "1e-300 GB/s", "-o", "json")
