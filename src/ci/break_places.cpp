@@ -38,7 +38,7 @@ std::map<std::string, Counted> by_key(const CompileRecords& records) {
            .category = b.category,
            .place = b.place(),
            .hint = b.hints.empty() ? "" : b.hints.front()},
-          1);
+          b.count);
     if (r.unlisted() > 0) add(r, {.type = std::string(kUnlisted)}, r.unlisted());
   }
   return out;

@@ -67,6 +67,7 @@ CompileBreak break_of(const Json& json, const BreakRegistry& registry) {
     for (const auto& hint : hints) out.hints.push_back(text_of(hint));
   }
   out.category = category_of(out.type, out.context);
+  out.count = std::max(1.0, count_of(member(json, "count")));
   const auto& broken = member(json, "graph_break");
   out.graph_break = !broken.is_boolean() || broken.get<bool>();
   for (const auto& frame : member(json, "stack"))
@@ -195,6 +196,7 @@ std::string explain_document(const CompileRecord& r) {
                       {"context", b.context},
                       {"graph_break", b.graph_break},
                       {"stack", std::move(stack)}});
+    if (b.count != 1) breaks.back()["count"] = whole(b.count);
   }
   out["unlisted_breaks"] = whole(r.unlisted());
   out["guards"] = {{"count", whole(r.guards)}, {"by_type", Json::object()}};

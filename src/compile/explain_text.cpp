@@ -182,7 +182,9 @@ CompileRecord read_explain_text(std::string_view text, const BreakRegistry& regi
 void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds) {
   const auto at = std::find_if(record.phases.begin(), record.phases.end(),
                                [&](const CompilePhase& p) { return p.name == name; });
+  constexpr std::size_t most = 1'000;  // names are those of a compiler, which has a few dozen
   if (at == record.phases.end()) {
+    if (record.phases.size() >= most) return;
     record.phases.push_back({std::string(name), runs, seconds * unit::s});
   } else {
     at->runs += runs;

@@ -26,9 +26,9 @@ std::vector<BreakGroup> groups_of(const CompileRecords& records, BreaksBy by) {
         open.group.category = b.category;
         if (!b.hints.empty()) open.group.hint = b.hints.front();
       }
-      ++open.group.count;
+      open.group.count += b.count;
       open.models.insert(record.model);
-      ++open.places[{place.file, place.line, place.function}];
+      open.places[{place.file, place.line, place.function}] += b.count;
     }
   std::vector<BreakGroup> out;
   for (auto& [key, open] : groups) {

@@ -3,6 +3,7 @@
 #include "detail/md5.hpp"
 #include "detail/readers.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,8 +19,12 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLongestLine = 16 << 20;    // [B] of a line; what follows is dropped and counted
 constexpr std::size_t kLongestPayload = 1 << 20;  // [B] of a payload that is kept as text
-constexpr std::size_t kMostBreaks = 100'000;      // that are kept with their texts
-constexpr std::size_t kMostStrings = 200'000;
+// What is kept of a log does not grow with it: the first breaks are kept one by one, then equal ones are
+// counted, and where even the different ones are too much, the rest is counted without a reason.
+constexpr std::size_t kSingly = 1'000;
+constexpr std::size_t kMostBreakBytes = 32 << 20, kMostStringBytes = 32 << 20;
+constexpr std::size_t kMostOpen = 10'000;  // compilations with breaks that have not ended yet
+constexpr std::size_t kMostRanks = 100'000;
 
 // Kinds of records, as PyTorch 2.4 to 2.11 and the samples name them. What is not among them is counted.
 constexpr std::string_view known_kinds[] = {"str",
@@ -157,12 +162,10 @@ struct TraceReader::State {
   bool open = false, keep = false, any = false;
   Md5 checksum;
   std::unordered_map<std::int64_t, std::string> strings;
-  std::set<std::string> named;  // compilations whose breaks have records of their own
-  struct Restart {
-    std::string compilation, reason;
-    SourceLine place;
-  };
-  std::vector<Restart> restart_reasons;
+  std::size_t string_bytes = 0, break_bytes = 0;
+  std::set<std::string> named;  // compilations that go on and whose breaks have records of their own
+  std::unordered_map<std::string, std::size_t> same;  // breaks by the checksum of reason and stack
+  double unkept = 0;
   std::set<double> ranks;
   struct Caches {
     double hits = 0, misses = 0;
@@ -211,7 +214,8 @@ struct TraceReader::State {
     if (kind.size() > 100) kind.resize(100);
     if (among(known_kinds, kind) || out.kinds.size() < 200) ++out.kinds[kind];
     if (!among(known_kinds, kind)) ++out.read.unknown;
-    if (const auto& rank = member(head, "rank"); rank.is_number()) ranks.insert(count_of(rank));
+    if (const auto& rank = member(head, "rank"); rank.is_number() && ranks.size() < kMostRanks)
+      ranks.insert(count_of(rank));
     expected = text_of(member(head, "has_payload"));
     open = !expected.empty();
     any = false;
@@ -225,8 +229,12 @@ struct TraceReader::State {
   void take_string() {
     const auto& row = head["str"];
     if (row.is_array() && row.size() == 2 && row[0].is_string() && row[1].is_number_integer()) {
-      if (strings.size() < kMostStrings)
-        strings[row[1].get<std::int64_t>()] = short_path(row[0].get<std::string>());
+      auto text = short_path(row[0].get<std::string>());
+      constexpr std::size_t around = 64;  // [B] of an entry beside its text
+      if (string_bytes + text.size() + around > kMostStringBytes) return;
+      const auto [at, fresh] = strings.try_emplace(row[1].get<std::int64_t>());
+      string_bytes += text.size() + (fresh ? around : 0) - at->second.size();
+      at->second = std::move(text);
     } else {
       ++out.read.bad_record;
     }
@@ -255,7 +263,8 @@ struct TraceReader::State {
     if (name == "recompile_reasons") ++out.recompiles;
     if (name == "dynamo_error" && out.error.empty())
       out.error = payload.substr(0, payload.find('\n', payload.find('\n') + 1));
-    if (name != "dynamo_graph_break_reason" || out.breaks.size() >= kMostBreaks) return;
+    if (name != "dynamo_graph_break_reason") return;
+    if (named.size() >= kMostOpen) named.erase(named.begin());
     named.insert(compilation_of(head));
     add_break(payload, {}, stack_of(member(head, "stack")));
   }
@@ -269,9 +278,28 @@ struct TraceReader::State {
       reason = reason.substr(0, end);
     }
     while (reason.ends_with('\n') || reason.ends_with(' ')) reason.remove_suffix(1);
+    if (stack.empty() && !place.file.empty()) stack.push_back(place);
+    ++out.graph_breaks;
+    Md5 sum;
+    sum.add(reason);
+    std::size_t bytes = 2 * reason.size() + 512;  // reason, its parts, and what is around them
+    for (const auto& f : stack) {
+      sum.add(fmt::format("\n{}:{} {} {}", f.file, f.line, f.function, f.code));
+      bytes += f.file.size() + f.function.size() + f.code.size() + sizeof f;
+    }
+    const auto [at, fresh] = same.try_emplace(sum.text(), out.breaks.size());
+    if (!fresh && out.breaks.size() >= kSingly) {
+      ++out.breaks[at->second].count;
+      return;
+    }
+    if (break_bytes + bytes > kMostBreakBytes) {
+      if (fresh) same.erase(at);
+      ++unkept;
+      return;
+    }
+    break_bytes += bytes;
     auto made = break_of(std::string(reason), registry);
     made.stack = std::move(stack);
-    if (made.stack.empty() && !place.file.empty()) made.stack.push_back(place);
     out.breaks.push_back(std::move(made));
   }
   std::vector<SourceLine> stack_of(const Json& frames) {
@@ -300,11 +328,12 @@ struct TraceReader::State {
     const SourceLine place{short_path(text_of(member(m, "co_filename"))),
                            static_cast<int>(std::min(1e9, count_of(member(m, "co_firstlineno")))),
                            text_of(member(m, "co_name"))};
+    // The metrics of a compilation end it. Where its breaks have records, its restarts are no second breaks.
+    const bool has_own = named.erase(compilation_of(head)) > 0;
     if (const auto& why = member(m, "restart_reasons"); why.is_array())
       for (const auto& reason : why) {
         ++out.restarts;
-        if (restart_reasons.size() < kMostBreaks)
-          restart_reasons.push_back({compilation_of(head), text_of(reason), place});
+        if (!has_own) add_break(text_of(reason), place, {});
       }
     if (const auto type = text_of(member(m, "fail_type")); !type.empty()) {
       ++out.failures;
@@ -338,9 +367,9 @@ struct TraceReader::State {
     }
   }
   void finish_breaks() {
-    for (auto& r : restart_reasons)
-      if (!named.contains(r.compilation)) add_break(r.reason, r.place, {});
-    out.graph_breaks = static_cast<double>(out.breaks.size());
+    if (unkept > 0)
+      out.notes.push_back(
+          fmt::format("{:g} breaks are counted without their reasons, which are too many to keep", unkept));
     out.cache_hits = std::max(events.hits, artifacts.hits);
     out.cache_misses = std::max(events.misses, artifacts.misses);
     out.ranks.assign(ranks.begin(), ranks.end());

@@ -26,6 +26,8 @@ std::map<std::string, std::string> labels_of(const CompileRecord& r) {
   return {{"model_family", r.family}, {"model_name", r.model}, {"commit", r.commit}};
 }
 
+constexpr std::size_t kMostLines = 1'000'000;  // metrics count what is beyond them
+
 }  // namespace
 
 std::vector<MetricFamily> compile_metrics(const CompileRecords& records, Aliases aliases) {
@@ -50,7 +52,7 @@ std::vector<MetricFamily> compile_metrics(const CompileRecords& records, Aliases
       labels["category"] = category;
       breaks.add(std::move(labels), n);
     };
-    for (const auto& b : r.breaks) count(b.type, std::string(name_of(b.category)), 1);
+    for (const auto& b : r.breaks) count(b.type, std::string(name_of(b.category)), b.count);
     if (r.breaks.empty()) count("none", "none", 0);
     graph_breaks.add(model, r.graph_breaks);
     graphs.add(model, r.graph_count);
@@ -72,19 +74,24 @@ std::vector<LogRecord> compile_log(const CompileRecords& records, std::uint64_t 
   for (const auto& r : records.records)
     for (const auto& b : r.breaks) {
       const auto place = b.place();
-      out.push_back({time++,
-                     {{"level", "warning"},
-                      {"kind", "compile_break"},
-                      {"model_family", r.family},
-                      {"model_name", r.model},
-                      {"commit", r.commit},
-                      {"type", b.type},
-                      {"category", std::string(name_of(b.category))},
-                      {"gb_id", b.gb_id},
-                      {"file", place.file},
-                      {"line", std::to_string(place.line)},
-                      {"function", place.function},
-                      {"reason", b.reason}}});
+      LogRecord one{0,
+                    {{"level", "warning"},
+                     {"kind", "compile_break"},
+                     {"model_family", r.family},
+                     {"model_name", r.model},
+                     {"commit", r.commit},
+                     {"type", b.type},
+                     {"category", std::string(name_of(b.category))},
+                     {"gb_id", b.gb_id},
+                     {"file", place.file},
+                     {"line", std::to_string(place.line)},
+                     {"function", place.function},
+                     {"reason", b.reason}}};
+      // Whoever counts lines counts breaks, also those that are kept as one.
+      for (double n = 0; n < b.count && out.size() < kMostLines; ++n) {
+        one.time = time++;
+        out.push_back(one);
+      }
     }
   return out;
 }

@@ -76,6 +76,7 @@ struct CompileBreak {
   std::vector<std::string> hints;
   std::vector<SourceLine> stack;  ///< outermost first
   bool graph_break = true;
+  double count = 1;  ///< of breaks with this reason and this stack; of long logs equal ones are counted
 
   /// The innermost line of the program, in front of which the graph ends; empty where there is no stack.
   [[nodiscard]] SourceLine place() const { return stack.empty() ? SourceLine{} : stack.back(); }
@@ -138,10 +139,16 @@ struct CompileRecord {
   ReadCounts read;
   std::vector<std::string> notes;
 
+  /// Breaks that are listed with their reasons.
+  [[nodiscard]] double listed() const {
+    double sum = 0;
+    for (const auto& b : breaks) sum += b.count;
+    return sum;
+  }
   /// Breaks that the source counts but gives no reason for.
   [[nodiscard]] double unlisted() const {
-    const auto listed = static_cast<double>(breaks.size());
-    return graph_breaks > listed ? graph_breaks - listed : 0.0;
+    const double known = listed();
+    return graph_breaks > known ? graph_breaks - known : 0.0;
   }
 };
 

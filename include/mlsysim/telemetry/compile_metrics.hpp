@@ -13,7 +13,8 @@ enum class Aliases : std::uint8_t { none, compile_breaks };
 /// has a sample of 0, so that "none" and "not run" look different. The reason is the type of a break.
 [[nodiscard]] std::vector<MetricFamily> compile_metrics(const CompileRecords& records, Aliases aliases);
 
-/// One record of a log for each break. All of it is in the fields; a reason may hold anything.
+/// One record of a log for each break, and a million at most. All of it is in the fields; a reason may hold
+/// anything.
 struct LogRecord {
   std::uint64_t time = 0;  ///< ns since 1970
   std::vector<std::pair<std::string, std::string>> fields;

@@ -97,6 +97,49 @@ TEST_CASE("breaks of newer versions have records of their own, and their restart
   CHECK(r.ranks == std::vector<double>{3});
 }
 
+TEST_CASE("what is kept of a log does not grow with it", "[compile]") {
+  const std::string head = "V0801 10:00:00.000000 1 torch/_dynamo/x.py:1] ";
+  const auto metrics = [&](int frame, const std::string& reason) {
+    return head +
+           "{\"compilation_metrics\": {\"co_filename\": \"/x/site-packages/pkg/a.py\", \"co_firstlineno\": "
+           "7, " +
+           "\"co_name\": \"f\", \"graph_op_count\": 2, \"restart_reasons\": [\"" + reason +
+           "\"]}, \"frame_id\": " + std::to_string(frame) + ", \"frame_compile_id\": 0}\n";
+  };
+  // Equal breaks: the first thousand one by one, then counted, each with the first of its kind.
+  std::string log;
+  for (int i = 0; i < 4000; ++i) log += metrics(i, i % 4 == 0 ? "print" : "Tensor.item");
+  const auto r = read(log);
+  CHECK(r.breaks.size() == 1000);
+  CHECK(r.graph_breaks == 4000);
+  CHECK(r.listed() == 4000);
+  CHECK(r.unlisted() == 0);
+  CHECK(r.restarts == 4000);
+  CHECK(r.op_count == 8000);
+  CompileRecords all;
+  all.records.push_back(r);
+  for (const auto by : {BreaksBy::type, BreaksBy::place}) {
+    const auto groups = groups_of(all, by);
+    REQUIRE(groups.size() == 2);
+    CHECK(groups[0].count == 3000);
+    CHECK(groups[1].count == 1000);
+  }
+  // A document keeps the counts, and reading it gives them back.
+  const auto again = read(explain_document(r));
+  CHECK(again.listed() == 4000);
+  CHECK(explain_document(again) == explain_document(r));
+  // Different breaks that are too many to keep are counted all the same, and it is said.
+  const std::string filler(200'000, 'x');
+  std::string large;
+  for (int i = 0; i < 200; ++i) large += metrics(i, "reason " + std::to_string(i) + filler);
+  const auto much = read(large);
+  CHECK(much.graph_breaks == 200);
+  CHECK(much.breaks.size() < 100);
+  CHECK(much.unlisted() == 200 - static_cast<double>(much.breaks.size()));
+  REQUIRE(much.notes.size() == 1);
+  CHECK(much.notes[0].find("counted without their reasons") != std::string::npos);
+}
+
 TEST_CASE("documents of other schemas and units are refused", "[compile]") {
   CHECK(refused("{\"schema\": \"mlsysim.dynamo_explain/2\"}") == "'mlsysim.dynamo_explain/2'");
   CHECK(refused("{}") == "none");
