@@ -2,9 +2,10 @@
 
 #include "detail/amounts.hpp"
 
-#include <fmt/format.h>
+#include <mlsysim/programs/program_graph.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace mlsysim {
@@ -21,31 +22,14 @@ std::string_view prefix(std::string_view path, int depth) {
   return path.substr(0, at == 0 ? 0 : at - 1);
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) >= 32) {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-  return out;
-}
-
 }  // namespace
 
-std::string program_graph(const Program& p, GraphLanguage language, int depth) {
-  struct Module {
-    double ops = 0, macs = 0;
-  };
-  std::vector<std::string_view> order;
+DrawnGraph graph_of(const Program& p, int depth) {
+  DrawnGraph out{.title = p.name, .nodes = {}, .edges = {}};
   std::map<std::string_view, std::size_t> number;
-  std::vector<Module> modules;
   const auto node = [&](std::string_view path) {
-    const auto [at, fresh] = number.emplace(path, modules.size());
-    if (fresh) {
-      modules.emplace_back();
-      order.push_back(path);
-    }
+    const auto [at, fresh] = number.emplace(path, out.nodes.size());
+    if (fresh) out.nodes.push_back({.name = std::string(path.empty() ? "top" : path)});
     return at->second;
   };
   constexpr auto none = static_cast<std::size_t>(-1);
@@ -59,28 +43,33 @@ std::string program_graph(const Program& p, GraphLanguage language, int depth) {
     }
     // Without modules an operator stands for itself.
     const auto at = node(op.path.empty() ? op.name : prefix(op.path, depth));
-    modules[at].ops += op.times;
-    modules[at].macs += op.macs() * op.times;
+    out.nodes[at].operators += op.times;
+    out.nodes[at].macs += op.macs() * op.times;
     for (const auto v : op.operands)
       if (maker[v] != none && maker[v] != at) edges[{maker[v], at}] += p.values[v].type.bytes() * op.times;
     for (const auto r : op.results) maker[r] = at;
   }
-  const bool dot = language == GraphLanguage::dot;
-  std::string out =
-      dot ? "digraph program {\n  rankdir=TB;\n  node [shape=box, fontname=sans];\n" : "flowchart TB\n";
-  for (std::size_t i = 0; i < modules.size(); ++i) {
-    const auto facts = modules[i].ops == 0 ? std::string()
-                       : modules[i].macs > 0
-                           ? fmt::format("{:g} operators, {:.4g} MACs", modules[i].ops, modules[i].macs)
-                           : fmt::format("{:g} operators", modules[i].ops);
-    const auto name = escaped(order[i].empty() ? "top" : order[i]);
-    out += dot ? fmt::format("  n{} [label=\"{}\\n{}\"];\n", i, name, facts)
-               : fmt::format("  n{}[\"{}<br/>{}\"]\n", i, name, facts);
+  for (const auto& [ends, bytes] : edges) out.edges.push_back({ends.first, ends.second, bytes});
+  return out;
+}
+
+void add_shares(DrawnGraph& graph, const std::vector<std::pair<std::string, double>>& times) {
+  double whole = 0;
+  for (const auto& [path, time] : times) whole += time;
+  if (!(whole > 0)) return;
+  for (auto& n : graph.nodes) n.share = 0;
+  for (const auto& [path, time] : times) {
+    DrawnGraph::Node* best = nullptr;
+    for (auto& n : graph.nodes)
+      if (path.starts_with(n.name) && (path.size() == n.name.size() || path[n.name.size()] == '/') &&
+          (best == nullptr || n.name.size() > best->name.size()))
+        best = &n;
+    if (best != nullptr) *best->share += time / whole;
   }
-  for (const auto& [ends, bytes] : edges)
-    out += dot ? fmt::format("  n{} -> n{} [label=\"{:.4g} B\"];\n", ends.first, ends.second, bytes)
-               : fmt::format("  n{} -->|{:.4g} B| n{}\n", ends.first, bytes, ends.second);
-  return out + (dot ? "}\n" : "");
+}
+
+std::string program_graph(const Program& p, GraphLanguage language, int depth) {
+  return drawn(graph_of(p, depth), language == GraphLanguage::dot ? GraphForm::dot : GraphForm::mermaid);
 }
 
 }  // namespace mlsysim
