@@ -95,6 +95,14 @@ def ask(prometheus, loki):
     return rows
 
 
+def over_opentelemetry(prometheus, records):
+    """Sends the metrics of one commit once more, as OpenTelemetry, after all else was asked: what came back."""
+    export(records, "commit-3", "--otlp", f"{prometheus}/api/v1/otlp/v1/metrics")
+    query = 'sum by(model_name)(mlsysim_compile_graphs{job="mlsysim"})'
+    rows = servers.until(query, lambda: servers.query(prometheus, query) or None)
+    return f"over OpenTelemetry, Prometheus 3 has {len(rows)} models of commit-3: {query}"
+
+
 def page(answers):
     parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>mlsysim: compile records</title><style>",
              "body{font:15px sans-serif;margin:2em;color:#222}table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;",
@@ -119,7 +127,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     (out / "predictions.baseline.yaml").unlink(missing_ok=True)
     lines = servers.running_loki() if servers.has_loki() else contextlib.nullcontext()
-    with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus), lines as loki:
+    receives = servers.has_prometheus_3()
+    with servers.running(rules=HERE / "alerts.yml", otlp=receives) as (gateway, prometheus), lines as loki:
         for commit in COMMITS:
             archive(out, commit, gateway, loki)
         seed = boards.SEED
@@ -130,6 +139,9 @@ def main():
 
         rows = servers.until(seed, all_commits)
         answers = ask(prometheus, loki)
+        said = over_opentelemetry(prometheus, out / "commit-3" / "records") if receives else (
+            "Debian's Prometheus has no receiver of OpenTelemetry; scripts/observe-servers prometheus builds one that has")
+    print(said)
     print(f"queries that were answered: {len(answers)}" + ("" if loki else "; there is no Loki, which scripts/observe-servers loki builds: "
                                                            "queries of lines were not asked"))
     print(seed)

@@ -58,10 +58,10 @@ std::map<std::string, std::string> inputs_of(const MatrixCell& cell) {
   return out;
 }
 
-std::shared_ptr<const Subject> subject_of_cell(const MatrixCell& cell, const Zoo& zoo) {
+std::shared_ptr<const Subject> subject_of_cell(const MatrixCell& cell, const Zoo& zoo, Damage damage) {
   if (!cell.records.empty()) {
     auto inputs = inputs_of(cell);
-    const auto records = ingest({cell.records}, {.model = cell.model});
+    const auto records = ingest({cell.records}, {.model = cell.model, .damage = damage});
     std::map<std::string, double> counts;
     for (const auto& p : break_places(records)) counts[p.name()] += p.after;
     Time<> time{};
@@ -73,12 +73,13 @@ std::shared_ptr<const Subject> subject_of_cell(const MatrixCell& cell, const Zoo
   return scenario_subject(cell, zoo);
 }
 
-void prepare(CellResult& to, const Zoo& zoo) {
+void prepare(CellResult& to, const Zoo& zoo, Damage damage) {
   try {
-    to.subject = subject_of_cell(to.cell, zoo);
+    to.subject = subject_of_cell(to.cell, zoo, damage);
   } catch (const Error& error) {
     to.status = CellStatus::failed;
     to.reason = error.what();
+    to.refused = error.id().ends_with("compile.008");  // a damaged log, refused by ingest()
     to.why = break_reason(std::current_exception());
   }
 }
@@ -277,7 +278,7 @@ CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how) {
   std::vector<char> prepared(count, 0), reached(count, 0);
   const auto done = for_each_cell(count, how.threads, how.cancel, [&](std::size_t i) {
     reached[i] = is_known(run.cells[i], matrix, how) ? 1 : 0;
-    if (reached[i] == 0) prepare(run.cells[i], zoo);
+    if (reached[i] == 0) prepare(run.cells[i], zoo, how.damage);
     prepared[i] = 1;
   });
   const bool whole = done == count;

@@ -111,7 +111,8 @@ void export_one(const ExportPlan& plan, const CiReport& report, const CiMatrix& 
     return;
   }
   const Sending what{.credentials = plan.credentials.empty() ? "" : secret_of(plan.credentials),
-                     .wait = plan.retry_wait};
+                     .wait = plan.retry_wait,
+                     .timeout = plan.timeout};
   if (!plan.file.empty())
     files::write(plan.file, prometheus_text(metrics),
                  {.replace = files::Replace::own, .mark = "# HELP mlsysim_", .forced = "another file"});
@@ -140,7 +141,7 @@ void ci_send(const CiSending& how, const CiExports& exports, const CiReport& rep
     if (const auto folded = fold_labels(family, {}); folded > 0)
       out.diagnostics +=
           fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
-  const Sending what{.credentials = exports.credentials, .wait = how.wait};
+  const Sending what{.credentials = exports.credentials, .wait = how.wait, .timeout = how.timeout};
   if (!how.push.empty()) attempt(how, out, [&] { push(how.push, how.job, what, metrics); });
   if (!how.otlp.empty()) attempt(how, out, [&] { post(how.otlp, what, metrics, time); });
   const bool clock = exports.plan.times == EventTimes::clock;

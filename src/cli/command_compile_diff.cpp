@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 namespace mlsysim::cli {
-namespace {
 
 std::string_view verdict_of(const BreakPlace& p) {
   if (p.before == 0) return "new";
   if (p.after == 0) return "gone";
   return p.after > p.before ? "more" : p.after < p.before ? "fewer" : "same";
 }
+
+namespace {
 
 Table places_table(const CompileDiff& diff, const RenderOptions& options) {
   Table t{

@@ -1,122 +1,153 @@
-// The report of compile records as one page: no script, nothing from elsewhere, for archives.
+// What is known of compile records as parts of a page: bars over commits, every break with a choice of
+// category, and what changed since another set of records.
 
 #include "commands_compile.hpp"
 
-#include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/ci/breaks.hpp>
+#include <mlsysim/picture/report_page.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace mlsysim::cli {
 namespace {
 
-using mlsysim::detail::markup_escaped;
+constexpr std::size_t kMostTypes = 7;  // that bars tell apart; the rest is one more
 
-constexpr std::size_t kCategories = Choices<BreakCategory>::names.size();
-using ByCategory = std::array<double, kCategories>;
-
-/// Fills with white digits on them: each has a contrast of 4.5 or more.
-constexpr std::array<const char*, kCategories> kFills{"#0b5394", "#38761d", "#990000", "#741b47", "#7f6000",
-                                                      "#134f5c", "#b45f06", "#351c75", "#5b0f00", "#0c343d",
-                                                      "#274e13", "#4c1130", "#783f04", "#434343"};
-
-std::string style() {
-  std::string out =
-      "body{font:15px/1.5 sans-serif;margin:2em;color:#111;background:#fff}table{border-collapse:collapse}"
-      "td,th{border:1px solid #767676;padding:.2em .6em;text-align:left}.n{text-align:right}"
-      "label{margin:0 1em 0 .2em}svg text{font:13px sans-serif}";
-  for (std::size_t i = 0; i < kCategories; ++i)
-    out += fmt::format("#f{0}:checked~table tr[class]:not(.c{0}){{display:none}}", i);
+/// Breaks by commit and type; the types with most breaks first, the others as one.
+struct ByCommit {
+  std::vector<std::string> types;
+  std::map<std::string, std::map<std::string, double>> commits;
+};
+ByCommit by_commit(const CompileRecords& all) {
+  std::map<std::string, double> totals;
+  for (const auto& r : all.records)
+    for (const auto& b : r.breaks) totals[b.type] += b.count;
+  ByCommit out;
+  for (const auto& [type, count] : totals) out.types.push_back(type);
+  std::stable_sort(out.types.begin(), out.types.end(),
+                   [&](const auto& a, const auto& b) { return totals[a] > totals[b]; });
+  if (out.types.size() > kMostTypes + 1) {
+    out.types.resize(kMostTypes);
+    out.types.emplace_back("others");
+  }
+  for (const auto& r : all.records) {
+    auto& of = out.commits[r.commit];
+    for (const auto& b : r.breaks) {
+      const bool own = std::find(out.types.begin(), out.types.end(), b.type) != out.types.end();
+      of[own ? b.type : "others"] += b.count;
+    }
+  }
   return out;
 }
 
-/// A bar for each commit, a part for each category; the number stands in the part, the words in its title.
-std::string bars(const std::map<std::string, ByCategory>& commits) {
-  constexpr double kWidth = 600, kRow = 28, kNames = 180;
-  double most = 1;
-  for (const auto& [commit, counts] : commits) {
-    double sum = 0;
-    for (const double n : counts) sum += n;
-    most = std::max(most, sum);
-  }
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:g}\" height=\"{:g}\" role=\"img\">"
-      "<title>Breaks of each commit by category</title><desc>Bars of {} commits, the longest of {:g} "
-      "breaks</desc>\n",
-      kWidth + kNames, kRow * static_cast<double>(commits.size()) + 4, commits.size(), most);
-  double y = 2;
-  for (const auto& [commit, counts] : commits) {
-    out += fmt::format("<text x=\"0\" y=\"{:g}\">{}</text>", y + 17, markup_escaped(commit.substr(0, 24)));
-    double x = kNames;
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      if (counts[i] == 0) continue;
-      const double width = kWidth * counts[i] / most;
-      out += fmt::format(
-          "<g><title>{0}: {1:g}</title><rect x=\"{2:g}\" y=\"{3:g}\" width=\"{4:g}\" height=\"24\" "
-          "fill=\"{5}\" stroke=\"#fff\"/><text x=\"{6:g}\" y=\"{7:g}\" fill=\"#fff\">{8}{1:g}</text></g>\n",
-          Choices<BreakCategory>::names[i], counts[i], x, y, width, kFills[i], x + 4, y + 17,
-          width > 200 ? fmt::format("{} ", Choices<BreakCategory>::names[i]) : std::string());
-      x += width;
+/// A bar for each commit, a part for each reason.
+Picture bars(const CompileRecords& all) {
+  const auto found = by_commit(all);
+  PictureMark m{.shape = MarkShape::bar,
+                .x = "from",
+                .y = "commit",
+                .x_end = "to",
+                .series = "reason",
+                .label = "label"};
+  m.data = {.schema = "mlsysim/breaks-by-commit@1",
+            .title = "breaks by commit and reason",
+            .columns = {{"commit"}, {"reason"}, {"from"}, {"to"}, {"breaks"}, {"label"}}};
+  Picture p{.kind = "breaks",
+            .title = "Graph breaks of each commit by reason",
+            .x = {.title = "breaks", .from_zero = true},
+            .y = {.title = "commit", .scale = Scale::category}};
+  double most = 0;
+  for (const auto& [commit, counts] : found.commits) {
+    const auto name = commit.substr(0, 24);
+    p.y.categories.push_back(name);
+    double at = 0;
+    for (const auto& type : found.types) {
+      const auto n = counts.contains(type) ? counts.at(type) : 0;
+      if (n == 0) continue;
+      m.data.rows.push_back({name, type, at, at + n, n, fmt::format("{:g}", n)});
+      at += n;
     }
-    y += kRow;
+    most = std::max(most, at);
   }
-  return out + "</svg>\n";
+  p.description = fmt::format("Bars of {} commits, the longest of {:g} breaks.", found.commits.size(), most);
+  p.marks.push_back(std::move(m));
+  return p;
 }
 
-/// Every break with its whole reason; a choice above the table leaves one category.
-std::string breaks(const CompileRecords& all, const ByCategory& counts) {
-  std::string choices =
-                  "<input type=\"radio\" name=\"f\" id=\"all\" checked><label for=\"all\">all</label>\n",
-              rows;
-  for (std::size_t i = 0; i < kCategories; ++i)
-    if (counts[i] > 0)
-      choices += fmt::format(
-          "<input type=\"radio\" name=\"f\" id=\"f{0}\"><label for=\"f{0}\">{1} ({2:g})</label>\n", i,
-          Choices<BreakCategory>::names[i], counts[i]);
+std::string place_of(const SourceLine& place) {
+  return place.file.empty() ? std::string() : fmt::format("{}:{} {}", place.file, place.line, place.function);
+}
+
+/// Every break with its whole reason.
+ChoiceTable every_break(const CompileRecords& all) {
+  ChoiceTable out{.table = {.schema = "mlsysim/compile_breaks@1",
+                            .title = "Breaks",
+                            .columns = {{"family"},
+                                        {"model"},
+                                        {"commit"},
+                                        {"category"},
+                                        {"id"},
+                                        {"place"},
+                                        {"times"},
+                                        {"reason"},
+                                        {"text"}}},
+                  .by = "category",
+                  .behind = "text"};
   for (const auto& r : all.records)
-    for (const auto& b : r.breaks) {
-      const auto place = b.place();
-      rows += fmt::format(
-          "<tr class=\"c{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-          "<td><details><summary>{}</summary><pre>{}</pre></details></td></tr>\n",
-          static_cast<std::size_t>(b.category), markup_escaped(r.family), markup_escaped(r.model),
-          markup_escaped(r.commit), name_of(b.category), markup_escaped(b.gb_id),
-          place.file.empty()
-              ? std::string()
-              : markup_escaped(fmt::format("{}:{} {}", place.file, place.line, place.function)),
-          markup_escaped(b.type), markup_escaped(b.reason));
-    }
-  return choices +
-         "<table><thead><tr><th>family</th><th>model</th><th>commit</th><th>category</th><th>id</th>"
-         "<th>place</th><th>reason</th></tr></thead><tbody>\n" +
-         rows + "</tbody></table>\n";
+    for (const auto& b : r.breaks)
+      out.table.rows.push_back({r.family, r.model, r.commit, name_of(b.category), b.gb_id,
+                                place_of(b.place()), b.count, b.type, b.reason});
+  return out;
 }
 
 }  // namespace
 
-std::string compile_page(const CompileRecords& all, const std::vector<Table>& tables) {
-  ByCategory counts{};
-  std::map<std::string, ByCategory> commits;
-  for (const auto& r : all.records) {
-    auto& of_commit = commits[r.commit];
-    for (const auto& b : r.breaks) {
-      counts[static_cast<std::size_t>(b.category)] += 1;
-      of_commit[static_cast<std::size_t>(b.category)] += 1;
-    }
+ReportPart breaks_part(const CompileRecords& all) {
+  ReportPart part{.heading = "Graph breaks"};
+  const bool any =
+      std::any_of(all.records.begin(), all.records.end(), [](const auto& r) { return !r.breaks.empty(); });
+  if (!any) {
+    part.words.push_back(fmt::format("No break is listed in {} records.", all.records.size()));
+    return part;
   }
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Compile records</title>\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\">\n<style>{}</style></head><body>\n<h1>Compile records</h1>\n<h2>Breaks of each "
-      "commit</h2>\n{}<h2>Breaks</h2>\n<div>{}</div>\n",
-      style(), bars(commits), breaks(all, counts));
+  double unlisted = 0;
+  for (const auto& r : all.records) unlisted += r.unlisted();
+  if (unlisted > 0)
+    part.words.push_back(
+        fmt::format("{:g} more breaks are counted by their source, without a reason.", unlisted));
+  part.pictures.push_back(bars(all));
+  part.choices.push_back(every_break(all));
+  return part;
+}
+
+ReportPart break_changes_part(const CompileRecords& before, const CompileRecords& after) {
+  const auto diff = diff_of(before, after);
+  ReportPart part{.heading = "Graph breaks before and after"};
+  ChoiceTable t{
+      .table = {.schema = "mlsysim/compile_diff@1",
+                .title = "Breaks before and after",
+                .columns = {{"model"}, {"what"}, {"before"}, {"after"}, {"type"}, {"place"}, {"hint"}}},
+      .by = "what",
+      .behind = {}};
+  for (const auto& p : diff.places)
+    t.table.rows.push_back({p.model, verdict_of(p), p.before, p.after, p.type, place_of(p.place), p.hint});
+  part.words.push_back(fmt::format("Graphs: {:g} before, {:g} after. A line that moves is no change.",
+                                   diff.graphs_before, diff.graphs_after));
+  part.choices.push_back(std::move(t));
+  return part;
+}
+
+std::string compile_page(const CompileRecords& all, const std::vector<Table>& tables) {
+  ReportPage page{.title = "Compile records", .answer = {}, .parts = {breaks_part(all)}};
+  double breaks = 0;
+  for (const auto& r : all.records) breaks += r.graph_breaks;
+  page.answer = fmt::format("{:g} graph breaks in {} records.", breaks, all.records.size());
   for (const auto& t : tables)
-    if (!t.rows.empty())
-      out += fmt::format("<h2>{}</h2>\n{}", markup_escaped(t.title), mlsysim::detail::html_table(t));
-  return out + "</body></html>\n";
+    if (!t.rows.empty()) page.parts.push_back({.heading = t.title, .tables = {t}});
+  return to_html(page);
 }
 
 }  // namespace mlsysim::cli

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+namespace mlsysim {
+struct ReportPage;
+}
 namespace mlsysim::cli {
 
 struct PlotRequest {
@@ -29,8 +32,14 @@ struct ReportRequest {
   std::vector<std::string> with;  ///< changes of the configuration to compare with
   std::string other;              ///< a plan to compare with
   bool force = false;
+  bool text = false;                                 ///< for a terminal
+  std::vector<std::string> records, records_before;  ///< of compilers: their breaks, and what changed
+  std::vector<std::string> pipeline;                 ///< stages, or a file: how they are linked
 };
-[[nodiscard]] Answer report(const ScenarioRequest& request, const ReportRequest& asked);
+[[nodiscard]] Answer report(const ScenarioRequest& request, const ReportRequest& asked,
+                            const RenderOptions& options);
+/// Puts what was asked for of records of compilers behind the pictures of a page. @throws InputError
+void add_records(const ReportRequest& asked, ReportPage& page);
 /// Prints a page of HTML to a file, as PDF. @throws SolverError where nothing here prints
 void print_page(const std::string& page, const std::string& file);
 

@@ -87,7 +87,8 @@ class StopScope {
 CiRun run_from_state(const CiRequest& request, const CiMatrix& matrix, const std::string& commit,
                      const Accepted& accepted, std::vector<std::string>& notes) {
   const StopScope listening;
-  CiHow how{.threads = request.jobs, .cancel = &stop};
+  CiHow how{
+      .threads = request.jobs, .cancel = &stop, .damage = request.strict ? Damage::refused : Damage::counted};
   const files::WriteHow own{.replace = files::Replace::own, .mark = "mlsysim/ci_state@"};
   std::optional<files::Lock> lock;
   std::string key;

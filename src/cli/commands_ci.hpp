@@ -17,7 +17,8 @@ struct CiSending {
   std::string push, otlp;  ///< a Pushgateway; a receiver of OTLP metrics
   std::string observe;     ///< an observability.yaml, each exporter of which gets the run
   std::string job = "mlsysim", credentials_env;
-  double wait = 1;  ///< [s] before the second of three tries
+  double wait = 1;      ///< [s] before the second of three tries
+  double timeout = 10;  ///< [s] that one try may take
   bool alias = false, best_effort = false;
 };
 struct CiRequest {
@@ -29,6 +30,7 @@ struct CiRequest {
   std::string state;                   ///< where what is finished is kept when the run is stopped
   unsigned jobs = 1;
   bool no_baseline = false, force = false, resume = false;
+  bool strict = false;  ///< damaged records are refused
 };
 /// What is known of servers before anything is predicted.
 struct CiExports {
@@ -40,7 +42,7 @@ struct CiExports {
 /// Sends the metrics of a run; what a server does not take is told in `out`, with exit code 5.
 void ci_send(const CiSending& how, const CiExports& exports, const CiReport& report, const CiMatrix& matrix,
              std::uint64_t time, Answer& out);
-/// Predicts the matrix, compares, stores, sends and reports. Exit codes 0, 1, 2 and 4 as CiReport says; 2 is
+/// Predicts the matrix, compares, stores, sends and reports. Exit codes 0, 1, 3 and 4 as CiReport says; 2 is
 /// a matrix that cannot be used, 5 a report or a history that could not be written, or a server that took
 /// nothing.
 [[nodiscard]] Answer ci_run(const CiRequest& request, const RenderOptions& options);

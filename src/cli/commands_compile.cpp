@@ -2,6 +2,7 @@
 
 #include <mlsysim/compile/compile_time.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/programs/program_graph.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
@@ -11,6 +12,8 @@
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace mlsysim::cli {
 namespace {
@@ -42,9 +45,8 @@ Table runs_table(const CompileRecords& all) {
                           {"faults"}}};
   for (const auto& r : all.records)
     table.rows.push_back({r.family, r.model, r.commit, name_of(r.form), r.status, r.frames, r.graph_count,
-                          r.graph_breaks, static_cast<double>(r.breaks.size()), r.op_count, r.guards,
-                          r.compile_time, r.restarts, r.lost_to_restarts, r.recompiles, r.cache_hits,
-                          r.cache_misses, r.read.faults()});
+                          r.graph_breaks, r.listed(), r.op_count, r.guards, r.compile_time, r.restarts,
+                          r.lost_to_restarts, r.recompiles, r.cache_hits, r.cache_misses, r.read.faults()});
   return table;
 }
 
@@ -132,6 +134,7 @@ void send_all(const CompileExportRequest& request, const std::vector<MetricFamil
   Sending what;
   what.credentials = credentials_in(request.credentials_env);
   what.wait = request.wait;
+  what.timeout = request.timeout;
   const auto to = [&](std::string url, const char* method, const char* type, std::string body) {
     what.url = std::move(url);
     what.method = method;
@@ -162,7 +165,8 @@ Answer group_deleted(const CompileExportRequest& request) {
   const Sending what{.url = push_url(group, {}),
                      .method = "DELETE",
                      .credentials = credentials_in(request.credentials_env),
-                     .wait = request.wait};
+                     .wait = request.wait,
+                     .timeout = request.timeout};
   try {
     send(what);
   } catch (const InputError& error) {
@@ -191,7 +195,9 @@ Answer compile_export(const CompileExportRequest& request) {
       out.diagnostics +=
           fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
   const auto time = time_given(request.time);
-  const auto log = compile_log(all, time);
+  const bool lines = !request.loki.empty() || request.format == "logfmt" || request.format == "jsonl" ||
+                     request.format == "csv" || request.format == "loki";
+  const auto log = lines ? compile_log(all, time) : std::vector<LogRecord>();
   out.payload = exported(request, metrics, log, time);
   try {
     send_all(request, metrics, log, time);
@@ -231,12 +237,46 @@ Answer compile_calibrate(const IngestRequest& request, const RenderOptions& opti
   return {render(table, options), diagnostics_of(all)};
 }
 
+namespace {
+
+/// The graphs of each record in their order; between two of them the break that cuts them, where the source
+/// lists as many.
+DrawnGraph graph_of_records(const CompileRecords& all) {
+  constexpr double most = 5000;  // graphs of one record that are drawn one by one
+  DrawnGraph out{
+      .title = fmt::format("graphs and breaks of {} records", all.records.size()), .nodes = {}, .edges = {}};
+  for (const auto& r : all.records) {
+    const auto count =
+        static_cast<std::size_t>(std::min(std::max(1.0, std::max(r.graph_count, r.graph_breaks + 1)), most));
+    std::vector<std::string> cuts;
+    for (const auto& b : r.breaks)
+      for (double n = 0; n < b.count && static_cast<double>(cuts.size()) < most; ++n)
+        cuts.push_back(b.place().file.empty()
+                           ? b.type
+                           : fmt::format("{} at {}:{}", b.type, b.place().file, b.place().line));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double operators = i < r.graphs.size() ? r.graphs[i].op_count : count == 1 ? r.op_count : 0;
+      out.nodes.push_back({.name = fmt::format("{}: graph {}", r.model, i), .operators = operators});
+      if (i > 0)
+        out.edges.push_back({out.nodes.size() - 2, out.nodes.size() - 1, 0,
+                             i - 1 < cuts.size() ? cuts[i - 1] : std::string("no reason is listed")});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 Answer compile_ingest(const IngestRequest& request, const RenderOptions& options) {
   const files::WriteHow page{.replace = request.force ? files::Replace::any : files::Replace::own,
                              .mark = "<title>Compile records</title>"};
   if (!request.html.empty()) files::check_target(request.html, page);
   const auto all = records_of(request);
   Answer out{.diagnostics = diagnostics_of(all)};
+  if (!request.graph.empty()) {
+    out.payload = drawn(graph_of_records(all), choice_of<GraphForm>(request.graph).value_or(GraphForm::dot));
+    return out;
+  }
   if (request.document) {
     if (all.records.size() != 1)
       throw InputError({.id = "mlsysim.compile.009",

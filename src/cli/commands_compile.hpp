@@ -3,7 +3,9 @@
 
 #include "commands.hpp"
 
+#include <mlsysim/ci/breaks.hpp>
 #include <mlsysim/compile/ingest.hpp>
+#include <mlsysim/picture/report_page.hpp>
 #include <mlsysim/report/table.hpp>
 
 #include <string>
@@ -16,10 +18,17 @@ struct IngestRequest {
   IngestHow how;
   std::string by = "type";  ///< or "place"
   bool strict = false, keep_duplicates = false, document = false, force = false;
-  std::string html;  ///< file for a page
+  std::string html;   ///< file for a page
+  std::string graph;  ///< a form: the graphs of the records, cut at their breaks
 };
 /// Runs, breaks and phases. @throws InputError
 [[nodiscard]] Answer compile_ingest(const IngestRequest& request, const RenderOptions& options);
+/// Bars of each commit by reason, and every break with a choice of category.
+[[nodiscard]] ReportPart breaks_part(const CompileRecords& all);
+/// What changed between two sets of records, with a choice of new, gone, more, fewer and same.
+[[nodiscard]] ReportPart break_changes_part(const CompileRecords& before, const CompileRecords& after);
+/// "new", "gone", "more", "fewer" or "same".
+[[nodiscard]] std::string_view verdict_of(const BreakPlace& place);
 /// The same as one page that needs nothing else. @param tables behind the breaks
 [[nodiscard]] std::string compile_page(const CompileRecords& all, const std::vector<Table>& tables);
 /// How long compiling takes by graph, operator and guard, fitted to records. @throws InputError
@@ -34,6 +43,7 @@ struct CompileExportRequest {
   std::string credentials_env;                    ///< variable with "user:password"
   std::string time;                               ///< ns since 1970; of the clock where empty
   double wait = 1;                                ///< seconds before a second try
+  double timeout = 10;                            ///< seconds that one try may take
   bool best_effort = false;                       ///< a server that does not answer is a warning
   bool delete_group = false;                      ///< the group goes, and nothing is read
   bool no_metadata = false;                       ///< lines of Loki without structured metadata

@@ -1,4 +1,5 @@
 #include "command_picture.hpp"
+#include "output.hpp"
 #include "questions.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
@@ -140,6 +141,7 @@ const std::vector<std::pair<std::string, Make>>& makers() {
       {"schedule", plain(schedule_picture)},
       {"memory", plain(memory_picture)},
       {"memory-schedule", plain(memory_schedule_picture)},
+      {"memory-timeline", plain(memory_timeline_picture)},
       {"costs", plain(costs_picture)},
       {"carbon", plain(carbon_picture)},
       {"tornado", tornado},
@@ -219,15 +221,16 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
   return {fmt::format("{}\n", target.file)};
 }
 
-Answer report(const ScenarioRequest& request, const ReportRequest& asked) {
+Answer report(const ScenarioRequest& request, const ReportRequest& asked, const RenderOptions& options) {
   const auto target = target_of(asked.output);
-  if (target.form != "html" && target.form != "md" && target.form != "markdown" &&
+  const bool words = target.form == "text" || target.form == "txt";
+  if (target.form != "html" && target.form != "md" && target.form != "markdown" && !words &&
       !(target.form == "pdf" && !target.file.empty()))
     throw InputError({.id = "mlsysim.cli.127",
                       .message = "a report has no such form",
                       .key = "--output",
                       .found = fmt::format("'{}'", asked.output),
-                      .expected = "html, md, or a file that ends in .html, .md or .pdf",
+                      .expected = "html, md, --text, or a file that ends in .html, .md, .txt or .pdf",
                       .hint = "e.g. -o report.html"});
   const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
                             .mark = "mlsysim"};
@@ -238,8 +241,17 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked) {
   else if (!asked.with.empty())
     other = changed_subject(request, asked.with).built;
   const auto built = scenario_of(request);
-  const auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
-  const auto text = target.form == "html" || target.form == "pdf" ? to_html(page) : to_markdown(page);
+  auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
+  add_records(asked, page);
+  if (!asked.pipeline.empty())
+    page.parts.push_back(
+        {.heading = "Pipeline",
+         .pictures = {pipeline_picture(pipeline_asked({.words = asked.pipeline, .links = {}}))}});
+  auto how_shown = options;
+  if (!target.file.empty()) how_shown.colour = Colour::off;
+  const auto text = words ? to_text(page, how_shown, target.file.empty() ? columns_of_stdout() : 0)
+                    : target.form == "html" || target.form == "pdf" ? to_html(page)
+                                                                    : to_markdown(page);
   if (target.file.empty()) return {text};
   if (target.form == "pdf")
     print_page(text, target.file);

@@ -3,6 +3,7 @@
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/operator_times.hpp>
 #include <mlsysim/programs/model_path.hpp>
+#include <mlsysim/programs/program_graph.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -125,9 +126,11 @@ Answer program_show(const ProgramRequest& request, const RenderOptions& options)
   auto program = read_program(request.path, options_of(request));
   Answer out;
   for (const auto& note : program.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
-  if (!request.graph.empty()) {
-    out.payload = program_graph(program, request.graph == "dot" ? GraphLanguage::dot : GraphLanguage::mermaid,
-                                request.depth);
+  std::optional<DrawnGraph> graph;
+  if (!request.graph.empty()) graph = graph_of(program, request.depth);
+  const auto form = choice_of<GraphForm>(request.graph).value_or(GraphForm::dot);
+  if (graph && request.device.empty()) {
+    out.payload = drawn(*graph, form);
     return out;
   }
   const auto model = program_model(program);
@@ -141,8 +144,16 @@ Answer program_show(const ProgramRequest& request, const RenderOptions& options)
     field.kind = ValueKind::object;
     field.object_type = ObjectType<HardwareNode>::name;
     const auto value = reader.read(field, request.device);
-    table = timed(model.workload, *static_cast<const HardwareNode*>(std::get<ObjectRef>(value.value).object),
-                  request);
+    const auto& device = *static_cast<const HardwareNode*>(std::get<ObjectRef>(value.value).object);
+    table = timed(model.workload, device, request);
+    if (graph) {
+      std::vector<std::pair<std::string, double>> times;
+      for (const auto& row : table.rows)
+        times.emplace_back(std::get<std::string>(row[0].value), std::get<double>(row[6].value));
+      add_shares(*graph, times);
+      out.payload = drawn(*graph, form);
+      return out;
+    }
   }
   table.title = model.workload.name;
   table.footer = table.footer.empty() ? sums(program) : table.footer + "\n" + sums(program);

@@ -19,6 +19,8 @@ void say_no_memory() noexcept;
 [[nodiscard]] Colour colour_of_stdout();
 /// Columns of the terminal within [60, 120]; 96 where there is none.
 [[nodiscard]] std::size_t width_of_stdout();
+/// All columns of the terminal, for tables; 0 where there is none.
+[[nodiscard]] std::size_t columns_of_stdout();
 
 /// Puts paths of the user behind those of MLSYSIM_ZOO_PATH. @throws InputError for a path that does not exist
 void add_zoo_paths(const std::vector<std::string>& paths);

@@ -78,11 +78,14 @@ Colour colour_of_stdout() {
   return ::isatty(STDOUT_FILENO) != 0 ? Colour::on : Colour::off;
 }
 
-std::size_t width_of_stdout() {
+std::size_t columns_of_stdout() {
   winsize size{};
-  if (writes_to_mpirun() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return RenderOptions{}.width;
-  return std::clamp<std::size_t>(size.ws_col, 60, 120);
+  return writes_to_mpirun() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ? 0 : size.ws_col;
+}
+
+std::size_t width_of_stdout() {
+  const auto columns = columns_of_stdout();
+  return columns == 0 ? RenderOptions{}.width : std::clamp<std::size_t>(columns, 60, 120);
 }
 
 void keep_answer_apart() {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace mlsysim::cli {
 namespace {
@@ -74,6 +75,10 @@ Program::Program() {
   app_.add_flag("--project-plugins", plugins_.project, "also look in ./.mlsysim/plugins")->group("Plugins");
   app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")
       ->group("Plugins");
+  app_.add_flag("--print-config", print_config_,
+                "run nothing: list what is in force for the command, from where, without secrets");
+  app_.add_flag("--no-timestamps", no_timestamps_,
+                "exports without times, so that two runs give the same bytes: as SOURCE_DATE_EPOCH=0");
   app_.set_version_flag("--version", std::string(version_text), "print the version");
   app_.footer(
       "Examples:\n"
@@ -228,7 +233,9 @@ int Program::run(int argc, char** argv) {
   words_.assign(argv + 1, argv + std::max(argc, 1));
   try {
     app_.parse(argc, argv);
-    answer = execute();
+    // Before all that asks what time it is; there are no other threads yet.
+    if (no_timestamps_) (void)::setenv("SOURCE_DATE_EPOCH", "0", 0);  // NOLINT(concurrency-mt-unsafe)
+    answer = print_config_ ? configuration(innermost()) : execute();
     if (format_ == "text" || format_ == "markdown")
       answer.payload = printable(answer.payload, render_.colour);
   } catch (const CLI::CallForHelp&) {

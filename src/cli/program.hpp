@@ -78,6 +78,8 @@ class Program {
   Answer execute();
   Answer run_command(const CLI::App* command);
   void settle_format(std::string_view command);
+  /// What is in force for a command, and where each value comes from.
+  [[nodiscard]] Answer configuration(const CLI::App* command);
   /// The same command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
@@ -87,7 +89,7 @@ class Program {
                 "mlsysim"};
   RenderOptions render_;
   std::string format_ = "text";
-  bool verbose_ = false;
+  bool verbose_ = false, print_config_ = false, no_timestamps_ = false;
   std::vector<std::string> zoo_paths_, words_;
   ScenarioRequest scenario_;
   ExplainRequest explain_;

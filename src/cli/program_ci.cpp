@@ -90,6 +90,10 @@ void sending_options(CLI::App& app, CiSending& to) {
   app.add_option("--retry-wait", to.wait, "seconds before the second of three tries")
       ->type_name("S")
       ->capture_default_str();
+  app.add_option("--timeout", to.timeout, "seconds that one try may take, whatever the server does")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->capture_default_str();
   app.add_flag("--push-best-effort", to.best_effort, "a server that does not take it is a warning");
 }
 
@@ -174,16 +178,18 @@ void Program::ci_commands() {
               "  mlsysim ci run predictions.yaml --history predictions.sqlite --report junit=predictions.xml",
               {});
   const auto asked = std::make_shared<CiRequest>();
-  auto* r = command(*c, "run", "predict a matrix of models, hardware, precisions and pipelines, and compare",
-                    "What changed is attributed, exactly, to the figures that changed, as compare does.\n"
-                    "Examples:\n  mlsysim ci run predictions.yaml\n"
-                    "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
-                    "  mlsysim ci run predictions.yaml --state predictions.state --resume\n"
-                    "  mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly\n"
-                    "Exit codes: 0 fine, 1 a number is worse or a budget is broken, 2 the matrix cannot be "
-                    "used, 4 cells failed or the run was stopped, "
-                    "5 a report or the history could not be written, or a server did not take what was sent.",
-                    [this, asked] { return ci_run(*asked, render_); });
+  auto* r =
+      command(*c, "run", "predict a matrix of models, hardware, precisions and pipelines, and compare",
+              "What changed is attributed, exactly, to the figures that changed, as compare does.\n"
+              "Examples:\n  mlsysim ci run predictions.yaml\n"
+              "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
+              "  mlsysim ci run predictions.yaml --state predictions.state --resume\n"
+              "  mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly\n"
+              "Exit codes: 0 fine, 1 a number is worse or a budget is broken, 2 the matrix cannot be "
+              "used, 3 a plugin failed or --strict refused a record, 4 other cells failed or the run was "
+              "stopped, "
+              "5 a report or the history could not be written, or a server did not take what was sent.",
+              [this, asked] { return ci_run(*asked, render_); });
   const auto matrix = [&](CLI::App& app) {
     app.add_option("MATRIX", asked->matrix, "file in YAML")->required()->type_name("");
     app.add_option("-j,--jobs", asked->jobs, "threads; the answer does not depend on them")
@@ -216,6 +222,7 @@ void Program::ci_commands() {
   r->add_flag("--resume", asked->resume,
               "go on with what --state holds; from the beginning where it is not there")
       ->needs(state);
+  r->add_flag("--strict", asked->strict, "refuse damaged records of a compiler: exit code 3");
   r->add_flag("--no-baseline", asked->no_baseline, "predict and hold to budgets alone");
 
   auto* a = command(

@@ -20,6 +20,23 @@ void reading_options(CLI::App& app, IngestRequest& asked) {
   app.add_flag("--keep-duplicates", asked.keep_duplicates, "count files with the same content each time");
 }
 
+/// How what was read is shown.
+void ingest_options(CLI::App& app, IngestRequest& asked) {
+  app.add_option("--by", asked.by, "how breaks are put together: type or place")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"type", "place"}))
+      ->capture_default_str();
+  reading_options(app, asked);
+  app.add_flag("--document", asked.document, "write the one record as an explain document (JSON)");
+  app.add_option("--graph", asked.graph,
+                 "the graphs, and the breaks that cut them: dot, mermaid, svg or json")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"dot", "mermaid", "svg", "json"}));
+  app.add_option("--html", asked.html, "file for a page with every break, by category and by commit")
+      ->type_name("FILE");
+  app.add_flag("--force", asked.force, "replace a page that this command has not written");
+}
+
 using AddCommand = std::function<CLI::App*(const char* name, const char* about, const char* examples,
                                            std::function<Answer()>)>;
 
@@ -86,15 +103,7 @@ void Program::compile_commands() {
       "  mlsysim compile ingest explain.txt --model bert-tiny --document > explain.json\n"
       "Exit codes: 0 fine, 1 a file is none of these or, with --strict, damaged.",
       [this, asked] { return compile_ingest(*asked, render_); });
-  i->add_option("--by", asked->by, "how breaks are put together: type or place")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"type", "place"}))
-      ->capture_default_str();
-  reading_options(*i, *asked);
-  i->add_flag("--document", asked->document, "write the one record as an explain document (JSON)");
-  i->add_option("--html", asked->html, "file for a page with every break, by category and by commit")
-      ->type_name("FILE");
-  i->add_flag("--force", asked->force, "replace a page that this command has not written");
+  ingest_options(*i, *asked);
   calibrate_command(
       [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
         return command(*c, name, about, examples, std::move(run));
@@ -144,6 +153,10 @@ void Program::compile_commands() {
   e->add_option("--time", out->time, "of lines and of OTLP, ns since 1970 (default: now)")->type_name("NS");
   e->add_option("--retry-wait", out->wait, "seconds before the second of three tries")
       ->type_name("S")
+      ->capture_default_str();
+  e->add_option("--timeout", out->timeout, "seconds that one try may take, whatever the server does")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   e->add_flag("--push-best-effort", out->best_effort, "a server that does not answer is a warning");
 }

@@ -12,7 +12,8 @@ void Program::model_commands() {
   auto* show = command(*p, "show", "operators by time on a device, sums, or the graph of the modules",
                        "Examples:\n  mlsysim program show model.mlir\n"
                        "  mlsysim program show model.onnx H100 --precision fp32 --dim batch=8\n"
-                       "  mlsysim program show model.mlir --graph mermaid --depth 2",
+                       "  mlsysim program show model.mlir --graph mermaid --depth 2\n"
+                       "  mlsysim program show model.mlir H100 --graph svg --depth 1",
                        [this] { return program_show(program_, render_); }, {Place::none, Place::device});
   show->add_option("FILE", program_.path, "file of the program")->required()->type_name("");
   show->add_option("DEVICE", program_.device, "a device of the zoo, or a file with one")->type_name("");
@@ -22,10 +23,11 @@ void Program::model_commands() {
       ->type_name("N")
       ->capture_default_str();
   auto* graph =
-      show->add_option("--graph", program_.graph, "the graph of the modules instead: dot or mermaid")
-          ->type_name("LANGUAGE")
-          ->check(CLI::IsMember({"dot", "mermaid"}));
-  values_[graph].choices = {"dot", "mermaid"};
+      show->add_option("--graph", program_.graph,
+                       "the graph of the modules instead: dot, mermaid, svg or json; with a device by time")
+          ->type_name("FORM")
+          ->check(CLI::IsMember({"dot", "mermaid", "svg", "json"}));
+  values_[graph].choices = {"dot", "mermaid", "svg", "json"};
   show->add_option("--depth", program_.depth, "parts of a module's path that the graph shows")
       ->type_name("N")
       ->capture_default_str();

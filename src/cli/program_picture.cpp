@@ -75,12 +75,14 @@ void Program::report_command() {
       "  mlsysim report Llama3_70B H100 --accelerators 8 > chat.html\n"
       "  mlsysim report Llama3_70B H100 --accelerators 8 --with hardware=H200 -o md\n"
       "  mlsysim report plan.yaml --against-plan other.yaml -o report.html\n"
+      "  mlsysim report Llama3_8B H100 --text\n"
+      "  mlsysim report Llama3_8B H100 --records traces/ --records-before traces_of_main/ -o report.html\n"
       "The page needs nothing from elsewhere and runs nothing. -o FILE.pdf is printed by weasyprint or "
       "Chromium, where there is one.",
       [this] {
-        report_.output = format_ == "text" ? "html" : format_;
+        report_.output = report_.text ? "text" : format_ == "text" ? "html" : format_;
         report_.with = compare_.with;
-        return report(scenario_, report_);
+        return report(scenario_, report_, render_);
       },
       {Place::model, Place::machine});
   r->add_option_function<std::vector<std::string>>(
@@ -92,6 +94,20 @@ void Program::report_command() {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   r->add_option("--against-plan", report_.other, "compare with this plan")->type_name("FILE");
+  r->add_option(
+       "--records", report_.records,
+       "records of a compiler, files or folders: their graph breaks by reason over commits; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  r->add_option("--records-before", report_.records_before, "records to compare them with; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false)
+      ->needs("--records");
+  r->add_option("--pipeline", report_.pipeline,
+                "stage of a pipeline that is drawn, or its file; may be repeated")
+      ->type_name("STAGE")
+      ->allow_extra_args(false);
+  r->add_flag("--text", report_.text, "for a terminal: tables as wide as it is, derivations with --verbose");
   r->add_flag("--force", report_.force, "replace a file that others wrote");
   scenario_options(*r, std::nullopt);
 }

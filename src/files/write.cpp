@@ -1,6 +1,7 @@
 #include "closed.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/passing.hpp>
 
 #include <fmt/format.h>
 
@@ -122,23 +123,28 @@ int put(int file, std::string_view bytes) {
   return 0;
 }
 
-void write(const fs::path& file, std::string_view bytes, const WriteHow& how) {
+namespace {
+
+/// Whether what is written outlasts a loss of power.
+enum class Durable : std::uint8_t { yes, no };
+
+void write_file(const fs::path& file, std::string_view bytes, const WriteHow& how, Durable durable) {
   check_target(file, how);
   const Beside beside = new_beside(file, how.mode);
   Closed open(beside.file);
   keep_mode(beside.file, file, how);
   int why = put(beside.file, bytes);
-  if (why == 0 && ::fsync(beside.file) != 0) why = errno;
+  if (why == 0 && durable == Durable::yes && ::fsync(beside.file) != 0) why = errno;
   if (::close(open.release()) != 0 && why == 0) why = errno;
   if (why == 0) why = put_in_place(beside.path, file);
   if (why != 0) {
     ::unlink(beside.path.c_str());
     cannot_write(file, why);
   }
-  settle_folder(file);
+  if (durable == Durable::yes) settle_folder(file);
 }
 
-int begin(const fs::path& file, const WriteHow& how) {
+int begin_file(const fs::path& file, const WriteHow& how, Durable durable) {
   check_target(file, how);
   const Beside beside = new_beside(file, how.mode);
   keep_mode(beside.file, file, how);
@@ -149,9 +155,20 @@ int begin(const fs::path& file, const WriteHow& how) {
     ::unlink(beside.path.c_str());
     cannot_write(file, why);
   }
-  settle_folder(file);
+  if (durable == Durable::yes) settle_folder(file);
   return beside.file;
 }
+
+}  // namespace
+
+void write(const fs::path& file, std::string_view bytes, const WriteHow& how) {
+  write_file(file, bytes, how, Durable::yes);
+}
+void write_passing(const fs::path& file, std::string_view bytes, const WriteHow& how) {
+  write_file(file, bytes, how, Durable::no);
+}
+int begin(const fs::path& file, const WriteHow& how) { return begin_file(file, how, Durable::yes); }
+int begin_passing(const fs::path& file, const WriteHow& how) { return begin_file(file, how, Durable::no); }
 
 int go_on(const fs::path& file, std::uint64_t bytes) {
   Closed open(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

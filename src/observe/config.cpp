@@ -1,6 +1,7 @@
 #include "observe/sinks.hpp"
 
 #include <mlsysim/telemetry/commit.hpp>
+#include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
 
 #include <mlsysim/zoo/detail/yaml_document.hpp>
@@ -35,12 +36,18 @@ class Reader {
     faults_.only(root_, "", known);
     if (const auto* v = faults_.need(root_, "version", "version: \"1\""); v != nullptr && v->text != "1")
       faults_.wrong(*v, "version", "\"1\"");
-    if (const auto* c = root_.find("commit"); c != nullptr && faults_.is_text(*c, "commit", "a text"))
+    if (const auto* c = root_.find("commit"); c != nullptr && faults_.is_text(*c, "commit", "a text")) {
       out_.commit = c->text;
-    if (std::getenv("SOURCE_DATE_EPOCH") != nullptr) out_.times = EventTimes::none;
+      out_.from["commit"] = c->where.text();
+    }
+    if (std::getenv("SOURCE_DATE_EPOCH") != nullptr) {
+      out_.times = EventTimes::none;
+      out_.from["times"] = "environment, SOURCE_DATE_EPOCH";
+    }
     if (const auto* t = root_.find("times")) {
       if (t->text != "clock" && t->text != "none") faults_.wrong(*t, "times", "clock or none");
       if (t->text == "none") out_.times = EventTimes::none;
+      out_.from.try_emplace("times", t->where.text());
     }
     if (const auto* list = faults_.need(root_, "exporters", "exporters: [{form: jsonl, file: events.jsonl}]");
         list != nullptr && faults_.is_list(*list, "exporters", "a list of exporters"))
@@ -51,10 +58,12 @@ class Reader {
 
  private:
   void exporter(const YamlValue& item) {
-    static const std::vector<std::string> known{"form", "file", "url", "job", "credentials", "retry_wait"};
+    static const std::vector<std::string> known{"form",        "file",       "url",    "job",
+                                                "credentials", "retry_wait", "timeout"};
     if (!faults_.is_map(item, "exporters", "a map with form and file or url")) return;
     faults_.only(item, "an exporter", known);
     ExportPlan plan;
+    for (const auto& pair : item.pairs) plan.from[pair.key.text] = pair.value.where.text();
     const auto* form = faults_.need(item, "form", "form: jsonl");
     const auto choice = form != nullptr ? choice_of<ExportForm>(form->text) : std::nullopt;
     if (form != nullptr && !choice)
@@ -69,17 +78,23 @@ class Reader {
     text("url", plan.url);
     text("job", plan.job);
     secret(item, plan);
-    if (const auto* w = item.find("retry_wait")) {
-      const auto [end, bad] =
-          std::from_chars(w->text.data(), w->text.data() + w->text.size(), plan.retry_wait);
-      if (bad != std::errc{} || end != w->text.data() + w->text.size() || !(plan.retry_wait >= 0))
-        faults_.wrong(*w, "retry_wait", "seconds, 0 or more");
-    }
+    number(item, "retry_wait", 0, plan.retry_wait);
+    number(item, "timeout", 0.001, plan.timeout);
     if (choice && plan.file.empty() && plan.url.empty())
       faults_.wrong(item, "exporters", is_sent(*choice) ? "a file or a url" : "a file");
     if (choice && !plan.url.empty() && !is_sent(*choice))
       faults_.wrong(*item.find("url"), "url", fmt::format("a file: {} is not sent", name_of(*choice)));
     out_.exporters.push_back(std::move(plan));
+  }
+
+  /// Seconds of at least `least`.
+  void number(const YamlValue& item, std::string_view key, double least, double& to) {
+    const auto* v = item.find(key);
+    if (v == nullptr) return;
+    const auto* const last = v->text.data() + v->text.size();
+    const auto [end, bad] = std::from_chars(v->text.data(), last, to);
+    if (bad != std::errc{} || end != last || !(to >= least))
+      faults_.wrong(*v, key, least > 0 ? "seconds, more than 0" : "seconds, 0 or more");
   }
 
   /// A secret that stands in the file is not repeated: the fault has no excerpt.
@@ -117,15 +132,29 @@ bool is_of_metrics(const ExportPlan& plan) {
          (plan.form == ExportForm::otlp && plan.url.ends_with("/v1/metrics"));
 }
 
-std::string shown(const ObservePlan& plan) {
-  auto out = fmt::format("commit: {}\ntimes: {}\nexporters:\n",
-                         current_commit(plan.commit, std::filesystem::current_path()),
-                         plan.times == EventTimes::clock ? "clock" : "none");
-  for (const auto& e : plan.exporters) {
-    out += fmt::format("- form: {}\n", name_of(e.form));
-    if (!e.file.empty()) out += fmt::format("  file: {}\n", e.file.string());
-    if (!e.url.empty()) out += fmt::format("  url: {}\n  job: {}\n", masked_url(e.url), e.job);
-    if (!e.credentials.empty()) out += fmt::format("  credentials: {}\n", e.credentials);
+std::vector<Setting> settings_of(const ObservePlan& plan) {
+  const auto from = [](const std::map<std::string, std::string>& places, const std::string& key) {
+    const auto at = places.find(key);
+    return at == places.end() ? std::string("default") : at->second;
+  };
+  const auto commit = find_commit(plan.commit, std::filesystem::current_path());
+  std::vector<Setting> out{
+      {"commit", commit.commit, plan.commit.empty() ? commit.from : from(plan.from, "commit")},
+      {"times", plan.times == EventTimes::clock ? "clock" : "none", from(plan.from, "times")}};
+  for (std::size_t i = 0; i < plan.exporters.size(); ++i) {
+    const auto& e = plan.exporters[i];
+    const auto say = [&](const char* key, std::string value) {
+      out.push_back({fmt::format("exporters[{}].{}", i, key), std::move(value), from(e.from, key)});
+    };
+    say("form", std::string(name_of(e.form)));
+    if (!e.file.empty()) say("file", e.file.string());
+    if (e.url.empty()) continue;
+    say("url", masked_url(e.url));
+    say("job", e.job);
+    if (!e.credentials.empty())
+      say("credentials", fmt::format("{} ({})", e.credentials, state_of_secret(e.credentials)));
+    say("retry_wait", fmt::format("{} s", e.retry_wait));
+    say("timeout", fmt::format("{} s", e.timeout));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include "observe/sinks.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/passing.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/units/error.hpp>
@@ -23,7 +24,8 @@ namespace detail {
 
 BufferedFile::BufferedFile(std::filesystem::path file, std::string_view mark)
     : path_(std::move(file)),
-      file_(files::begin(path_, {.replace = files::Replace::own, .mark = mark, .forced = "another file"})) {}
+      file_(files::begin_passing(path_,
+                                 {.replace = files::Replace::own, .mark = mark, .forced = "another file"})) {}
 BufferedFile::~BufferedFile() {
   (void)files::put(file_, buffer_);
   ::close(file_);

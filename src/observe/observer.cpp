@@ -37,13 +37,14 @@ void Observer::tell(const Event& e) {
 
 void Observer::on_pipeline_start(const Run& run) {
   ++runs_;
+  breaks_ = 0;
   pipeline_ = run.pipeline().name();
   tell(event(EventKind::pipeline_start));
 }
 
 void Observer::on_pipeline_end(const Run& run, double seconds) {
   auto e = event(EventKind::pipeline_end);
-  bool all = true;
+  bool all = breaks_ == 0;
   for (const auto& s : run.stages()) all = all && s.ok();
   e.status = all ? "ok" : "incomplete";
   e.seconds = times_ == EventTimes::clock ? seconds : 0;
@@ -75,6 +76,7 @@ void Observer::stage(EventKind kind, const StageEvent& s) {
 }
 
 void Observer::on_break(const BreakEvent& b) {
+  ++breaks_;
   auto e = event(EventKind::breaks, b.at);
   e.why = b.why;
   tell(e);

@@ -3,6 +3,7 @@
 #include "observe/sinks.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/passing.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
@@ -74,9 +75,10 @@ class Metrics final : public EventSink {
   void finish() override {
     const auto out = families();
     const auto text = prometheus_text(out);
-    if (!plan_.file.empty()) files::write(plan_.file, text, how());
+    if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
     if (plan_.url.empty()) return;
-    Sending what{.url = plan_.url, .credentials = secret_, .wait = plan_.retry_wait};
+    Sending what{
+        .url = plan_.url, .credentials = secret_, .wait = plan_.retry_wait, .timeout = plan_.timeout};
     if (plan_.form == ExportForm::otlp) {
       what.type = "application/json";
       what.body = otlp_metrics_json(out, time_given({}));
@@ -94,11 +96,9 @@ class Metrics final : public EventSink {
     return {.replace = files::Replace::own, .mark = "# HELP mlsysim_", .forced = "another file"};
   }
   static Labels labels(const Event& e, std::string_view reason) {
-    return {{"pipeline", std::string(e.pipeline)},
-            {"model_name", std::string(e.model)},
-            {"hardware", std::string(e.hardware)},
-            {"reason", std::string(reason)},
-            {"commit", std::string(e.commit)}};
+    return {{"pipeline", std::string(e.pipeline)}, {"model_family", std::string(e.family)},
+            {"model_name", std::string(e.model)},  {"hardware", std::string(e.hardware)},
+            {"reason", std::string(reason)},       {"commit", std::string(e.commit)}};
   }
   /// Times of stages, from a microsecond to ten seconds [s].
   static const std::vector<double>& bounds() {
@@ -172,7 +172,7 @@ class Loki final : public EventSink {
     if (!plan_.file.empty()) {
       std::string all;
       for (const auto& b : bodies) all += b + "\n";
-      files::write(plan_.file, all, how());
+      files::write_passing(plan_.file, all, how());
     }
     if (plan_.url.empty()) return;
     for (const auto& b : bodies)
@@ -181,7 +181,8 @@ class Loki final : public EventSink {
             .type = "application/json",
             .body = b,
             .credentials = secret_,
-            .wait = plan_.retry_wait});
+            .wait = plan_.retry_wait,
+            .timeout = plan_.timeout});
   }
 
  private:

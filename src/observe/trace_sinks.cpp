@@ -3,6 +3,7 @@
 #include "observe/sinks.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/passing.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
@@ -20,7 +21,8 @@ using Json = nlohmann::ordered_json;
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(std::llround(seconds * 1e9)); }
 
 /// One X event for each pipeline and each stage that ended, whatever the end; marks for breaks; counters for
-/// searches and for memory.
+/// searches and for memory. Events of a lane (a thread of the viewer) lie in each other or beside each other,
+/// as the format wants it: stages that ran side by side have lanes of their own.
 class Chrome final : public EventSink {
  public:
   explicit Chrome(const std::filesystem::path& file) : file_(file, "{\"traceEvents\":") {
@@ -30,6 +32,9 @@ class Chrome final : public EventSink {
     Json args = Json::object();
     switch (e.kind) {
       case EventKind::pipeline_start:
+        (void)microseconds(e.time);  // from which all times are counted
+        begun_at_.push_back(e.time);
+        return;
       case EventKind::stage_start:
         return;  // ends hold both
       case EventKind::skip:
@@ -63,13 +68,21 @@ class Chrome final : public EventSink {
     if (!e.reason.empty()) args["detail"] = e.reason;
     for (const auto& r : e.results)
       if (auto text = detail::value_text(r.value); !text.empty()) args[std::string(r.name)] = std::move(text);
+    // A pipeline begins where it was said to begin, so that its stages lie in it.
+    const bool whole = e.kind == EventKind::pipeline_end;
+    const std::uint64_t outer = begun_at_.empty() ? 0 : begun_at_.back();
+    auto begin = whole ? outer : e.time - std::min(e.time, nanoseconds(e.seconds));
+    begin = std::min(std::max(begin, outer), e.time);
+    if (whole && !begun_at_.empty()) begun_at_.pop_back();
+    const double from = microseconds(begin), to = microseconds(e.time);
+    const auto lane = lane_of(begin, e.time);
     put(Json{{"name", std::string(e.stage.empty() ? e.pipeline : e.stage)},
              {"cat", e.stage.empty() ? "pipeline" : "stage"},
              {"ph", "X"},
-             {"ts", microseconds(e.time - std::min(e.time, nanoseconds(e.seconds)))},
-             {"dur", e.seconds * 1e6},
+             {"ts", from},
+             {"dur", to - from},
              {"pid", 1},
-             {"tid", 1},
+             {"tid", lane + 1},
              {"args", std::move(args)}});
   }
   void finish() override {
@@ -94,6 +107,27 @@ class Chrome final : public EventSink {
              {"tid", 1},
              {"args", std::move(bytes)}});
   }
+  /// The first lane on which an event neither cuts one that is there nor is cut by it. Events come in the
+  /// order of their ends, so each lane needs those alone that lie in no other.
+  std::size_t lane_of(std::uint64_t begin, std::uint64_t end) {
+    for (std::size_t i = 0;; ++i) {
+      if (i == lanes_.size()) {
+        lanes_.emplace_back();
+        put(Json{{"name", "thread_name"},
+                 {"ph", "M"},
+                 {"pid", 1},
+                 {"tid", i + 1},
+                 {"args", {{"name", fmt::format("lane {}", i + 1)}}}});
+      }
+      auto& lane = lanes_[i];
+      auto inside = lane.size();
+      while (inside > 0 && lane[inside - 1].first >= begin) --inside;
+      if (inside > 0 && lane[inside - 1].second > begin) continue;
+      lane.resize(inside);
+      lane.emplace_back(begin, end);
+      return i;
+    }
+  }
   /// Counted from the first event: a double holds no nanoseconds since 1970.
   double microseconds(std::uint64_t time) {
     if (first_ == 0) first_ = time;
@@ -106,6 +140,8 @@ class Chrome final : public EventSink {
   detail::BufferedFile file_;
   std::uint64_t first_ = 0;
   bool begun_ = false;
+  std::vector<std::uint64_t> begun_at_;                                      // of pipelines that run
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> lanes_;  // [ns]
 };
 
 Json attribute(std::string_view key, std::string_view value) {
@@ -152,14 +188,15 @@ class Otlp final : public EventSink {
               {attribute("service.name", "mlsysim"), attribute("vcs.ref.head.revision", commit_)}}}},
            {"scopeSpans", {{{"scope", {{"name", "mlsysim"}}}, {"spans", spans_}}}}}}}};
     const auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    if (!plan_.file.empty()) files::write(plan_.file, text, how());
+    if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
     if (!plan_.url.empty())
       send({.url = plan_.url,
             .method = "POST",
             .type = "application/json",
             .body = text,
             .credentials = secret_,
-            .wait = plan_.retry_wait});
+            .wait = plan_.retry_wait,
+            .timeout = plan_.timeout});
   }
 
  private:

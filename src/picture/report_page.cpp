@@ -71,6 +71,7 @@ ReportPart pictures(const Scenario& scenario, const SensitivityReport& s) {
   if (s.result == "itl") add("waterfall of ttft", [&] { return waterfall_picture(scenario, "ttft"); });
   add("roofline", [&] { return roofline_picture(scenario, s.result); });
   add("memory", [&] { return memory_picture(scenario); });
+  add("timeline of memory", [&] { return memory_timeline_picture(scenario); });
   if (training && scenario.pp_size > 1) add("schedule", [&] { return schedule_picture(scenario); });
   add("tornado", [&] { return tornado_picture(s); });
   add("costs", [&] { return costs_picture(scenario); });

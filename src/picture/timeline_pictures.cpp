@@ -169,6 +169,52 @@ Picture memory_schedule_picture(const Scenario& scenario) {
   return p;
 }
 
+Picture memory_timeline_picture(const Scenario& scenario) {
+  if (scenario.pp_size > 1 && main_time(scenario) == "step_latency") return memory_schedule_picture(scenario);
+  const detail::Numbers numbers(scenario);
+  const auto step = numbers.find("itl"), first = numbers.find("ttft"), total = numbers.find("memory.total");
+  if (!step || !total)
+    throw InputError(
+        {.id = "mlsysim.picture.013",
+         .message = "the memory of this scenario does not change while it runs",
+         .found = fmt::format("a {}", main_time(scenario) == "latency" ? "pass" : "step without a pipeline"),
+         .expected = "requests that generate, or a step with a pipeline"});
+  constexpr Exponents kData = Data<>::dimension::exps;
+  constexpr double usual = 256;  // tokens that are drawn where the scenario does not say how long answers are
+  const double tokens = scenario.output_tokens.value_or(usual), prompt = scenario.seq_len.value_or(2048);
+  const auto at = [&](double held) {
+    auto then = scenario;
+    then.seq_len = held;
+    then.output_tokens = 1;
+    return detail::Numbers(then).find("memory.total").value_or(*total);
+  };
+  const double low = at(prompt), high = at(prompt + tokens), start = first.value_or(0),
+               end = start + *step * tokens;
+  const auto time = readable_unit(end, kTime), bytes = readable_unit(high, kData);
+  PictureMark m{.shape = MarkShape::line, .x = "time", .y = "memory"};
+  m.data = {.schema = "mlsysim/memory-timeline@1",
+            .title = "memory over time",
+            .columns = {{"time", time}, {"memory", bytes}, {"tokens"}}};
+  m.data.rows = {{Cell(0.0, kTime), Cell(low, kData), prompt},
+                 {Cell(start, kTime), Cell(low, kData), prompt},
+                 {Cell(end, kTime), Cell(high, kData), prompt + tokens}};
+  Picture p{
+      .kind = "memory-timeline",
+      .title = fmt::format("{}: memory while answers grow", detail::subject_words(scenario)),
+      .description =
+          fmt::format("Memory of one device from {} after the prompts to {} after {:g} more tokens.",
+                      pretty(AnyQuantity::from_base(low, kData), 3),
+                      pretty(AnyQuantity::from_base(high, kData), 3), tokens),
+      .x = {.title = "time", .unit = time, .from_zero = true},
+      .y = {.title = "memory", .unit = bytes, .from_zero = true},
+      .sources = detail::device_sources(scenario),
+      .notes = {"All requests of the batch begin together; the time of a token is that of the scenario."}};
+  if (!scenario.output_tokens)
+    p.notes.push_back(fmt::format("Answers of {:g} tokens are drawn: none is given.", usual));
+  p.marks.push_back(std::move(m));
+  return p;
+}
+
 namespace {
 
 Json event(std::string name, std::string_view category, double start, double end, std::size_t lane) {

@@ -1,4 +1,4 @@
-#include <mlsysim/report/table.hpp>
+#include <mlsysim/report/detail/fitted_table.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>
 #include "detail/json_value.hpp"
@@ -34,7 +34,76 @@ std::string heading(const Table::Column& column) {
   return column.unit.empty() ? column.name : column.name + " [" + column.unit + "]";
 }
 
-std::string text_of(const Table& t, const RenderOptions& o) {
+/// Lines of at most `width` columns: a longer word is broken, at a sign of a path or a name if there is one.
+std::vector<std::string> lines_within(std::string_view text, std::size_t width) {
+  std::vector<std::string> out;
+  for (auto& line : detail::wrapped(text, width)) {
+    while (detail::shown_width(line) > width) {
+      std::size_t end = 0, sign = 0;  // bytes of `width` characters, and up to the last sign among them
+      for (std::size_t shown = 0; end < line.size() && shown < width; ++shown) {
+        do ++end;
+        while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0u) == 0x80u);
+        if (std::string_view("/\\_-.,;:)]}").find(line[end - 1]) != std::string_view::npos) sign = end;
+      }
+      const auto cut = sign > end / 2 ? sign : end;
+      out.push_back(line.substr(0, cut));
+      line.erase(0, cut);
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+constexpr std::size_t kNarrowest = 8;  // columns of a text that is broken into lines
+
+/// Makes the widest texts narrower until a row fits; a table of too many columns stays wider than that.
+void fit(std::vector<std::size_t>& widths, const std::vector<char>& numeric, std::size_t most) {
+  const auto total = [&] {
+    std::size_t sum = 2 * (widths.size() - 1);
+    for (const auto w : widths) sum += w;
+    return sum;
+  };
+  while (!widths.empty() && total() > most) {
+    std::size_t widest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      if (numeric[c] == 0 && widths[c] > kNarrowest &&
+          (widest == widths.size() || widths[c] > widths[widest]))
+        widest = c;
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
+
+/// One row, whose texts take as many lines as they need.
+std::string row_text(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                     const std::vector<char>& numeric, detail::Paint paint, const RenderOptions& o,
+                     std::size_t most) {
+  std::vector<std::vector<std::string>> lines;
+  std::size_t height = 1;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const bool breaks = most > 0 && numeric[c] == 0;
+    lines.push_back(breaks ? lines_within(cells[c], widths[c]) : std::vector<std::string>{cells[c]});
+    height = std::max(height, lines.back().size());
+  }
+  std::string out;
+  for (std::size_t l = 0; l < height; ++l) {
+    std::string text;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const auto part = l < lines[c].size() ? lines[c][l] : std::string();
+      if (c > 0) text += "  ";
+      if (numeric[c] != 0)
+        text += detail::padded_left(part, widths[c]);
+      else
+        text += c + 1 == cells.size() ? part : detail::padded(part, widths[c]);
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    out += detail::painted(text, paint, o.colour) + "\n";
+  }
+  return out;
+}
+
+/// @param most columns; 0: as wide as it is
+std::string text_of(const Table& t, const RenderOptions& o, std::size_t most = 0) {
   std::vector<std::size_t> widths;
   std::vector<char> numeric;
   std::vector<std::vector<std::string>> cells;
@@ -52,24 +121,15 @@ std::string text_of(const Table& t, const RenderOptions& o) {
     widths.push_back(width);
     numeric.push_back(numbers);
   }
-  std::string out;
-  const auto line = [&](const std::vector<std::string>& parts, detail::Paint paint) {
-    std::string text;
-    for (std::size_t c = 0; c < parts.size(); ++c) {
-      if (c > 0) text += "  ";
-      if (numeric[c] != 0)
-        text += detail::padded_left(parts[c], widths[c]);
-      else
-        text += c + 1 == parts.size() ? parts[c] : detail::padded(parts[c], widths[c]);
-    }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    out += detail::painted(text, paint, o.colour) + "\n";
-  };
+  if (most > 0) fit(widths, numeric, most);
   std::vector<std::string> names;
   for (const auto& column : t.columns) names.push_back(column.name);
-  line(names, detail::Paint::bold);
-  for (const auto& row : cells) line(row, detail::Paint::plain);
-  if (!t.footer.empty()) out += "\n" + detail::painted(t.footer, detail::Paint::dim, o.colour) + "\n";
+  std::string out = row_text(names, widths, numeric, detail::Paint::bold, o, most);
+  for (const auto& row : cells) out += row_text(row, widths, numeric, detail::Paint::plain, o, most);
+  if (t.footer.empty()) return out;
+  out += "\n";
+  const auto lines = most > 0 ? detail::wrapped(t.footer, most) : std::vector<std::string>{t.footer};
+  for (const auto& line : lines) out += detail::painted(line, detail::Paint::dim, o.colour) + "\n";
   return out;
 }
 
@@ -128,6 +188,10 @@ std::string render(const Table& table, const RenderOptions& options) {
       return csv_of(table);
   }
   return text_of(table, options);
+}
+
+std::string render_fitted(const Table& table, const RenderOptions& options, std::size_t columns) {
+  return text_of(table, options, columns);
 }
 
 }  // namespace mlsysim

@@ -52,18 +52,23 @@ std::uint64_t whole(std::string_view text) {
 
 }  // namespace
 
-std::string current_commit(std::string_view given, const std::filesystem::path& folder) {
-  if (!given.empty()) return std::string(given);
+FoundCommit find_commit(std::string_view given, const std::filesystem::path& folder) {
+  if (!given.empty()) return {std::string(given), "given"};
   for (const char* name : {"GIT_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      return {value, fmt::format("environment, {}", name)};
   std::error_code none;
   for (auto at = std::filesystem::absolute(folder, none); !at.empty(); at = at.parent_path()) {
     auto git = at / ".git";
     if (const auto link = first_line(git); link.starts_with("gitdir: ")) git = at / link.substr(8);
-    if (auto commit = checked_out(git); !commit.empty()) return commit;
+    if (auto commit = checked_out(git); !commit.empty()) return {commit, "git, " + git.string()};
     if (at == at.parent_path()) break;
   }
-  return "unknown";
+  return {"unknown", "default"};
+}
+
+std::string current_commit(std::string_view given, const std::filesystem::path& folder) {
+  return find_commit(given, folder).commit;
 }
 
 std::uint64_t time_given(std::string_view given) {

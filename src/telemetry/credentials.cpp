@@ -29,4 +29,12 @@ std::string secret_of(std::string_view reference) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
+std::string state_of_secret(std::string_view reference) {
+  try {
+    return secret_of(reference).empty() ? "empty" : "set";
+  } catch (const Error& error) {
+    return error.facts().message + ": " + error.facts().found;
+  }
+}
+
 }  // namespace mlsysim

@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace mlsysim {
@@ -69,43 +70,94 @@ struct Reply {
   int status = 0;
   std::string text;
 };
+/// Ends a call at its time, whatever the server does: limits of sockets are of single bytes.
+class Stopper {
+ public:
+  Stopper(httplib::Client& client, double seconds)
+      : thread_([this, &client, seconds] {
+          std::unique_lock lock(mutex_);
+          if (done_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; })) return;
+          stopped_ = true;
+          client.stop();
+        }) {}
+  Stopper(const Stopper&) = delete;
+  Stopper& operator=(const Stopper&) = delete;
+  ~Stopper() {
+    end();
+    thread_.join();
+  }
+  /// Whether it ended the call. From now on it ends nothing.
+  [[nodiscard]] bool stopped() const { return end(); }
+
+ private:
+  bool end() const {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    done_.notify_all();
+    return stopped_;
+  }
+  mutable std::mutex mutex_;
+  mutable std::condition_variable done_;
+  mutable bool over_ = false, stopped_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
+/// Limits of the sockets themselves. That of a connection is all there is; behind it the stopper comes first.
+void set_limits(httplib::Client& client, double seconds) {
+  const auto micro = static_cast<std::int64_t>(seconds * 1e6), later = 2 * micro + 1'000'000;
+  client.set_connection_timeout(micro / 1'000'000, micro % 1'000'000);
+  client.set_read_timeout(later / 1'000'000, later % 1'000'000);
+  client.set_write_timeout(later / 1'000'000, later % 1'000'000);
+  client.set_follow_location(false);
+}
+
 /// @param most time that this try may take [s]
 Reply once(const Sending& what, const Parts& parts, double most) {
+  const double limit = std::max(0.001, std::min(what.timeout, most));
   httplib::Client client(parts.host);
-  const auto limit = [&](double seconds) { return static_cast<time_t>(std::ceil(std::min(seconds, most))); };
-  client.set_connection_timeout(limit(5));
-  client.set_read_timeout(limit(10));
-  client.set_follow_location(false);
+  set_limits(client, limit);
   const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
   if (const auto colon = secret.find(':'); colon != std::string::npos)
     client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
-  const auto answer = what.method == "PUT"      ? client.Put(parts.path, what.body, what.type)
-                      : what.method == "DELETE" ? client.Delete(parts.path)
-                                                : client.Post(parts.path, what.body, what.type);
+  httplib::Request request;
+  request.method = what.method;
+  request.path = parts.path;
+  request.body = what.body;
+  if (!what.type.empty()) request.set_header("Content-Type", what.type);
+  // Of what a server says the beginning is shown, and no more is kept.
+  constexpr std::size_t shown = 400;
+  std::string body;
+  request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t, std::uint64_t) {
+    body.append(bytes, std::min(count, shown - std::min(shown, body.size())));
+    return true;
+  };
+  const Stopper stopper(client, limit);
+  const auto answer = client.send(request);
+  if (stopper.stopped()) return {0, fmt::format("nothing whole within {:.3g} s", limit)};
   if (!answer) return {0, httplib::to_string(answer.error())};
-  return {answer->status, answer->body.substr(0, 400)};
+  return {answer->status, std::move(body)};
 }
 
 /// A page, with bounds on its time and its size.
 Reply page_of(const Fetching& what, const Parts& parts) {
   using Clock = std::chrono::steady_clock;
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(what.timeout));
-  const auto micro = std::chrono::duration_cast<std::chrono::microseconds>(limit).count();
   httplib::Client client(parts.host);
-  client.set_connection_timeout(micro / 1'000'000, micro % 1'000'000);
-  client.set_read_timeout(micro / 1'000'000, micro % 1'000'000);
-  client.set_follow_location(false);
+  set_limits(client, what.timeout);
   const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
   if (const auto colon = secret.find(':'); colon != std::string::npos)
     client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
   const auto end = Clock::now() + limit;
   std::string body, stopped;
+  const Stopper stopper(client, what.timeout);
   const auto answer = client.Get(parts.path, [&](const char* bytes, std::size_t count) {
     if (body.size() + count > what.most) stopped = fmt::format("more than {} B", what.most);
     if (Clock::now() > end) stopped = fmt::format("no whole answer within {} s", what.timeout);
     if (stopped.empty()) body.append(bytes, count);
     return stopped.empty();
   });
+  if (stopper.stopped() && stopped.empty())
+    stopped = fmt::format("no whole answer within {} s", what.timeout);
   if (!stopped.empty()) return {0, stopped};
   if (!answer)
     return {0,

@@ -104,6 +104,23 @@ def test_other_exit_codes(run, matrix, tmp_path):
     assert done.code == 5 and "the history cannot be opened" in done.err and "2 cells" in done.out
 
 
+def test_failures_of_plugins_and_refused_records_exit_with_3(run, matrix, tmp_path):
+    damaged = ROOT / "tests/data/compile/tlparse_simple_corrupted_json.log.gz"
+    matrix.write_text(MATRIX.replace("pipelines:", f"pipelines:\n  compiled: {{records: {damaged}}}"))
+    assert run("ci", "run", matrix).code == 0  # counted, and told
+    done = run("ci", "run", matrix, "--strict", "-o", "json")
+    cells = {cell["cell"]: cell for cell in done.json()["cells"]}
+    assert done.code == 3 and {cell["status"] for cell in cells.values()} == {"ok", "failed"}, done.err
+    assert all("the log is damaged" in cell["reason"] for name, cell in cells.items() if name.endswith("/compiled"))
+    assert all(cell["status"] == "ok" for name, cell in cells.items() if name.endswith("/serve"))
+    # A plugin that does not load, where that is asked for.
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "mlsysim-plugin-text.so").write_text("no library\n")
+    matrix.write_text(MATRIX)
+    done = run("--strict-plugins", "ci", "run", matrix, env={"MLSYSIM_PLUGIN_PATH": str(tmp_path / "plugins")})
+    assert done.code == 3 and "mlsysim-plugin-text" in done.err, done.err
+
+
 def test_history_trend_and_bisect(run, matrix, tmp_path):
     history = tmp_path / "h.sqlite"
     for i, batch in enumerate((4, 4, 8, 8)):
@@ -230,3 +247,53 @@ def test_prune_removes_what_no_limit_keeps(run, matrix, tmp_path):
     assert run("ci", "prune", "--history", tmp_path / "none.sqlite", "--keep", 1).code == 2 and not (tmp_path / "none.sqlite").exists()
     prune("--matrix", other)
     assert run("ci", "trend", "--history", history, "--metric", "itl").code == 2  # its last cell went
+
+
+def test_print_config_says_where_every_value_comes_from_and_shows_no_secret(run, matrix, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("me:canary-of-a-file\n")
+    config = tmp_path / "observability.yaml"
+    config.write_text(f"""version: "1"
+times: none
+exporters:
+- {{form: jsonl, file: events.jsonl}}
+- {{form: prometheus, url: "http://me:canary-in-a-url@127.0.0.1:1", credentials: "env:PUSH_USER", job: nightly}}
+- {{form: loki, url: "http://127.0.0.1:1", credentials: "file:{secret}"}}
+- {{form: otlp, url: "http://127.0.0.1:1", credentials: "env:NOT_THERE"}}
+""")
+    environment = {"PUSH_USER": "me:canary-of-a-variable", "GIT_COMMIT": "abc", "MLSYSIM_ACME_TOKEN": "canary-of-a-plugin"}
+    asked = ("ci", "run", matrix, "--observe", config, "--push", "http://me:canary-of-an-option@127.0.0.1:1", "--credentials-env", "PUSH_USER", "-j", 2)
+    done = run(*asked, "--print-config", "-o", "json", env=environment)
+    assert done.code == 0 and not (tmp_path / "events.jsonl").exists(), done.err  # nothing was run
+    rows = {row["setting"]: (row["value"], row["from"]) for row in done.json()["rows"]}
+    assert rows["MATRIX"] == (str(matrix), "command line") and rows["-j,--jobs"] == ("2", "command line")
+    assert rows["--push"] == ("http://***@127.0.0.1:1", "command line") and rows["--credentials-env"] == ("PUSH_USER (set)", "command line")
+    assert rows["--job"] == ("mlsysim", "default") and rows["GIT_COMMIT"] == ("abc", "environment")
+    assert rows["MLSYSIM_ACME_TOKEN"] == ("set, not shown", "environment")
+    assert rows["commit"] == ("abc", "environment, GIT_COMMIT") and rows["times"] == ("none", f"{config}:2:8")
+    assert rows["exporters[1].url"][0] == "http://***@127.0.0.1:1" and rows["exporters[1].job"] == ("nightly", f"{config}:5:{config.read_text().splitlines()[4].index('nightly') + 1}")
+    assert rows["exporters[1].credentials"][0] == "env:PUSH_USER (set)" and rows["exporters[2].credentials"][0] == f"file:{secret} (set)"
+    assert rows["exporters[3].credentials"][0] == "env:NOT_THERE (credentials are missing: no variable 'NOT_THERE')"
+    assert rows["exporters[2].job"] == ("mlsysim", "default")
+    for words in (asked, ("compile", "export", matrix, "--push", "http://me:canary@h"), ("pipeline", "run", "SingleNodeModel")):
+        for form in ("text", "json", "csv", "markdown"):
+            done = run(*words, "--print-config", "-o", form, env={**environment, "MLSYSIM_OBSERVE": str(config)})
+            assert done.code == 0 and "canary" not in done.out + done.err, done.out
+    # Without a file of exporters nothing is sent, and that is said.
+    done = run("ci", "run", matrix, "--commit", "mine", "--print-config")
+    assert done.code == 0 and "nothing is sent" in done.out and "mine" in done.out
+
+
+def test_without_timestamps_two_runs_give_the_same_bytes(run, matrix, tmp_path):
+    forms = {"events.jsonl": "jsonl", "events.log": "logfmt", "events.csv": "csv", "trace.json": "chrome", "spans.json": "otlp", "events.prom": "prometheus", "lines.json": "loki"}
+    config = tmp_path / "observability.yaml"
+    config.write_text('version: "1"\ncommit: c\nexporters:\n' + "".join(f"- {{form: {form}, file: {name}}}\n" for name, form in forms.items()))
+    environment = {"MLSYSIM_OBSERVE": str(config)}
+    for words in (("ci", "run", matrix), ("pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", "hardware=H100")):
+        seen = []
+        for _ in range(2):
+            assert run(*words, "--no-timestamps", env=environment).code == 0
+            seen.append({name: (tmp_path / name).read_bytes() for name in forms})
+        assert seen[0] == seen[1] and all(seen[0].values())
+        assert run(*words, env=environment).code == 0
+        assert (tmp_path / "events.jsonl").read_bytes() != seen[0]["events.jsonl"]

@@ -48,9 +48,19 @@ def query(prometheus, expression, time=None):
     return {tuple(sorted(row["metric"].items())): float(row["value"][1]) for row in answer["data"]["result"]}
 
 
+ROOT = pathlib.Path(__file__).parents[2]
+BUILT = pathlib.Path(os.environ.get("MLSYSIM_OBSERVE_CACHE", pathlib.Path.home() / ".cache" / "mlsysim" / "observe")) / "bin"
+
+
+def has_prometheus_3():
+    """Whether scripts/observe-servers prometheus has built the one with a receiver of OpenTelemetry."""
+    return (BUILT / "prometheus").exists()
+
+
 @contextlib.contextmanager
-def running(rules=None, history=None):
-    """A Pushgateway and a Prometheus that scrapes it, with the history of a file in OpenMetrics: (their URLs)."""
+def running(rules=None, history=None, otlp=False):
+    """A Pushgateway and a Prometheus that scrapes it, with the history of a file in OpenMetrics: (their URLs). With `otlp` it is
+    Prometheus 3, which takes metrics of OpenTelemetry, too."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if history is not None:
@@ -61,7 +71,7 @@ def running(rules=None, history=None):
                                       "static_configs": [{"targets": [gateway]}]}]}
         (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
         commands = [["prometheus-pushgateway", f"--web.listen-address={gateway}", "--persistence.file="],
-                    ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
+                    [BUILT / "prometheus" if otlp else "prometheus", *(["--web.enable-otlp-receiver"] if otlp else []), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
                      f"--web.listen-address={prometheus}"]]
         processes = []
         try:
@@ -75,10 +85,6 @@ def running(rules=None, history=None):
                 process.terminate()
             for process in processes:
                 process.wait()
-
-
-ROOT = pathlib.Path(__file__).parents[2]
-BUILT = pathlib.Path(os.environ.get("MLSYSIM_OBSERVE_CACHE", pathlib.Path.home() / ".cache" / "mlsysim" / "observe")) / "bin"
 
 
 def has_loki():
@@ -117,16 +123,26 @@ def query_loki(url, expression):
 
 @contextlib.contextmanager
 def stub(answers):
-    """A server that gives these statuses in turn (the last one for ever), and keeps what it was sent."""
-    taken, left = [], list(answers)
+    """A server that gives these statuses in turn (the last one for ever), and keeps what it was sent. Words are bad manners: it closes
+    without an answer, hangs until the caller goes, trickles an answer that never ends, or ends half way."""
+    taken, left, gone = [], list(answers), threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             taken.append((self.command, self.path, dict(self.headers), body))
             status = left.pop(0) if len(left) > 1 else left[0]
-            if status == "close":
+            if isinstance(status, str):
                 self.close_connection = True
+                with contextlib.suppress(OSError):
+                    if status == "half":
+                        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+                    if status == "trickle":
+                        self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                        while not gone.wait(0.02):
+                            self.wfile.write(b"x")
+                    if status == "hang":
+                        self.connection.recv(1)  # until the caller goes
                 return
             self.send_response(status)
             self.send_header("Location", "/elsewhere")
@@ -143,5 +159,6 @@ def stub(answers):
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", taken
     finally:
+        gone.set()
         server.shutdown()
         server.server_close()

@@ -59,6 +59,37 @@ def test_answers_of_servers():
     export(*words, f"http://127.0.0.1:{servers.free_port()}", code=5)
 
 
+def test_servers_that_hang_trickle_or_end_half_way_are_named_and_cost_bounded_time(tmp_path):
+    record = DATA / "break_reasons_mms_tts_rus.pkl"
+    for manners, option in (("hang", "--push"), ("trickle", "--push"), ("half", "--push"), ("hang", "--otlp"), ("trickle", "--loki")):
+        with servers.stub([manners]) as (url, taken):
+            # Three tries of 0.1 s. Without a bound the program would be with the server until export() loses its patience.
+            done = export(record, option, url, "--timeout", "0.1", "--retry-wait", "0", code=5)
+            assert len(taken) <= 3, (manners, option)
+        assert url in done.stderr and "no answer: " in done.stderr, done.stderr
+        assert manners == "half" or "within 0.1 s" in done.stderr, done.stderr
+        assert "mlsysim_compile_breaks_total" in done.stdout  # nothing is lost
+    # What goes to files is there whole, whatever servers do; and each of them is told.
+    matrix, config = tmp_path / "predictions.yaml", tmp_path / "observability.yaml"
+    matrix.write_text('version: "1"\nmodels: [Llama3_8B]\nhardware: [H100]\npipelines: {serve: {batch_size: 4, accelerators: 8}}\nmetrics: {itl: }\n')
+    with servers.stub(["hang"]) as (hangs, _), servers.stub(["half"]) as (half, _):
+        config.write_text(f"""version: "1"
+times: none
+exporters:
+- {{form: loki, url: "{hangs}", timeout: 0.2, retry_wait: 0}}
+- {{form: jsonl, file: events.jsonl}}
+- {{form: prometheus, url: "{half}", timeout: 0.2, retry_wait: 0, file: events.prom}}
+- {{form: otlp, file: spans.json}}
+""")
+        done = subprocess.run([PROGRAM, "ci", "run", matrix, "--observe", config, "-o", "json", "--history", tmp_path / "h.sqlite"], capture_output=True,
+                              text=True, timeout=120, check=False)
+    assert done.returncode == 5 and hangs in done.stderr and half in done.stderr, done.stderr
+    assert json.loads(done.stdout)["cells"][0]["status"] == "ok" and (tmp_path / "h.sqlite").stat().st_size > 0
+    assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 3
+    assert "mlsysim_predicted_latency_seconds" in (tmp_path / "events.prom").read_text()
+    assert json.loads((tmp_path / "spans.json").read_text())["resourceSpans"]
+
+
 def test_secrets_stay_secret():
     with servers.stub([400]) as (url, taken):
         host = url.removeprefix("http://")

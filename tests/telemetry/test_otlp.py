@@ -4,8 +4,12 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import servers  # noqa: E402
 
 pytest.importorskip("google.protobuf", reason="apt-get install python3-protobuf")
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory  # noqa: E402
@@ -69,8 +73,6 @@ def test_metrics_of_records(messages):
 
 
 def test_spans_and_numbers_of_a_pipeline(messages, tmp_path):
-    import servers
-
     with servers.stub([200]) as (url, taken):
         (tmp_path / "o.yaml").write_text(json.dumps({"version": "1", "exporters": [
             {"form": "otlp", "file": "spans.json"}, {"form": "otlp", "url": f"{url}/v1/metrics"}]}))
@@ -87,3 +89,28 @@ def test_spans_and_numbers_of_a_pipeline(messages, tmp_path):
     (times,) = metrics["mlsysim_stage_duration_seconds"].histogram.data_points
     assert path == "/v1/metrics" and times.count == sum(times.bucket_counts) == 1 and len(times.bucket_counts) == len(times.explicit_bounds) + 1
     assert metrics["mlsysim_predicted_latency_seconds"].gauge.data_points and metrics["mlsysim_build_info"].gauge.data_points[0].as_double == 1
+
+
+@pytest.mark.skipif(not servers.has_prometheus_3() or bool(servers.missing()), reason="scripts/observe-servers prometheus, and the packages of Debian")
+def test_a_real_prometheus_takes_metrics_of_opentelemetry(tmp_path):
+    matrix = tmp_path / "predictions.yaml"
+    matrix.write_text('version: "1"\nmodels: [Llama3_8B]\nhardware: [H100, A100]\npipelines: {serve: {batch_size: 4, accelerators: 8}}\nmetrics: {itl: }\n')
+    with servers.running(otlp=True) as (_, prometheus):
+        receiver = f"{prometheus}/api/v1/otlp/v1/metrics"
+        subprocess.run([PROGRAM, "compile", "export", DATA, "--commit", "c", "--otlp", receiver], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "ci", "run", matrix, "--commit", "c", "--otlp", receiver], check=True, capture_output=True)
+        (tmp_path / "o.yaml").write_text(json.dumps({"version": "1", "exporters": [{"form": "otlp", "url": receiver}]}))
+        subprocess.run([PROGRAM, "pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", "hardware=H100"], check=True, capture_output=True,
+                       env={**os.environ, "MLSYSIM_OBSERVE": str(tmp_path / "o.yaml")})
+
+        def found(query):
+            return servers.until(query, lambda: servers.query(prometheus, query) or None)
+
+        # What came over OpenTelemetry is what was counted: 39 listed breaks, whatever their reasons hold.
+        assert sum(found('mlsysim_compile_breaks_total{job="mlsysim"}').values()) == 39
+        text = subprocess.run([PROGRAM, "ci", "run", matrix, "-o", "json"], check=True, capture_output=True, text=True).stdout
+        cells = {cell["hardware"]: cell["numbers"]["itl"]["value"] for cell in json.loads(text)["cells"]}
+        latency = {dict(key)["hardware"]: value for key, value in found('mlsysim_predicted_latency_seconds{number="itl"}').items()}
+        assert {name: round(value, 15) for name, value in latency.items()} == {name: round(value, 15) for name, value in cells.items()}
+        (buckets,) = found('mlsysim_stage_duration_seconds_count{status="ok"}').values()
+        assert buckets == 1

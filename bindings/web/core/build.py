@@ -22,8 +22,8 @@ LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp pict
                "cli/child_process.cpp cli/command_agents.cpp cli/command_calibrate.cpp cli/command_ci_send.cpp cli/command_compare_measured.cpp cli/command_compile_diff.cpp cli/command_compile_page.cpp "
                "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
                "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "
-               "cli/plugin_templates.cpp cli/print_page.cpp cli/program_ci.cpp cli/program_compile.cpp cli/program_course.cpp "
-               "cli/program_outside.cpp cli/ranks.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
+               "cli/plugin_templates.cpp cli/print_config.cpp cli/print_page.cpp cli/program_ci.cpp cli/program_compile.cpp cli/program_course.cpp "
+               "cli/program_outside.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 OURS = "-std=c++20 -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"

@@ -16,8 +16,8 @@ struct CiReport {
 
   [[nodiscard]] std::size_t count(CellStatus status) const;
   [[nodiscard]] std::size_t count(Verdict verdict) const;
-  /// 0 fine; 1 a number got worse, or a budget is broken; 4 inconclusive: cells failed, or the run was
-  /// stopped.
+  /// 0 fine; 1 a number got worse, or a budget is broken; 3 a plugin failed, or damaged records were refused;
+  /// 4 inconclusive: other cells failed, or the run was stopped.
   [[nodiscard]] int exit_code() const;
 };
 

@@ -2,6 +2,7 @@
 /// What a matrix predicts.
 
 #include <mlsysim/ci/matrix.hpp>
+#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/pipeline/breaks.hpp>
 #include <mlsysim/resolve/search.hpp>
 
@@ -37,6 +38,7 @@ struct CellResult {
       subject;  ///< as a law, with the point at which it was asked; null where it failed or was known
   std::vector<std::string> results{};  ///< names of the results of a cell that was known
   BreakReason why{};                   ///< where it is not ok
+  bool refused = false;                ///< its records are damaged, and `CiHow::damage` refuses them
 };
 /// Cells that an earlier run finished, by name.
 using KnownCells = std::map<std::string, CellResult, std::less<>>;
@@ -53,6 +55,7 @@ struct HeldBudget {
 struct CiHow {
   unsigned threads = 1;  ///< results do not depend on it
   const CancelToken* cancel = nullptr;
+  Damage damage = Damage::counted;  ///< of the records of a compiler
   KnownCells known{};  ///< are not predicted again, unless a budget is asked of them or `again` says so
   std::function<bool(const CellResult&)>
       again{};  ///< whether what is known does not do, as for an attribution

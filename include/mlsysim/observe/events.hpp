@@ -102,7 +102,7 @@ class Observer final : public Callback {
 
   std::string commit_, pipeline_;
   EventTimes times_;
-  std::uint64_t runs_ = 0, count_ = 0;
+  std::uint64_t runs_ = 0, count_ = 0, breaks_ = 0;  // breaks of the run that goes on
   std::vector<std::shared_ptr<EventSink>> sinks_;
   std::vector<EventField> fields_;
 };

@@ -11,11 +11,19 @@
 
 namespace mlsysim {
 
+/// A table of which a reader may choose the rows with one value of a column.
+struct ChoiceTable {
+  Table table;
+  std::string by;      ///< the column
+  std::string behind;  ///< a column whose text is read on demand, behind the column before it; may be empty
+};
+
 /// A part of a report: words, tables, pictures, and texts that are read on demand.
 struct ReportPart {
   std::string heading;
   std::vector<std::string> words{};
   std::vector<Table> tables{};
+  std::vector<ChoiceTable> choices{};
   std::vector<Picture> pictures{};
   struct Detail {
     std::string summary, text;  ///< one line, and what is behind it as plain text
@@ -43,6 +51,10 @@ struct ReportPage {
 [[nodiscard]] std::string to_html(const ReportPage& page);
 /// The same in Markdown; pictures as characters, derivations in full.
 [[nodiscard]] std::string to_markdown(const ReportPage& page);
+/// The same for a terminal: tables aligned and no wider than `columns` (0: `options.width`, as words and
+/// pictures are), pictures as characters, derivations where it is verbose.
+[[nodiscard]] std::string to_text(const ReportPage& page, const RenderOptions& options,
+                                  std::size_t columns = 0);
 
 /// A measured row that is like a scenario.
 struct NearRow {

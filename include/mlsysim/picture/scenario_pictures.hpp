@@ -37,6 +37,11 @@ namespace mlsysim {
 /// Activations that each stage of a pipeline holds while the schedule runs, on top of what stays.
 [[nodiscard]] Picture memory_schedule_picture(const Scenario& scenario);
 
+/// Memory of a device over time: over the schedule of a pipelined step, or while a batch of requests
+/// generates its answers, whose caches grow by a token in each step.
+/// @throws InputError where memory does not change: a pass, or a step without a pipeline
+[[nodiscard]] Picture memory_timeline_picture(const Scenario& scenario);
+
 /// A pass, or the schedule of a pipelined step, for chrome://tracing and Perfetto: repeated layers one by
 /// one.
 /// @throws as timeline_picture and schedule_picture

@@ -8,6 +8,12 @@
 
 namespace mlsysim {
 
+/// A commit, and who named it: "given", a variable of the environment, a folder of git, or "default".
+struct FoundCommit {
+  std::string commit, from;
+};
+/// As `current_commit`, with who named it.
+[[nodiscard]] FoundCommit find_commit(std::string_view given, const std::filesystem::path& folder);
 /// What was given, else GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, else what git has checked out in the folder
 /// or above it, else "unknown". Git itself is not started.
 [[nodiscard]] std::string current_commit(std::string_view given, const std::filesystem::path& folder);

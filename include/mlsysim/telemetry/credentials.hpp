@@ -13,4 +13,7 @@ namespace mlsysim {
 /// that stands there itself, which is not repeated, and for references that lead nowhere
 [[nodiscard]] std::string secret_of(std::string_view reference);
 
+/// Whether a reference leads to a secret, in words that do not show it: "set", or what is missing.
+[[nodiscard]] std::string state_of_secret(std::string_view reference);
+
 }  // namespace mlsysim

@@ -20,6 +20,7 @@ struct Sending {
   std::string credentials{};  ///< "user:password"; never shown
   int tries = 3;              ///< in all, where the server is busy or not there
   double wait = 1.0;          ///< seconds before the second try; doubled for each that follows
+  double timeout = 10.0;      ///< seconds that one try may take, whatever the server does
 };
 /// Sends, and takes 2xx alone as success: a redirection has stored nothing.
 /// @throws InputError with the answer of the server

@@ -82,6 +82,8 @@ void Program::plugin_commands() {}
 void Program::validation_commands() {}
 void Program::calibration_commands() {}
 
+Answer Program::configuration(const CLI::App*) { refuse("--print-config", kInstall); }
+
 void set_plugin_request(PluginRequest) {}
 bool must_load_plugins() { return false; }
 bool finds_plugins() { return false; }
@@ -90,6 +92,9 @@ std::vector<Callback*> plugin_callbacks() { return {}; }
 
 void print_page(const std::string&, const std::string&) {
   refuse("printing", "ask for html, and print that");
+}
+void add_records(const ReportRequest& asked, ReportPage&) {
+  if (!asked.records.empty()) refuse("records of compilers", kInstall);
 }
 Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
   refuse("measurements of your own", kInstall);

@@ -14,6 +14,7 @@ namespace mlsysim::cli {
 
 Colour colour_of_stdout() { return Colour::off; }
 std::size_t width_of_stdout() { return RenderOptions{}.width; }
+std::size_t columns_of_stdout() { return 0; }
 int put(const Answer& answer) {
   payload = answer.payload;
   diagnostics = printable(answer.diagnostics);

@@ -133,6 +133,31 @@ TEST_CASE("a cell that fails says why, and the others are predicted", "[ci]") {
   CHECK(CiReport{.run = run}.exit_code() == 4);
 }
 
+TEST_CASE("a plugin that fails and a record that is refused end a run with 3, whatever is missing for it",
+          "[ci]") {
+  const auto m = matrix();
+  auto run = run_matrix(m, standard_zoo());
+  run.broken.clear();  // which would end it with 1 in any case
+  const auto accepted = parse_baseline(baseline_text(run), "baseline");
+  auto& broken = run.cells[1];
+  broken.status = CellStatus::failed;
+  broken.reason = "the process of the plugin is gone";
+  broken.why = BreakReason::plugin_error;
+  broken.numbers.clear();
+  const auto report = [&] {
+    return CiReport{.run = run, .compared = true, .differences = differences(m, run, accepted)};
+  };
+  REQUIRE(report().count(Verdict::worse) + report().count(Verdict::gone) > 0);
+  CHECK(report().exit_code() == 3);
+  broken.why = BreakReason::invalid_input;
+  CHECK(report().exit_code() == 1);  // a failure of one's own is a regression
+  broken.refused = true;
+  CHECK(report().exit_code() == 3);
+  // What got worse elsewhere is told before it.
+  run.cells[0].numbers.front().value *= 2;
+  CHECK(report().exit_code() == 1);
+}
+
 TEST_CASE("a baseline is read as it was written", "[ci]") {
   const auto m = matrix();
   const auto run = run_matrix(m, standard_zoo());

@@ -16,9 +16,11 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 using namespace mlsysim;
@@ -232,6 +234,91 @@ exporters:
   CHECK(Json::parse(folder.text("loki.json")).at("streams")[0].at("stream").at("kind") == "event");
 }
 
+namespace {
+
+/// Stages beside each other, and one that fails among them.
+struct SlowModel : Model<SlowModel> {
+  static constexpr bool thread_safe = true;
+  struct Inputs {
+    double hfu;
+    MLSYSIM_FIELDS(Inputs, hfu)
+  };
+  struct Result {
+    double mfu;
+    MLSYSIM_FIELDS(Result, mfu)
+  };
+  Result solve(const Inputs& in) const {
+    if (in.hfu > 0.9) throw DomainError({.id = "test.001", .message = "too large"});
+    double sum = 0;
+    for (int i = 0; i < 1000; ++i) sum += std::sqrt(in.hfu + i);
+    return {sum};
+  }
+};
+
+/// What the published format asks of an event, whatever reads it. The format: "Trace Event Format", Google.
+void check_trace_event(const Json& e) {
+  INFO(e.dump());
+  const auto phase = e.at("ph").get<std::string>();
+  CHECK(e.at("name").is_string());
+  CHECK(e.at("pid").is_number_integer());
+  CHECK(e.at("tid").is_number_integer());
+  CHECK((phase == "X" || phase == "i" || phase == "C" || phase == "M"));  // no B that could lack its E
+  if (phase == "M") {
+    CHECK((e.at("name") == "thread_name" || e.at("name") == "process_name"));
+    CHECK(e.at("args").at("name").is_string());
+    return;
+  }
+  CHECK(e.at("ts").get<double>() >= 0);
+  CHECK(e.at("cat").is_string());
+  if (phase == "X") CHECK(e.at("dur").get<double>() >= 0);
+  if (phase == "i") CHECK((e.at("s") == "t" || e.at("s") == "p" || e.at("s") == "g"));
+  if (phase == "C")
+    for (const auto& [name, value] : e.at("args").items()) CHECK(value.is_number());
+}
+
+}  // namespace
+
+TEST_CASE("a trace is what the published format asks for, and events of a lane never cut each other",
+          "[observe]") {
+  const Folder folder;
+  const auto file = folder.path / "trace.json";
+  PipelineBuilder b("wide");
+  for (int i = 0; i < 6; ++i)
+    b.stage(SlowModel{}, "S" + std::to_string(i)).given("S" + std::to_string(i) + ".hfu");
+  const auto wide = b.build();
+  Observer o("abc", EventTimes::clock);
+  o.add(sink_of({.form = ExportForm::chrome, .file = file}));
+  for (const unsigned threads : {1U, 3U}) {
+    Run run(wide);
+    for (int i = 0; i < 6; ++i) run.set("S" + std::to_string(i) + ".hfu", i == 4 ? 0.95 : 0.1 * i);
+    CHECK_THROWS_AS(run.execute({.callbacks = {&o}, .threads = threads}), DomainError);
+  }
+  o.finish();
+  std::map<int, std::vector<std::pair<double, double>>> lanes;
+  std::size_t pipelines = 0, stages = 0;
+  const auto trace = Json::parse(folder.text("trace.json"));
+  for (const auto& e : trace.at("traceEvents")) {
+    check_trace_event(e);
+    if (e.at("ph") != "X") continue;
+    ++(e.at("cat") == "pipeline" ? pipelines : stages);
+    const double from = e.at("ts"), to = from + e.at("dur").get<double>();
+    lanes[e.at("tid")].emplace_back(from, to);
+  }
+  CHECK(pipelines == 2);
+  CHECK(stages == 12);               // also those that failed
+  constexpr double rounding = 1e-6;  // [us] of ends that are sums
+  for (const auto& [lane, events] : lanes)
+    for (const auto& a : events)
+      for (const auto& c : events) {
+        INFO("lane " << lane << ": " << a.first << " to " << a.second << ", " << c.first << " to "
+                     << c.second);
+        const bool apart = a.second <= c.first + rounding || c.second <= a.first + rounding;
+        const bool inside = (a.first >= c.first - rounding && a.second <= c.second + rounding) ||
+                            (c.first >= a.first - rounding && c.second <= a.second + rounding);
+        CHECK((apart || inside));
+      }
+}
+
 TEST_CASE("a configuration is read strictly, and secrets stay where they are", "[observe]") {
   const Folder folder;
   const auto fault = [&](const std::string& text) -> std::string {
@@ -263,7 +350,16 @@ TEST_CASE("a configuration is read strictly, and secrets stay where they are", "
   CHECK(folder.text("foreign.txt") == "a file of somebody else");
   folder.put("o.yaml",
              head + "- {form: otlp, url: \"http://me:canary@h/v1/traces\", credentials: \"env:NAME\"}\n");
-  const auto text = shown(read_observability(folder.path / "o.yaml"));
-  CHECK(text.find("canary") == std::string::npos);
-  CHECK(text.find("env:NAME") != std::string::npos);
+  std::map<std::string, Setting> in_force;
+  for (auto& s : settings_of(read_observability(folder.path / "o.yaml"))) {
+    CHECK(s.value.find("canary") == std::string::npos);
+    CHECK(s.from.find("canary") == std::string::npos);
+    in_force[s.name] = s;
+  }
+  CHECK(in_force.at("exporters[0].url").value == "http://***@h/v1/traces");
+  CHECK(in_force.at("exporters[0].url").from.find("o.yaml:3") != std::string::npos);
+  CHECK(in_force.at("exporters[0].job").value == "mlsysim");
+  CHECK(in_force.at("exporters[0].job").from == "default");
+  CHECK(in_force.at("exporters[0].credentials").value.find("env:NAME (credentials are missing") == 0);
+  CHECK(in_force.at("times").from == "default");
 }
