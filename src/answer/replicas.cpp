@@ -7,7 +7,7 @@ namespace mlsysim {
 void warn_of_uneven_batch(double batch, double replicas, Notes& notes) {
   const auto share = share_batch(batch, replicas);
   if (share.working < 1)
-    notes.warn([&] {
+    notes.remark([&] {
       return fmt::format("the global batch of {:g} is smaller than the {:g} replicas: {:g} of them idle",
                          batch, replicas, replicas - batch);
     });

@@ -112,9 +112,7 @@ EvaluationLevel ask_also(const AlsoCall& call, const ResolvedScenario& r, NoteBo
       if (!given.test(i) && known.supplied().test(i))
         in.set(in.fields()[i].name, known.get(in.fields()[i].name));
     const auto answer = mlsysim::evaluate(*resolver, in);
-    const auto& notes = answer.report.notes;
-    book.assumptions.insert(book.assumptions.end(), notes.assumptions.begin(), notes.assumptions.end());
-    book.warnings.insert(book.warnings.end(), notes.warnings.begin(), notes.warnings.end());
+    book.append(answer.report.notes);
     if (!answer.outcome.feasible()) {
       out.status = EvaluationLevel::Status::fail;
       out.summary = answer.outcome.why()->reason;

@@ -210,9 +210,11 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   out.shape.has_power = r.hardware().power.tdp.has_value();
   out.shape.has_price = s.unit_cost.has_value() || r.hardware().unit_cost.has_value();
   if (!out.shape.has_power) {
-    notes.warn([&] {
-      return "no TDP is known for " + r.hardware().name + ", so cost and carbon cannot be computed";
-    });
+    notes.warn(
+        [&] {
+          return "no TDP is known for " + r.hardware().name + ", so cost and carbon cannot be computed";
+        },
+        BreakReason::missing_field);
     return;
   }
   const auto m = prepare_macro({.fleet = &r.fleet(),

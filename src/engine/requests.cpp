@@ -124,7 +124,7 @@ void ResolvedScenario::settle_mode(Notes& notes) {
   const bool sequences = !is_listed(w.architecture) && w.architecture != Architecture::recommendation &&
                          w.architecture != Architecture::diffusion;
   if (asked_.seq_len && !sequences)
-    notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
+    notes.remark([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
   seq_len_ = seq_len_or_default(asked_.seq_len, w,
                                 mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
 }
@@ -195,13 +195,14 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
   replicas_ = accelerators() / (mode_ == Mode::infer   ? 1.0
                                 : mode_ == Mode::train ? replica * asked_.cp_size
                                                        : replica);
-  if (asked_.intra_node_bw && accelerators() == 1) notes.warn("no effect on a single device: intra_node_bw");
+  if (asked_.intra_node_bw && accelerators() == 1)
+    notes.remark("no effect on a single device: intra_node_bw");
   if (asked_.fabric_bandwidth && fleet_->count == 1)
-    notes.warn("no effect inside one node: fabric_bandwidth");
+    notes.remark("no effect inside one node: fabric_bandwidth");
   if ((asked_.power_cap || asked_.clock_limit != 1) && detail::is_whole_pass(*this))
-    notes.warn("no effect on a pass of which no operators are known: power_cap, clock_limit");
+    notes.remark("no effect on a pass of which no operators are known: power_cap, clock_limit");
   if (asked_.execution && detail::is_whole_pass(*this))
-    notes.warn("no effect on a pass of which no operators are known: execution");
+    notes.remark("no effect on a pass of which no operators are known: execution");
   // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }

@@ -201,20 +201,19 @@ std::string Run::show() const {
 std::string Run::to_json() const {
   Json json{{"schema", "mlsysim.run/1"}, {"pipeline", state_->graph.name}, {"given", Json::object()},
             {"complete", true},          {"breaks", Json::array()},        {"stages", Json::array()}};
-  const auto less = breaks();
-  for (const auto& b : less) {
-    const auto& known = about(b.why);
-    json["breaks"].push_back({{"stage", b.stage},
-                              {"reason", name_of(b.why)},
-                              {"id", known.id},
-                              {"severity", known.severity},
-                              {"text", b.text},
-                              {"hint", known.hint}});
-  }
-  json["complete"] = json["breaks"].empty();
   for (std::size_t g = 0; g < state_->values.size(); ++g)
     json["given"][state_->graph.givens[g].key] = json_of(nullptr, state_->values[g].value);
   for (const auto& view : stages()) {
+    const auto book = notes(view.name());
+    for (const auto& b : breaks_of(view.name(), book)) {
+      const auto& known = about(b.why);
+      json["breaks"].push_back({{"stage", b.stage},
+                                {"reason", name_of(b.why)},
+                                {"id", known.id},
+                                {"severity", known.severity},
+                                {"text", b.text},
+                                {"hint", known.hint}});
+    }
     Json stage{{"name", view.name()},
                {"resolver", view.resolver().info().name},
                {"status", std::string(name_of(view.status()))}};
@@ -225,12 +224,11 @@ std::string Run::to_json() const {
     }
     if (view.ok()) {
       for (const auto& f : view.resolver().outputs()) stage["result"][f.name] = json_of(&f, view[f.name]);
-      stage["warnings"] = Json::array();
-      for (const auto& b : less)
-        if (b.stage == view.name()) stage["warnings"].push_back(b.text);
+      stage["warnings"] = book.warnings;
     }
     json["stages"].push_back(std::move(stage));
   }
+  json["complete"] = json["breaks"].empty();
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

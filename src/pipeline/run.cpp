@@ -191,23 +191,30 @@ NoteBook Run::notes(std::string_view stage) const {
 
 std::vector<StageBreak> Run::breaks() const {
   std::vector<StageBreak> out;
-  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
-    const auto& name = state_->graph.stages[i].name;
-    const auto& trouble = state_->trouble[i];
-    switch (state_->slots[i].status) {
-      case StageStatus::ok:
-        for (auto& w : notes(name).warnings) out.push_back({name, BreakReason::approximation, std::move(w)});
-        break;
-      case StageStatus::infeasible:
-        out.push_back({name, break_reason(trouble.why), trouble.reason});
-        break;
-      case StageStatus::failed:
-        out.push_back({name, break_reason(trouble.error), trouble.reason});
-        break;
-      case StageStatus::skipped:
-      case StageStatus::waiting:
-        break;
-    }
+  for (const auto& s : state_->graph.stages)
+    for (auto& b : breaks_of(s.name, notes(s.name))) out.push_back(std::move(b));
+  return out;
+}
+
+std::vector<StageBreak> Run::breaks_of(std::string_view stage, const NoteBook& book) const {
+  std::vector<StageBreak> out;
+  const auto i = state_->graph.stage_at(stage);
+  const std::string name(stage);
+  const auto& trouble = state_->trouble[i];
+  switch (state_->slots[i].status) {
+    case StageStatus::ok:
+      for (std::size_t w = 0; w < book.warnings.size(); ++w)
+        if (const auto why = book.reason_of(w)) out.push_back({name, *why, book.warnings[w]});
+      break;
+    case StageStatus::infeasible:
+      out.push_back({name, break_reason(trouble.why), trouble.reason});
+      break;
+    case StageStatus::failed:
+      out.push_back({name, break_reason(trouble.error), trouble.reason});
+      break;
+    case StageStatus::skipped:
+    case StageStatus::waiting:
+      break;
   }
   return out;
 }

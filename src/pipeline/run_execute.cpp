@@ -33,8 +33,7 @@ StageEvent Run::State::event_of(std::size_t i) const {
           .reason = trouble[i].reason};
 }
 
-void Run::State::tell_end(std::size_t i, double seconds, const std::vector<std::string>& warnings,
-                          const RunOptions& options) {
+void Run::State::tell_end(std::size_t i, double seconds, const NoteBook& notes, const RunOptions& options) {
   auto event = event_of(i);
   event.seconds = seconds;
   event.error = trouble[i].error;
@@ -52,9 +51,11 @@ void Run::State::tell_end(std::size_t i, double seconds, const std::vector<std::
                            event.why != nullptr ? break_reason(*event.why) : break_reason(event.error)};
     tell(options, "on_break", [&](Callback& c) { c.on_break(fault); });
   }
-  for (const auto& warning : warnings) {
-    event.reason = warning;
-    const BreakEvent less{event, BreakReason::approximation};
+  for (std::size_t w = 0; event.status == StageStatus::ok && w < notes.warnings.size(); ++w) {
+    const auto why = notes.reason_of(w);
+    if (!why) continue;  // a remark: the answer is a full one
+    event.reason = notes.warnings[w];
+    const BreakEvent less{event, *why};
     tell(options, "on_break", [&](Callback& c) { c.on_break(less); });
   }
   const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
@@ -166,8 +167,7 @@ void Run::State::observed(std::size_t i, SolveContext& ctx, const RunOptions& op
   ctx.notes = {};
   ++report.executed;
   settle(i, status);
-  if (status != StageStatus::ok) heard.warnings.clear();
-  tell_end(i, seconds, heard.warnings, options);
+  tell_end(i, seconds, heard, options);
 }
 
 std::size_t Run::State::sweep(std::size_t i) {
@@ -282,8 +282,7 @@ void Run::State::run_in_waves(const RunOptions& options) {
     for (std::size_t k = 0; k < together.size(); ++k) {
       ++report.executed;
       settle(together[k], ended[k]);
-      const bool watched = !notes.empty() && ended[k] == StageStatus::ok;
-      tell_end(together[k], seconds[k], watched ? notes[k].warnings : std::vector<std::string>(), options);
+      tell_end(together[k], seconds[k], notes.empty() ? NoteBook() : notes[k], options);
     }
     for (const auto i : alone) observed(i, context, options);
   }

@@ -47,4 +47,22 @@ void Notes::put(Assumption&& a) {
   known.push_back(std::move(a));
 }
 
+void Notes::add(std::string text, std::optional<BreakReason> why) {
+  book_->warnings.push_back(std::move(text));
+  if (why != BreakReason::approximation) book_->explain_last(why);
+}
+
+void NoteBook::explain_last(std::optional<BreakReason> reason) {
+  reasons_.resize(warnings.size(), BreakReason::approximation);
+  reasons_.back() = reason;
+}
+
+void NoteBook::append(const NoteBook& other) {
+  assumptions.insert(assumptions.end(), other.assumptions.begin(), other.assumptions.end());
+  for (std::size_t i = 0; i < other.warnings.size(); ++i) {
+    warnings.push_back(other.warnings[i]);
+    explain_last(other.reason_of(i));
+  }
+}
+
 }  // namespace mlsysim

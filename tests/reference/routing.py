@@ -6,7 +6,7 @@ import math
 
 def fullest_rank(experts, top_k, tokens, ranks):
     """Rows of the fullest of `ranks` over the mean: nearly normal counts with the variance of draws without
-    replacement, the mean of the largest of them by blom1958statistical, section 6.9, and the quantile of
+    replacement, the mean of the largest of them by blom1958statistical, chapter 6, and the quantile of
     abramowitz1964handbook, eq. 26.2.23."""
     if ranks <= 1:
         return 1.0

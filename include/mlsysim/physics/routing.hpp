@@ -119,12 +119,12 @@ struct DistinctParts {
 /// normal quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. It is
 /// what chance alone makes, in the mean (ExpertLoad bounds it for single experts); a learned router has more.
 /// Ranges: experts, top_k, tokens, ranks >= 1.
-/// @cite blom1958statistical, section 6.9 (mean of the largest); abramowitz1964handbook, eq. 26.2.23
+/// @cite blom1958statistical, chapter 6 (mean of the largest); abramowitz1964handbook, eq. 26.2.23
 /// (quantile)
 struct FullestRank {
   static constexpr LawInfo info{
       "FullestRank", "imbalance = min(1 + z sqrt((experts - top_k) / (experts - 1) / mean), ranks)",
-      "blom1958statistical", "section 6.9", "independent tokens, equal probabilities"};
+      "blom1958statistical", "chapter 6", "independent tokens, equal probabilities"};
   template <class T> struct Inputs {
     T experts, top_k, tokens, ranks;
     static constexpr auto fields() {

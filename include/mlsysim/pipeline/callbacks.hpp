@@ -43,7 +43,7 @@ struct ProgressEvent {
 };
 
 /// A stage without a full answer. It follows the error, the infeasibility or the end that it is of: a stage
-/// that is ok has a break for each of its warnings, whose text is the reason.
+/// that is ok has a break for each of its warnings that is no remark, and the text is the reason.
 struct BreakEvent {
   const StageEvent& at;
   BreakReason why{};  ///< `about(why)` has its id, severity and a hint

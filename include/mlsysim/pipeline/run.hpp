@@ -126,7 +126,8 @@ class Run {
   /// The same with the stage's warnings. The stage runs once more for it.
   [[nodiscard]] NoteBook notes(std::string_view stage) const;
   /// Stages that failed or are infeasible, and those whose answer rests on less than it should, once for
-  /// each warning of `notes`. A run without breaks is complete: what was skipped was so because of one.
+  /// each warning of `notes` that is no remark. A run without breaks is complete: what was skipped was so
+  /// because of one.
   [[nodiscard]] std::vector<StageBreak> breaks() const;
   /// Puts the answer of a stage back into its equation.
   [[nodiscard]] Verification verify(std::string_view stage) const;
@@ -141,6 +142,7 @@ class Run {
  private:
   [[nodiscard]] const void* typed_result(const void* tag, std::string_view type,
                                          std::string_view stage) const;
+  [[nodiscard]] std::vector<StageBreak> breaks_of(std::string_view stage, const NoteBook& notes) const;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 /// Assumptions and warnings that a resolver writes down while it works.
 
-#include <mlsysim/table/choice.hpp>
+#include <mlsysim/resolve/break_reason.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/shared_text.hpp>
 
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,15 +105,26 @@ struct NoteBook {
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
 
+  /// Why the answer is not a full one, for the warning of this index; nothing for a remark.
+  [[nodiscard]] std::optional<BreakReason> reason_of(std::size_t warning) const {
+    return warning < reasons_.size() ? reasons_[warning] : BreakReason::approximation;
+  }
+  /// The notes of another answer behind these.
+  void append(const NoteBook& other);
+
   void clear() {
     assumptions.clear();
     warnings.clear();
+    reasons_.clear();
     names_ = {};
     filtered_ = 0;
   }
 
  private:
   friend class Notes;
+  /// Of the first warnings; those behind them are approximations, as nearly all are.
+  std::vector<std::optional<BreakReason>> reasons_;
+  void explain_last(std::optional<BreakReason> reason);
   NameFilter names_;  // of the first `filtered_` assumptions
   std::size_t filtered_ = 0;
 };
@@ -151,15 +163,23 @@ class Notes {
   }
 
   /// States that the answer rests on less than it should, e.g. outside of the range that was fitted.
-  void warn(std::string_view text) {
-    if (wanted()) book_->warnings.emplace_back(text);
+  void warn(std::string_view text, BreakReason why = BreakReason::approximation) {
+    if (wanted()) add(std::string(text), why);
   }
-  template <std::invocable F> void warn(F&& text) {
-    if (wanted()) book_->warnings.emplace_back(text());
+  template <std::invocable F> void warn(F&& text, BreakReason why = BreakReason::approximation) {
+    if (wanted()) add(std::string(text()), why);
+  }
+  /// States what a reader should know of a full answer, e.g. that an input has no effect on it.
+  void remark(std::string_view text) {
+    if (wanted()) add(std::string(text), std::nullopt);
+  }
+  template <std::invocable F> void remark(F&& text) {
+    if (wanted()) add(std::string(text()), std::nullopt);
   }
 
  private:
   void put(Assumption&& a);
+  void add(std::string text, std::optional<BreakReason> why);
 
   NoteBook* book_ = nullptr;
 };

@@ -1,8 +1,12 @@
 #include <mlsysim/catalogue/models/compilation.hpp>
 
+#include "catalogue/shared/figures.hpp"
+
 #include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/price/fill.hpp>
-#include <mlsysim/zoo/loader.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -12,14 +16,6 @@ namespace {
 using In = CompilationModel::Inputs;
 
 constexpr double kHoursPerYear = 8766;  // of a mean year
-// The fourth graph of tests/data/compile/bert_tiny_print_breaks.log: 2.359 s for 64 operators.
-constexpr Time<> kCompilePerOperator = 37.0 * unit::ms;
-// 20 small Linear modules one by one against the same as one frozen script: (91.7 - 45.2) us / 20
-// (PyTorch 1.13, CPU).
-constexpr Time<> kPython = 2.3 * unit::us;
-// A layer of LlamaDecoderLayer (transformers 4.49): 7 products, 1 attention, 2 norms of 8 operators, 10 of
-// the rotary embedding, 7 of cache, heads and residuals, 2 of the gate; the list has 9 kernels for them.
-constexpr double kChain = 43.0 / 9;
 
 /// Kernels of a pass, and their time on the device when the host is never waited for.
 struct DevicePass {
@@ -63,7 +59,71 @@ Data<> boundary_of(const InferenceViews<>& v) {
   return totals_of(ops, range.forward_end).live;
 }
 
+/// Warns of an input or a size outside of the range in which its figure is known.
+void hold_to_range(std::string_view what, const AnyQuantity& value, std::string_view figure, Notes& notes) {
+  if (!notes.wanted()) return;
+  const auto& known = standard_zoo().scalar(figure);
+  if (!known.low || !known.high) return;
+  if (value.base() >= known.low->base() && value.base() <= known.high->base()) return;
+  notes.warn(
+      [&] {
+        return fmt::format("{}, {}, lies outside of {} to {}, where it is known ({})", what, pretty(value, 4),
+                           pretty(*known.low, 4), pretty(*known.high, 4), figure);
+      },
+      BreakReason::out_of_domain);
+}
+
+/// Python runs on the host of a server; phones and microcontrollers run neither it nor its figures.
+void check_host(const HardwareNode& hardware, Notes& notes) {
+  if (hardware.category != "mobile" && hardware.category != "edge" && hardware.category != "tiny") return;
+  notes.warn(
+      [&] {
+        return fmt::format(
+            "'{}' is a device of the category '{}': the host times of eager operators were "
+            "measured on the CPU of a server",
+            hardware.name, hardware.category);
+      },
+      BreakReason::out_of_domain);
+}
+
+constexpr std::string_view kDispatch = "catalogue.compilation.dispatch",
+                           kChain = "catalogue.compilation.operators_per_kernel";
+
+/// Host time of one eager operator.
+Time<> dispatch_of(const In& in, Time<> launch, Notes& notes) {
+  if (in.dispatch) {
+    hold_to_range("dispatch", *in.dispatch, kDispatch, notes);
+    return *in.dispatch;
+  }
+  check_host(*in.hardware, notes);
+  const Time<> dispatch = launch + detail::figure<dim::time>(kDispatch, notes);
+  notes.assume("dispatch", dispatch, "a launch, and what Python adds to it");
+  return dispatch;
+}
+
+/// Eager operators for each kernel of the list.
+double chain_of(const In& in, Notes& notes) {
+  if (in.operators_per_kernel) {
+    hold_to_range("operators_per_kernel", AnyQuantity(*in.operators_per_kernel), kChain, notes);
+    return *in.operators_per_kernel;
+  }
+  const bool known = in.workload->is_language_decoder();
+  const double chain = known ? detail::number(kChain, notes) : 1.0;
+  notes.assume("operators_per_kernel", chain,
+               known ? "assumed: a layer of Llama" : "assumed: nothing is fused");
+  return chain;
+}
+
 }  // namespace
+
+Time<> compile_time_of(const In& in, const CompiledViews& v, Notes& notes) {
+  if (in.compile_time) return *in.compile_time;
+  hold_to_range("the number of operators", AnyQuantity(v.operators), "catalogue.compilation.operators",
+                notes);
+  const auto each = detail::figure<dim::time>("catalogue.compilation.time_per_operator", notes);
+  notes.assume("compile_time", each * v.operators, "assumed: the same for each operator");
+  return each * v.operators;
+}
 
 Time<> CompiledViews::latency(CompileMode mode, double breaks) const {
   if (mode == CompileMode::eager) {
@@ -85,12 +145,8 @@ CompiledViews compiled_views(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const auto eager = device_pass(v, false), fused = device_pass(v, true);
   const Time<> launch = needed<Time<>>("kernels.issue", *in.hardware, c, notes);
-  const Time<> dispatch = in.dispatch.value_or(launch + kPython);
-  const double chain = in.operators_per_kernel.value_or(in.workload->is_language_decoder() ? kChain : 1.0);
-  if (!in.dispatch)
-    notes.assume("dispatch", dispatch, "a launch and 2.3 us of Python (PyTorch 1.13, measured)");
-  if (!in.operators_per_kernel)
-    notes.assume("operators_per_kernel", chain, "assumed: a layer of Llama in transformers; else one");
+  const Time<> dispatch = dispatch_of(in, launch, notes);
+  const double chain = chain_of(in, notes);
   CompiledViews out;
   out.operators = std::round(eager.kernels * chain);
   out.eager = {.kernels = out.operators,
@@ -128,9 +184,7 @@ CompilationModel::Result CompilationModel::solve(const Inputs& in, Notes& notes)
   if (in.breaks >= 1) r.lost_per_break = r.compiled - v.latency(CompileMode::compile, in.breaks - 1);
   r.speedup_compiled = r.eager / r.compiled;
   r.speedup_captured = r.eager / r.captured;
-  r.compile_time = in.compile_time.value_or(kCompilePerOperator * v.operators);
-  if (!in.compile_time)
-    notes.assume("compile_time", r.compile_time, "assumed: 37 ms for each operator, of a log of PyTorch 2.5");
+  r.compile_time = compile_time_of(in, v, notes);
   const auto pay = CompilePayback::solve<double>({r.eager, r.compiled, r.compile_time, in.recompiles});
   r.saved_per_step = pay.saved;
   if (pay.pays > 0) r.payback_steps = pay.steps;

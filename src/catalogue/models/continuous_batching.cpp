@@ -132,7 +132,9 @@ ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in,
     without_engine(in, mean, held, r, notes);
   if (r.static_token_throughput > TokenRate<>())
     r.speedup_vs_static = r.token_throughput / r.static_token_throughput;
-  if (!r.feasible) notes.warn("no request fits beside the weights: use more devices or a narrower format");
+  if (!r.feasible)
+    notes.warn("no request fits beside the weights: use more devices or a narrower format",
+               BreakReason::infeasible_memory);
   return r;
 }
 

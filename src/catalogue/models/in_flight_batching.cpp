@@ -242,7 +242,7 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
   out.matched_prefill_replicas = std::ceil(out.capacity.base() * slot.base() / s.prompt_ranks());
   const double takers = *in.prefill_replicas * s.prompt_ranks(), most = takers / slot.base();
   if (!in.arrival_rate && rate > kFull * most) {
-    notes.warn(
+    notes.remark(
         "the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
     rate = 0.95 * most;
   }
@@ -276,7 +276,8 @@ void set_capacity(const In& in, const Steady& s, double held, Notes& notes, Out&
   if (!r.feasible)
     notes.warn(
         "no request fits beside the weights: use more devices or a narrower format; times are those of one "
-        "request, as if it fitted");
+        "request, as if it fitted",
+        BreakReason::infeasible_memory);
 }
 
 /// Most requests that can run at once: limited by memory, by the engine, and by how many there are.
@@ -298,7 +299,8 @@ double steady_running(const In& in, const Steady& s, double most, Notes& notes, 
   if (!r.is_stable)
     notes.warn(
         "the arrivals exceed what the replica can serve: figures are those of a full replica, and the line "
-        "grows for ever");
+        "grows for ever",
+        BreakReason::infeasible_constraint);
   return std::min(running, most);
 }
 
@@ -328,7 +330,7 @@ void add_wait_for_slot(const In& in, double most, double rate, Notes& notes, Out
           FirstTokenTerms{*r.ttft_ingress, *r.ttft_queue, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}
               .sum();
       forget_quantiles(r);
-      notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
+      notes.remark([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
     }
   } else if (!in.arrival_rate) {
     // A queue that never empties has no mean wait.

@@ -93,7 +93,8 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   else
     r.feasible = r.memory_footprint <= level.capacity;
   if (!r.feasible)
-    notes.warn("the model does not fit: use a narrower format, several devices, or a smaller model");
+    notes.warn("the model does not fit: use a narrower format, several devices, or a smaller model",
+               BreakReason::infeasible_memory);
   const double busy = std::min(1.0, max(r.latency_compute, r.latency_memory) / r.latency);
   if (hw.power.tdp) {
     r.energy =

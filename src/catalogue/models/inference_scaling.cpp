@@ -59,7 +59,8 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
     if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   } else {
     notes.warn(
-        [&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); });
+        [&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); },
+        BreakReason::missing_field);
   }
   const MoneyRate<> price =
       in.device_price ? *in.device_price : detail::figure<dim::money_rate>("cloud.gpu_inference", notes);

@@ -73,7 +73,7 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
   r.checkpoint_share = std::min(1.0, in.checkpoint_time / interval);
   r.restart_share = std::min(1.0, restart / r.fleet_mtbf);
   if (in.checkpoint_time > 2.0 * r.fleet_mtbf)
-    notes.warn("a checkpoint takes longer than two mean times between failures: hardly any work survives");
+    notes.remark("a checkpoint takes longer than two mean times between failures: hardly any work survives");
   return r;
 }
 

@@ -92,7 +92,8 @@ ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inp
     r.dp_slowdown_factor = clipping_cost(in, notes);
     r.noise_multiplier = noise_for(in);
     if (!r.noise_multiplier)
-      notes.warn("no noise keeps this budget: use fewer steps, smaller batches or a larger epsilon");
+      notes.warn("no noise keeps this budget: use fewer steps, smaller batches or a larger epsilon",
+                 BreakReason::no_solution);
   }
   r.effective_training_time = in.base_training_time * r.dp_slowdown_factor;
   r.additional_data_requirement = 1.0 / in.min_subgroup_prevalence;

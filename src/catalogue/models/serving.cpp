@@ -86,10 +86,13 @@ std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder,
 void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const HardwareNode& hardware,
                         Notes& notes) {
   if (m.total <= m.capacity) return;
-  notes.warn([&] {
-    return fmt::format("the model does not fit on the {} devices: it needs {} of {} on each {}", pool,
-                       pretty(AnyQuantity(m.total), 3), pretty(AnyQuantity(m.capacity), 3), hardware.name);
-  });
+  notes.warn(
+      [&] {
+        return fmt::format("the model does not fit on the {} devices: it needs {} of {} on each {}", pool,
+                           pretty(AnyQuantity(m.total), 3), pretty(AnyQuantity(m.capacity), 3),
+                           hardware.name);
+      },
+      BreakReason::infeasible_memory);
 }
 
 FormatRequest formats_asked(const In& in) {

@@ -161,11 +161,13 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
   } else {
     r.limit = best.stable && best.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency
                                                                       : CapacityLimit::queueing;
-    notes.warn([&] {
-      return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms",
-                                       in.max_replicas, best.total.in(unit::ms))
-                         : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
-    });
+    notes.warn(
+        [&] {
+          return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms",
+                                           in.max_replicas, best.total.in(unit::ms))
+                             : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
+        },
+        BreakReason::infeasible_constraint);
   }
   if (best.itl > Time<>()) r.itl = best.itl;
   if (best.base > Time<>()) {

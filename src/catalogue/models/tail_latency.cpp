@@ -21,10 +21,12 @@ TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& not
   r.stable_replicas = std::max(1.0, std::ceil(load / kFull));
   if (!line.stable) {
     r.wait_probability = 1;
-    notes.warn([&] {
-      return fmt::format("{:g} servers cannot keep up: at least {:g} are needed", in.num_replicas,
-                         r.stable_replicas);
-    });
+    notes.warn(
+        [&] {
+          return fmt::format("{:g} servers cannot keep up: at least {:g} are needed", in.num_replicas,
+                             r.stable_replicas);
+        },
+        BreakReason::infeasible_constraint);
     return r;
   }
   r.wait_probability = line.wait.wait_probability;
@@ -58,7 +60,8 @@ OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes&
   r.is_stable = line.stable;
   if (!line.stable) {
     r.wait_probability = 1;
-    notes.warn("more work arrives than the fleet can do: the line grows for ever");
+    notes.warn("more work arrives than the fleet can do: the line grows for ever",
+               BreakReason::infeasible_constraint);
     return r;
   }
   r.wait_probability = line.wait.wait_probability;

@@ -70,7 +70,8 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
   if (r.feasible)
     r.token_throughput = tokens * unit::token / r.latency;
   else
-    notes.warn("caches and activations do not fit on the device: use a smaller batch or shorter sequences");
+    notes.warn("caches and activations do not fit on the device: use a smaller batch or shorter sequences",
+               BreakReason::infeasible_memory);
   return r;
 }
 

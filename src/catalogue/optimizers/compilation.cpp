@@ -19,8 +19,7 @@ std::optional<CompileModeOptimizer::Result> CompileModeOptimizer::solve(const In
                                                                         Notes& notes) const {
   const auto model = fields_of<CompilationModel::Inputs>(in);
   const auto v = compiled_views(model, notes);
-  Notes quiet;
-  const Time<> compile = CompilationModel{}.solve(model, quiet).compile_time;
+  const Time<> compile = compile_time_of(model, v, notes);
   const auto total = [&](CompileMode mode) {
     const Time<> steps = v.latency(mode, in.breaks) * in.steps;
     return mode == CompileMode::eager ? steps : steps + compile;

@@ -103,12 +103,15 @@ double draft_degree(const Workload& draft, double tp_size, Notes& notes) {
 
 void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes) {
   if (!uneven(ranks, sequences)) return;
-  notes.warn([&] {
+  const auto said = [&](const std::string& then) {
     return fmt::format("{:g} sequences do not divide into {:g} expert-parallel ranks: {}", sequences, ranks,
-                       sequences < ranks
-                           ? fmt::format("{:g} ranks have none and wait for the others", ranks - sequences)
-                           : "they are priced as if they did");
-  });
+                       then);
+  };
+  if (sequences < ranks)
+    notes.remark(
+        [&] { return said(fmt::format("{:g} ranks have none and wait for the others", ranks - sequences)); });
+  else
+    notes.warn([&] { return said("they are priced as if they did"); });
 }
 
 }  // namespace mlsysim::detail

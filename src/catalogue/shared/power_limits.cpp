@@ -32,7 +32,7 @@ bool set_power_limits(Plan<>& plan, std::optional<Power<>> power_cap, double clo
                                          : std::string()),
                        .hint = "raise power_cap"});
   if (power_cap && *power_cap > *power.tdp)
-    notes.warn([&] {
+    notes.remark([&] {
       return fmt::format("no effect: power_cap of {}, where {} draws {} at most",
                          pretty(AnyQuantity(*power_cap), 3), hardware.name,
                          pretty(AnyQuantity(*power.tdp), 3));

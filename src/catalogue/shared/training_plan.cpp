@@ -91,7 +91,7 @@ void note_default_microbatches(const TrainingViews<>& v, double local, double co
     without.accumulation_steps = 1;
     Plan<> plan = training_plan(v);
     if (std::min(microbatches_asked(without, plan, local), local) == std::min(count, local))
-      notes.warn("no effect where micro-batches are as small without: gradient_accumulation_steps");
+      notes.remark("no effect where micro-batches are as small without: gradient_accumulation_steps");
   }
   notes.assume("microbatch_count", count,
                v.plan.pp > 1 && count > steps

@@ -60,7 +60,7 @@ template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& n
 template <class In> void warn_of_idle(const In& in, FieldNames names, std::string_view why, Notes& notes) {
   if (!notes.wanted()) return;
   if (const auto list = given_among(in, names); !list.empty())
-    notes.warn("no effect " + std::string(why) + ": " + list);
+    notes.remark("no effect " + std::string(why) + ": " + list);
 }
 
 /// Warns of what is said about a draft model that is not there.

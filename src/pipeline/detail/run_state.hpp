@@ -75,9 +75,8 @@ struct Run::State {
   void skip(std::size_t i, std::size_t because, const RunOptions& options);
   void observed(std::size_t i, SolveContext& context, const RunOptions& options);
   template <class F> void tell(const RunOptions& options, const char* event, F&& call);
-  // @param warnings of a stage that is ok
-  void tell_end(std::size_t i, double seconds, const std::vector<std::string>& warnings,
-                const RunOptions& options);
+  // @param notes of the stage; where it is ok, each of its warnings that is no remark is a break
+  void tell_end(std::size_t i, double seconds, const NoteBook& notes, const RunOptions& options);
   [[nodiscard]] StageEvent event_of(std::size_t i) const;
 
   Pipeline pipeline;

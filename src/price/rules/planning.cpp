@@ -108,7 +108,8 @@ class OperatorPlanning final : public PlanningRules {
     else if (s.dataset)
       notes.warn("the capacity of the local storage is not known: the whole data set is taken to fit");
     if (r.hit_ratio < 1 && !s.shared_bandwidth) {
-      notes.warn("a part of the data is in no local storage and no shared storage was given");
+      notes.warn("a part of the data is in no local storage and no shared storage was given",
+                 BreakReason::infeasible_constraint);
       return r;  // nothing can be supplied
     }
     const Bandwidth<> shared = s.shared_bandwidth ? *s.shared_bandwidth / r.nodes : kNone;
@@ -137,7 +138,8 @@ class OperatorPlanning final : public PlanningRules {
     }
     if (m.params.base() < 4e7 || m.params.base() > 2e10)
       figures.notes().warn(
-          "the loss was fitted for models from 44 million to 16 billion parameters: this one lies outside");
+          "the loss was fitted for models from 44 million to 16 billion parameters: this one lies outside",
+          BreakReason::out_of_domain);
     return m;
   }
   std::optional<double> privacy_slowdown(double /*epsilon*/, const Figures&) const override {

@@ -121,10 +121,13 @@ static void warn_of_parts(const Workload& w, Notes& notes) {
 void warn_of_positions(const Workload& w, double tokens, Notes& notes) {
   warn_of_parts(w, notes);
   if (!w.max_positions || tokens <= *w.max_positions) return;
-  notes.warn([&] {
-    return fmt::format("'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them",
-                       w.name, *w.max_positions, tokens);
-  });
+  notes.warn(
+      [&] {
+        return fmt::format(
+            "'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them", w.name,
+            *w.max_positions, tokens);
+      },
+      BreakReason::out_of_domain);
 }
 
 Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {

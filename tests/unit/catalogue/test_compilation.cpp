@@ -175,6 +175,57 @@ TEST_CASE("the breaks that a latency allows are those with which it is met", "[c
   CHECK_FALSE(GraphBreakSolver{}.solve(none));
 }
 
+TEST_CASE("what lies outside of the range of a built-in figure is said to be", "[catalogue][compilation]") {
+  const auto outside = [](const CompilationModel::Inputs& in) {
+    NoteBook book;
+    Notes notes(book);
+    (void)CompilationModel{}.solve(in, notes);
+    std::string all;
+    for (std::size_t i = 0; i < book.warnings.size(); ++i)
+      if (book.reason_of(i) == BreakReason::out_of_domain) all += book.warnings[i] + "\n";
+    return all;
+  };
+  // 32 layers of 43 operators and more, where compile times are known up to 64 operators.
+  auto in = decode_8b();
+  CHECK_THAT(outside(in), Contains("the number of operators, ") && Contains("1 to 64"));
+  in.compile_time = 10.0 * unit::s;
+  CHECK(outside(in).empty());
+  for (const double us : {1.1, 5.0, 20.0}) {
+    in.dispatch = us * unit::us;
+    CHECK(outside(in).empty());
+  }
+  for (const double us : {1.0, 21.0}) {
+    in.dispatch = us * unit::us;
+    CHECK_THAT(outside(in), Contains("dispatch, ") && Contains("outside of 1.1 us to 20 us"));
+  }
+  in.dispatch.reset();
+  in.operators_per_kernel = 11;
+  CHECK_THAT(outside(in), Contains("operators_per_kernel, 11, lies outside of 1 to 10"));
+  in.operators_per_kernel = 10;
+  CHECK(outside(in).empty());
+}
+
+TEST_CASE("the built-in figures say where and when they were measured, and a use of them is listed",
+          "[catalogue][compilation]") {
+  NoteBook book;
+  Notes notes(book);
+  const auto r = CompilationModel{}.solve(decode_8b(), notes);
+  for (const char* name : {"dispatch", "operators_per_kernel", "time_per_operator"}) {
+    const auto& figure = standard_zoo().scalar(std::string("catalogue.compilation.") + name);
+    INFO(figure.name);
+    REQUIRE(figure.entry != nullptr);
+    CHECK_FALSE(figure.entry->source.ref.empty());
+    CHECK_FALSE(figure.entry->source.recorded.empty());
+    CHECK_FALSE(figure.entry->source.note.empty());
+    CHECK((figure.low && figure.high));
+    CHECK(std::any_of(book.assumptions.begin(), book.assumptions.end(),
+                      [&](const Assumption& a) { return a.name == figure.name; }));
+  }
+  // 2.3 us above a launch, and 43 operators for 9 kernels, as ever.
+  CHECK(standard_zoo().scalar("catalogue.compilation.operators_per_kernel").value.base() == 43.0 / 9);
+  CHECK(r.compile_time / unit::ms == Approx(37 * r.kernels_eager));
+}
+
 TEST_CASE("short jobs stay eager, long ones do not", "[catalogue][compilation]") {
   CompileModeOptimizer::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .steps = 1};
   const auto once = evaluate(CompileModeOptimizer{}, in);

@@ -179,7 +179,8 @@ TEST_CASE("an error keeps its type, names its stage, and spares the rest", "[pip
 
 namespace {
 
-/// Answers, but above one with less than it should.
+/// Answers, but above one with less than it should, and above two outside of what it knows; below zero it has
+/// a remark.
 struct Coarse : Model<Coarse> {
   static constexpr bool thread_safe = true;
   struct Inputs {
@@ -192,6 +193,8 @@ struct Coarse : Model<Coarse> {
   };
   Result solve(const Inputs& in, Notes& notes) const {
     if (in.hfu > 1) notes.warn("a coarser rule stood in");
+    if (in.hfu > 2) notes.warn([] { return "beyond two"; }, BreakReason::out_of_domain);
+    if (in.hfu < 0) notes.remark("no effect below zero: hfu");
     return {1 - in.hfu};
   }
 };
@@ -239,6 +242,24 @@ TEST_CASE("a stage without a full answer is a break, also where it is ok", "[pip
   run.set("hfu", 1).set("hardware", &good.hardware).execute();
   CHECK(run.breaks().empty());
   CHECK(run.to_json().find("\"complete\": true") != std::string::npos);
+}
+
+TEST_CASE("a remark is no break: the answer is complete, and the remark is among its warnings",
+          "[pipeline]") {
+  const auto p = PipelineBuilder().stage(Coarse{}).given("hfu").build();
+  for (const unsigned threads : {1U, 2U}) {
+    BreakDiary diary;
+    Run run(p);
+    run.set("hfu", -1).execute({.callbacks = {&diary}, .threads = threads});
+    CHECK(diary.seen.empty());
+    CHECK(run.breaks().empty());
+    CHECK(run.to_json().find("\"complete\": true") != std::string::npos);
+    CHECK(run.to_json().find("no effect below zero") != std::string::npos);
+    run.set("hfu", 3).execute({.callbacks = {&diary}, .threads = threads});
+    CHECK(diary.seen == std::vector<std::string>{"Coarse ok: degraded approximation, a coarser rule stood in",
+                                                 "Coarse ok: degraded out_of_domain, beyond two"});
+    CHECK(run.breaks().size() == 2);
+  }
 }
 
 TEST_CASE("a run may end with the first stage that has no answer", "[pipeline]") {

@@ -31,11 +31,11 @@ template <class I> [[nodiscard]] constexpr auto compilation_rows() {
       field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
       field(&I::dispatch, "dispatch", "us", "host time of one eager operator")
           .non_negative()
-          .defaulted("a launch (zoo/hardware/classes.yaml) and 2.3 us of Python, measured with PyTorch 1.13"),
+          .defaulted("a launch of the device's class and catalogue.compilation.dispatch of the zoo"),
       field(&I::operators_per_kernel, "operators_per_kernel", "",
             "eager operators for each kernel of the list")
           .at_least(1)
-          .defaulted("43/9 for language models: operators over kernels of a layer of Llama; else 1"),
+          .defaulted("catalogue.compilation.operators_per_kernel of the zoo for language models, else 1"),
       field(&I::guard, "guard", "us", "time to check the guards of a graph")
           .non_negative()
           .defaulted(like_dispatch),
@@ -95,24 +95,22 @@ struct CompilationModel : Model<CompilationModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(
-          compilation_rows<I>(),
-          rows(field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
-               field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
-                   .non_negative()
-                   .defaulted(
-                       "37 ms for each operator, assumed: a log of PyTorch 2.5 (2.36 s for 64 operators)"),
-               field(&I::recompiles, "recompiles", "", "recompilations of a step on average")
-                   .within(0, 1)
-                   .defaulted("none: shapes stay"),
-               field(&I::accelerators, key::accelerators).defaulted("one device"),
-               field(&I::utilization, "utilization", "",
-                     "share of the year in which the devices run this step")
-                   .within(0, 1)
-                   .defaulted("all of it"),
-               field(&I::device_hour, "device_hour", "USD", "price of one device for one hour")
-                   .non_negative()
-                   .defaulted("no saving in money is given")));
+      return join(compilation_rows<I>(),
+                  rows(field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
+                       field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
+                           .non_negative()
+                           .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator"),
+                       field(&I::recompiles, "recompiles", "", "recompilations of a step on average")
+                           .within(0, 1)
+                           .defaulted("none: shapes stay"),
+                       field(&I::accelerators, key::accelerators).defaulted("one device"),
+                       field(&I::utilization, "utilization", "",
+                             "share of the year in which the devices run this step")
+                           .within(0, 1)
+                           .defaulted("all of it"),
+                       field(&I::device_hour, "device_hour", "USD", "price of one device for one hour")
+                           .non_negative()
+                           .defaulted("no saving in money is given")));
     }
   };
   struct Result {
@@ -167,6 +165,10 @@ struct CompiledViews {
   /// Time of a step. Eager runs the same program, so it waits for the same values.
   [[nodiscard]] Time<> latency(CompileMode mode, double breaks) const;
 };
+/// Time to compile all graphs: as given, else by the operators of the program, which is said to be
+/// extrapolated where they are more than were ever measured.
+[[nodiscard]] Time<> compile_time_of(const CompilationModel::Inputs& in, const CompiledViews& views,
+                                     Notes& notes);
 /// The views of a model on a device. @throws InputError for a model whose layers are not known
 [[nodiscard]] CompiledViews compiled_views(const CompilationModel::Inputs& in, Notes& notes);
 

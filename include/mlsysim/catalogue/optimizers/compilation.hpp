@@ -39,7 +39,7 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
                field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
                field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
                    .non_negative()
-                   .defaulted("37 ms for each operator, assumed: a log of PyTorch 2.5")));
+                   .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator")));
     }
   };
   struct Result {
