@@ -346,7 +346,7 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
   };
   CHECK(mentions("engine"));
   CHECK(mentions("engine.generic.host_step"));
-  CHECK(mentions("catalogue.serving.chunk_tokens"));
+  CHECK(mentions("prefill_chunk_tokens"));
   CHECK(r.feasible);
   // Slower than the step of the same batch, by its prompts and its host.
   const auto serving = ServingModel{}.solve({.workload = in.workload,
