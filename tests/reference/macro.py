@@ -25,7 +25,7 @@ def host_power(hardware, given=None):
         return given
     if hardware.get("category") != "cloud" or "part" in hardware:
         return 0.0
-    return figure("catalogue.power.host_share") * get(hardware, "power.tdp")
+    return figure("catalogue.power.host_share") * get(hardware, "power.tdp", 0.0)
 
 
 def tiers_of(ports, radix):

@@ -387,3 +387,17 @@ TEST_CASE("a sequence is as long as the model takes, and longer ones are named",
   more.also = "SingleNodeModel";
   CHECK_THAT(warned(more), !Catch::Contains("max_positions"));
 }
+
+TEST_CASE("a model without layers is refused where one device does not hold it", "[engine][requests]") {
+  // 1.76e12 weights of two bytes are 3.5 TB; nothing says how they would be divided.
+  Scenario s{.workload = &standard_zoo().at<Workload>("GPT4"),
+             .hardware = &standard_zoo().at<HardwareNode>("H100")};
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
+  s.accelerators = 64;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("engine.010") && Catch::Contains("GPT4") &&
+                                                      Catch::Contains("layers with their width"));
+  Workload small = *s.workload;  // copies on every device
+  small.parameters = Params<>::from_base(1e9);
+  s.workload = &small;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+}
