@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -46,11 +47,24 @@ def exported(program, model, machine, accelerators):
     return None, done.stderr.strip()
 
 
+def asked_residuals(text):
+    """What predictions missed, of the questions that intervals ask: those of single operators are for calibration."""
+    asking = (HERE.parents[1] / "src/explore/ask/intervals.cpp").read_text(encoding="utf-8")
+    head, *groups = re.split(r"^(?=- )", text, flags=re.M)
+    return head + "".join(g for g in groups if f'"{re.search(r"question: .(.*?).,", g)[1]}"' in asking)
+
+
 def packed_zoo(zoo):
     """The zoo's files in one: length of the index, index of paths and sizes, contents. Of measurements what predictions missed is in it."""
-    files = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation" or f.name == "residuals.yaml")
-    index = json.dumps([[f.relative_to(zoo).as_posix(), f.stat().st_size] for f in files]).encode()
-    return len(index).to_bytes(4, "little") + index + b"".join(f.read_bytes() for f in files)
+    files = {}
+    for file in sorted(zoo.rglob("*.yaml")):
+        name = file.relative_to(zoo)
+        if name.parts[0] != "validation":
+            files[name.as_posix()] = file.read_bytes()
+        elif name.name == "residuals.yaml":
+            files[name.as_posix()] = asked_residuals(file.read_text(encoding="utf-8")).encode()
+    index = json.dumps([[name, len(data)] for name, data in files.items()]).encode()
+    return len(index).to_bytes(4, "little") + index + b"".join(files.values())
 
 
 MEASURED = ("closed_loop_first_token", "closed_loop_token_time")

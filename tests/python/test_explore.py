@@ -352,3 +352,11 @@ def test_callbacks_are_told_how_far_sweeps_are():
     assert found.total == 7 and Broken.calls == 1
     with pytest.raises(TypeError, match="observes nothing"):
         subject.register_callback(object())
+
+
+def test_a_cluster_is_a_machine():
+    cluster = mlsysim.Systems.Clusters.Research_256
+    asked = mlsysim.ask(mlsysim.Models.Llama3_8B, cluster, batch_size=32)
+    assert asked.results["itl"] == mlsysim.ask(mlsysim.Models.Llama3_8B, fleet=cluster, batch_size=32).results["itl"]
+    with pytest.raises(mlsysim.InputError, match="the machine is given twice"):
+        mlsysim.ask(mlsysim.Models.Llama3_8B, cluster, fleet=cluster)

@@ -38,6 +38,7 @@ LINES = [
     ["explain", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json"],
     ["explain", "Llama3_70B", "H100", "ttft", "--accelerators", "8"],
     ["sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json"],
+    ["eval", *H100, "--interval", "80", "-o", "json"],
     ["uncertainty", "Llama3_8B", "H100", "itl", "--samples", "256", "-o", "json"],
     ["solve", "Llama3_70B", "H100", "itl <= 12 ms", "batch_size", "--accelerators", "8"],
     ["compare", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--with", "hardware=H200", "-o", "json"],
@@ -86,6 +87,11 @@ def module():
     return folder / "mlsysim.wasm", None
 
 
+def about(words, own, theirs):
+    """Whether answers with intervals differ in last digits alone: their ends are exponentials, and those are the C library's own."""
+    return (words[0] == "uncertainty" or "--interval" in words) and own[::2] == theirs[::2] and close(json.loads(own[1]), json.loads(theirs[1]))
+
+
 def same_words(page, program):
     """Every line above, in the page and by the program."""
     got = json.loads(page.run(f"(async () => {{ const out = []; for (const w of {json.dumps(LINES)}) out.push(await explorer.command(...w)); return JSON.stringify(out); }})()"))
@@ -94,7 +100,7 @@ def same_words(page, program):
         done = subprocess.run([program, "--no-plugins", *words], capture_output=True, check=False)
         own = (answer["code"], answer["text"], answer["notes"])
         theirs = (done.returncode, done.stdout.decode(), done.stderr.decode())
-        if own != theirs:
+        if own != theirs and not about(words, own, theirs):
             at = next((i for i, (a, b) in enumerate(zip(str(own), str(theirs))) if a != b), 0)
             different.append(f"{' '.join(words)}:\n  page    {str(own)[max(at - 60, 0):at + 60]}\n  program {str(theirs)[max(at - 60, 0):at + 60]}")
     assert not different, f"{len(different)} of {len(got)} differ\n" + "\n".join(different)

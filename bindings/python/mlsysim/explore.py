@@ -27,7 +27,7 @@ def ask(what, hardware=None, **options):
     """A Subject: a workload on hardware (options are the fields of a scenario), or a resolver with its inputs.
 
     ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=16)
-    ask(Models.Llama3_8B, fleet=Systems.Clusters.Research_256, mode="train", batch_size=1024)
+    ask(Models.Llama3_8B, Systems.Clusters.Research_256, mode="train", batch_size=1024)     the same as fleet=
     ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
     ask(ServingModel(), workload=Models.Llama3_70B, hardware=Hardware.H100, tp_size=8)
     ask(MyModel, hardware=Hardware.H100, efficiency=0.5)
@@ -66,7 +66,11 @@ def _subject_of(what, hardware, options):
         raise _input_error("the workload is given twice", key="workload", found=f"{what!r} and workload={options['workload']!r}",
                            expected="one of the two", hint="the first argument is the workload, or a resolver with its inputs",
                            id="mlsysim.python.179")
-    asked = {"workload": what, "hardware": hardware, **options}
+    machine = "fleet" if isinstance(hardware, _core.Fleet) else "hardware"
+    if machine in options and hardware is not None:
+        raise _input_error("the machine is given twice", key=machine, found=f"{hardware!r} and {machine}={options[machine]!r}", expected="one of the two",
+                           id="mlsysim.python.283")
+    asked = {"workload": what, machine: hardware, **options}
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
 
 

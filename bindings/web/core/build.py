@@ -27,8 +27,6 @@ LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp pict
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 OURS = "-std=c++20 -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
-# What computes is compiled for speed first (-Os), what reads and writes for size: a reader of the page waits for its bytes.
-READS_AND_WRITES = "files zoo model_files pipeline engine launch traffic report picture cli".split()
 LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono condition_variable condition_variable_destructor
   error_category exception fstream functional future hash ios ios.instantiations iostream locale memory
   memory_resource mutex mutex_destructor new new_handler new_helpers optional ostream random regex shared_mutex stdexcept string
@@ -93,11 +91,11 @@ def write(folder, sources, tool):
         unit = units / f"{name}.cpp"
         if not unit.exists() or unit.read_text(encoding="utf-8") != text:
             unit.write_text(text, encoding="utf-8")
-        add("cxx", name, unit, own.replace("-Os", "-Oz") if files[0].split("/")[0] in READS_AND_WRITES else own)
+        add("cxx", name, unit, own)
     page = re.search(r"page_sources\n(.*?)\)", (ROOT / "src/cli/CMakeLists.txt").read_text(encoding="utf-8"), re.DOTALL).group(1).split()
     for file in [*(ROOT / "src/cli" / name for name in page), HERE / "fmt.cpp"]:
-        add("cxx", f"web_{file.stem}", file, own.replace("-Os", "-Oz"))
-    standard = "-std=c++23 -fexperimental-library -Os -w -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI"
+        add("cxx", f"web_{file.stem}", file, own)
+    standard = f"-std=c++23 -fexperimental-library -Os -w -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI -include {HERE / 'narrow.hpp'}"
     for name in LIBCXX:
         add("cxx", "cxx_" + name.replace("/", "_"), lib / f"libcxx/src/{name}.cpp", f"{standard} -I{lib / 'libcxx/src'} -I{lib / 'libcxx/libc'}")
     for name in LIBCXXABI:
@@ -106,7 +104,7 @@ def write(folder, sources, tool):
     add("cc", "unwind", lib / "libunwind/src/Unwind-wasm.c", f"-Os -w -fms-extensions -I{lib / 'libunwind/include'}")
     add("cc", "tag", HERE / "exception_tag.S", "")
     for file in sorted((sources / "yaml-cpp/src").glob("*.cpp")):
-        add("cxx", "yaml_" + file.stem, file, f"-std=c++17 -Oz -w -I{sources / 'yaml-cpp/include'}")
+        add("cxx", "yaml_" + file.stem, file, f"-std=c++17 -Os -w -I{sources / 'yaml-cpp/include'}")
     for name in ZLIB:
         add("cc", "zlib_" + name, sources / f"zlib/{name}.c", "-Os -w")
     lines.append("build mlsysim.wasm: link " + " ".join(objects))

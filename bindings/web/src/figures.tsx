@@ -4,7 +4,7 @@ import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
 import { chosen } from "./choose";
 import { live } from "./core";
-import { inputsOf, type PlanInput } from "./inputs";
+import { inputsOf, isInput, type PlanInput } from "./inputs";
 import { pretty, type Solved, written } from "./numbers";
 import { Choice } from "./parts";
 import type { Input } from "./program";
@@ -97,7 +97,7 @@ export function Figures({ s }: { s: Solved | undefined }) {
   const machine = MACHINE.flatMap((name) => numbers.filter((input) => slides(input) && (name.endsWith(".") ? input.name.startsWith(name) : input.name === name)));
   const taken = new Set([...first.map((input) => input.name), ...machine.map((input) => input.name)]);
   const rest = all.filter((input) => !taken.has(input.name)), sections = [...new Set(rest.map((input) => input.section))];
-  const figures = numbers.filter((input) => slides(input) && !taken.has(input.name) && !all.some((each) => each.name === input.name));
+  const figures = numbers.filter((input) => slides(input) && !taken.has(input.name) && !isInput(input.name));
   const groups: [string, Input[]][] = [["every figure of the machine", figures.filter((input) => ofMachine(input.name))], ["every other figure", figures.filter((input) => !ofMachine(input.name))]];
   return (
     <section id="sliders" aria-label="figures">

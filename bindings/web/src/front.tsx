@@ -60,7 +60,7 @@ function MeasuredTable({ rows }: { rows: Measured[] }) {
   const columns = ["machine", "engine", "devices", "format", "batch", "prompt", "output", "ms per token", "predicted", "off", "tokens/s of one device", "predicted", "off"];
   return (
     <details id="measured"><summary>{rows.length} measured points, each with what is predicted for its own engine and conditions</summary>
-      <Table columns={columns} rows={rows.map((m) => {
+      <Table aside columns={columns} rows={rows.map((m) => {
         const got = rate(m, m.ttft, m.tpot), said = rate(m, m.predicted_ttft, m.predicted_tpot);
         return [m.machine, m.engine, m.devices, m.precision, m.batch, m.prompt, m.output, 1e3 * m.tpot, 1e3 * m.predicted_tpot, percent(m.predicted_tpot / m.tpot - 1), got, said, percent(said / got - 1)];
       })} />

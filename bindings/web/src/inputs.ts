@@ -23,6 +23,7 @@ function inputsIn(section: string, all: Record<string, Schema>): PlanInput[] {
   });
 }
 const inputs = inputsIn("", built.plan.properties ?? {});
+export const isInput = (name: string) => inputs.some((input) => input.name === name);
 export const inputsOf = (mode: Mode) => inputs.filter((input) => input.modes.includes(mode));
 /** The part of a plan in which an input stands. */
 export const sectionOf = (name: string) => inputs.find((input) => input.name === name)?.section ?? "";

@@ -190,6 +190,7 @@ async function start() {
   draw();
   if (live) {
     await beginCore();
+    performance.mark("core");
     await readNames();
   }
   busy = false;
@@ -214,4 +215,4 @@ async function fromAddress() {
 void start().catch((error: unknown) => { notes = `The core does not start: ${error instanceof Error ? error.message : String(error)}`; busy = false; draw(); document.documentElement.dataset.ready = "yes"; });
 
 /** For whoever opens the browser's console, and for tests. */
-export { chosen, command, csvText, pictureBits, pictureText, Program, refusal, solved, state, update };
+export { chosen, command, csvText, pictureBits, pictureText, program, Program, refusal, solved, state, update };

@@ -7,10 +7,10 @@ export type Cell = string | number;
 let seen: { columns: string[]; rows: Cell[][] } = { columns: [], rows: [] };
 
 const DIGITS = 5;  // that are shown of a number; CSV has all of them
-/** A table; the last one that was drawn is what CSV gives. */
-export function Table({ columns, rows }: { columns: string[]; rows: Cell[][] }) {
+/** A table; the last one that was drawn, and is not an aside, is what CSV gives. */
+export function Table({ columns, rows, aside }: { columns: string[]; rows: Cell[][]; aside?: boolean }) {
   const cells = rows.map((row) => row.map((v) => (typeof v === "number" && !Number.isFinite(v) ? "does not fit" : v)));
-  seen = { columns, rows: cells };
+  if (!aside) seen = { columns, rows: cells };
   return (
     <div class="wide"><table>
       <thead><tr>{columns.map((c) => <th scope="col">{c}</th>)}</tr></thead>

@@ -3,7 +3,7 @@
 import { optionsShown, own } from "./core";
 import { sectionOf } from "./inputs";
 import { asked } from "./numbers";
-import { devicesOf, state } from "./state";
+import { state, systems } from "./state";
 
 export interface Texts { shell: string; plan: string; python: string; cpp: string; machine: string }
 
@@ -30,25 +30,32 @@ function machineInPython(moved: { file: string; yaml: string } | undefined): str
   const mine = own.get(state.machine), yaml = moved?.yaml ?? (mine && "bytes" in mine ? new TextDecoder().decode(mine.bytes) : undefined);
   const entry = yaml && (/^ *- name: *([^\s#]+)/m.exec(yaml)?.[1] ?? state.machine);
   if (entry) return `mlsysim.zoo.load(${JSON.stringify(moved?.file ?? state.machine)})[${JSON.stringify(entry)}]`;
-  return devicesOf(state.machine) === undefined ? `mlsysim.Hardware[${JSON.stringify(state.machine)}]` : `mlsysim.Systems[${JSON.stringify(state.machine)}]`;
+  return systems.cluster.has(state.machine) ? `mlsysim.Systems[${JSON.stringify(state.machine)}]` : `mlsysim.Hardware[${JSON.stringify(state.machine)}]`;
+}
+/** The main number of a scorecard, in Python. @param card the expression that makes it */
+const numberOf = (card: string) => `import mlsysim\ncard = ${card}\nprint(card["levels"]["performance"]["metrics"][${JSON.stringify(asked().main)}]["display"])`;
+/** The question in Python: asked of objects; what is a node or a pod, as a plan. */
+function pythonText(fields: [string, string][], moved: { file: string; yaml: string } | undefined): string {
+  if (systems.node.has(state.machine) || systems.pod.has(state.machine)) return numberOf(`mlsysim.plans.check("""\n${planText(fields, moved?.file ?? state.machine)}""")`);
+  const members = fields.map(([k, v]) => `, ${k}=${literal(v)}`).join(""), mode = state.mode === "serve" ? "" : `, mode=${JSON.stringify(state.mode)}`;
+  return `import mlsysim\nanswer = mlsysim.ask(${modelInPython()}, ${machineInPython(moved)}${mode}${members})\nprint(answer.results[${JSON.stringify(asked().main)}])`;
 }
 /** The question as texts. @param machine the file of the machine with moved figures, or nothing */
 export function texts(machine: { file: string; yaml: string } | undefined): Texts {
-  const mine = own.get(state.model), fields = fieldsOf(optionsShown()), result = asked().main;
+  const mine = own.get(state.model), fields = fieldsOf(optionsShown());
   const options = fields.map(([k, v]) => ` --${k.replaceAll("_", "-")} ${quoted(v)}`).join("");
   if (mine && "text" in mine) {
     // What was moved stands behind the plan, as options do.
     const file = /\.ya?ml$/.test(state.model) ? state.model : `${state.model}.yaml`;
-    const python = options ? "" : `import mlsysim\ncard = mlsysim.plans.read(${JSON.stringify(file)})\nprint(card["levels"]["performance"]["metrics"][${JSON.stringify(result)}]["display"])`;
+    const python = options ? "" : numberOf(`mlsysim.plans.read(${JSON.stringify(file)})`);
     return { shell: `mlsysim eval ${quoted(file)}${options}`, plan: mine.plans[state.machine] ?? mine.text, python, cpp: "", machine: machine?.yaml ?? "" };
   }
   const name = machine?.file ?? state.machine;
-  const members = fields.map(([k, v]) => `, ${k}=${literal(v)}`).join("");
   const mode = state.mode === "serve" ? "" : ` --mode ${state.mode}`;
   return {
     shell: `mlsysim eval ${quoted(state.model)} ${quoted(name)}${mode}${options}`,
     plan: planText(fields, name),
-    python: `import mlsysim\nanswer = mlsysim.ask(${modelInPython()}, ${machineInPython(machine)}${state.mode === "serve" ? "" : `, mode=${JSON.stringify(state.mode)}`}${members})\nprint(answer.results[${JSON.stringify(result)}])`,
+    python: pythonText(fields, machine),
     cpp: cppText(fields, name),
     machine: machine?.yaml ?? "",
   };
