@@ -110,7 +110,7 @@ double chain_of(const In& in, Notes& notes) {
   const bool known = in.workload->is_language_decoder();
   const double chain = known ? detail::number(kChain, notes) : 1.0;
   notes.assume("operators_per_kernel", chain,
-               known ? "assumed: a layer of Llama" : "assumed: nothing is fused");
+               known ? SharedText("assumed: a layer of Llama") : SharedText("assumed: nothing is fused"));
   return chain;
 }
 
