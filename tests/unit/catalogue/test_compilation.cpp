@@ -10,6 +10,7 @@
 #include <random>
 
 using namespace mlsysim;
+using Catch::Contains;
 
 namespace {
 
