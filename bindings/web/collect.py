@@ -47,24 +47,14 @@ def exported(program, model, machine, accelerators):
     return None, done.stderr.strip()
 
 
-def asked_residuals(text):
-    """What predictions missed, of the questions that intervals ask: those of single operators are for calibration."""
-    asking = (HERE.parents[1] / "src/explore/ask/intervals.cpp").read_text(encoding="utf-8")
-    head, *groups = re.split(r"^(?=- )", text, flags=re.M)
-    return head + "".join(g for g in groups if f'"{re.search(r"question: .(.*?).,", g)[1]}"' in asking)
-
-
 def packed_zoo(zoo):
-    """The zoo's files in one: length of the index, index of paths and sizes, contents. Of measurements what predictions missed is in it."""
-    files = {}
-    for file in sorted(zoo.rglob("*.yaml")):
-        name = file.relative_to(zoo)
-        if name.parts[0] != "validation":
-            files[name.as_posix()] = file.read_bytes()
-        elif name.name == "residuals.yaml":
-            files[name.as_posix()] = asked_residuals(file.read_text(encoding="utf-8")).encode()
-    index = json.dumps([[name, len(data)] for name, data in files.items()]).encode()
-    return len(index).to_bytes(4, "little") + index + b"".join(files.values())
+    """The zoo's files in one, without their comments: length of the index, index of paths and sizes, contents. Of measurements what predictions missed is
+    in it."""
+    paths = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation" or f.name == "residuals.yaml")
+    # Lines stay where they are: messages name them.
+    files = [(f.relative_to(zoo).as_posix(), re.sub(rb"^ *#.*$", b"", f.read_bytes(), flags=re.M)) for f in paths]
+    index = json.dumps([[name, len(data)] for name, data in files]).encode()
+    return len(index).to_bytes(4, "little") + index + b"".join(data for _, data in files)
 
 
 MEASURED = ("closed_loop_first_token", "closed_loop_token_time")
@@ -142,13 +132,16 @@ def main():
     asked = arguments.parse_args()
     zoo = asked.zoo or pathlib.Path(asked.program).resolve().parents[1] / "share/mlsysim/zoo"
     found = {"models": [], "machines": [], "programs": {}} if asked.core else pairs(asked)
-    data = {"version": run(asked.program, "--version").stdout.strip(), "results": RESULTS, "charged": CHARGED, "plan": json.loads(run(asked.program, "schema", "plan").stdout), **found}
+    data = {"version": run(asked.program, "--version").stdout.strip(), "results": RESULTS, "charged": CHARGED, **found}
     asked.folder.mkdir(parents=True, exist_ok=True)
     for page in PAGES:
         shutil.copyfile(HERE / page, asked.folder / page)
     (asked.folder / "explorer.js").write_text(bundled("page.tsx", "--format=iife", "--global-name=explorer"), encoding="utf-8")
     if asked.core:
+        # The core says itself what inputs there are.
         data |= write_core(asked.folder, asked.core, zoo) | {"measured": measured_serving(asked.program)}
+    else:
+        data["plan"] = json.loads(run(asked.program, "schema", "plan").stdout)
     (asked.folder / "programs.js").write_text("const MLSYSIM = " + json.dumps(data, separators=(",", ":")) + ";\n", encoding="utf-8")
     print(asked.folder / "index.html")
 

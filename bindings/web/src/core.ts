@@ -1,9 +1,9 @@
 // The core in the page: any model, machine, plan or launch becomes a program; moved figures become a machine.
 
-import { nameEntries } from "./inputs";
+import { readInputs } from "./inputs";
 import { fitting, moves, written } from "./numbers";
 import { Program, type ProgramJson } from "./program";
-import { built, devicesOf, grown, program, programKey, programs, startDevices, state, systems } from "./state";
+import { built, devicesOf, grown, program, programKey, programs, type Schema, startDevices, state, systems } from "./state";
 import type { Begin, Message, Reply, Told } from "./worker";
 
 /** What a user brought: a file of a model or machine, or a text that makes a plan for each machine. */
@@ -80,7 +80,9 @@ async function listed(kind: string): Promise<Row[]> {
 export async function readNames() {
   const namesOf = async (kind: string) => (await listed(kind)).map((row) => row.name).sort();
   [built.models, built.machines] = [await namesOf("model"), await namesOf("hardware")];
-  await nameEntries(namesOf);
+  const schema = await command("schema", "plan");
+  if (schema.code !== 0) throw new Error(refusal(schema));
+  await readInputs(JSON.parse(schema.text) as Schema, namesOf);
   for (const [kind, counted] of [["node", "devices"], ["cluster", "accelerators"], ["pod", "chips"]] as const)
     for (const row of await listed(kind)) systems[kind].set(row.name, Number(row[counted]));
 }

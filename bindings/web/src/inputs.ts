@@ -1,4 +1,4 @@
-// What a question may say beside its model and machine. `mlsysim schema plan`, which the page was built with, is made from the
+// What a question may say beside its model and machine. `mlsysim schema plan` is made from the
 // library's table of inputs: the page has no list of them, nor of the names that an input takes.
 
 import { built, type Mode, MODES, type Schema } from "./state";
@@ -22,13 +22,14 @@ function inputsIn(section: string, all: Record<string, Schema>): PlanInput[] {
     return [{ name, section, about: s.description ?? "", unit: s["x-unit"] ?? "", modes: s["x-modes"] ?? MODES, kind, names, entry }];
   });
 }
-const inputs = inputsIn("", built.plan.properties ?? {});
+let inputs = inputsIn("", built.plan?.properties ?? {});
 export const isInput = (name: string) => inputs.some((input) => input.name === name);
 export const inputsOf = (mode: Mode) => inputs.filter((input) => input.modes.includes(mode));
 /** The part of a plan in which an input stands. */
 export const sectionOf = (name: string) => inputs.find((input) => input.name === name)?.section ?? "";
 
-/** Gives the inputs that are entries of the zoo their names. */
-export async function nameEntries(namesOf: (kind: string) => Promise<string[]>) {
+/** Takes the inputs from the core's own schema, and gives those that are entries of the zoo their names. */
+export async function readInputs(schema: Schema, namesOf: (kind: string) => Promise<string[]>) {
+  inputs = inputsIn("", schema.properties ?? {});
   for (const input of inputs) if (input.entry) input.names = await namesOf(input.entry);
 }

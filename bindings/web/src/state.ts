@@ -18,7 +18,7 @@ export interface Schema {
 /** What the page was built with (programs.js, written by collect.py). */
 export interface Built {
   version: string; models: string[]; machines: string[]; programs: Record<string, ProgramJson>;
-  plan: Schema; results: Record<Mode, string[]>; charged: string[]; measured?: { [Column in keyof Measured]: Measured[Column][] }; worker?: string;
+  plan?: Schema; results: Record<Mode, string[]>; charged: string[]; measured?: { [Column in keyof Measured]: Measured[Column][] }; worker?: string;
 }
 declare const MLSYSIM: Built;
 export const built = MLSYSIM;
