@@ -463,11 +463,11 @@ def test_a_histogram_needs_no_objective(run):
 
 
 def test_solve_keeps_to_what_fits(run):
-    done = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8")
-    assert done.code == 0 and "320 meets the condition as well, but does not fit" in done.out
-    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
+    done = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8")
+    assert done.code == 0 and "1305 meets the condition as well, but does not fit" in done.out
+    answer = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
     largest = int(answer["value"])
-    assert "320" in answer["memory"] and f"{largest} meets the condition and fits, {largest + 1} does not" in answer["verification"]
+    assert "1305" in answer["memory"] and f"{largest} meets the condition and fits, {largest + 1} does not" in answer["verification"]
     assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest)).code == 0
     assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest + 1)).code == 2
 
