@@ -33,18 +33,20 @@ Picture picture_of(const Scenario& s, const std::string& kind, const std::string
   if (kind == "schedule") return schedule_picture(s);
   if (kind == "memory") return memory_picture(s);
   if (kind == "memory-schedule") return memory_schedule_picture(s);
+  if (kind == "memory-timeline") return memory_timeline_picture(s);
   if (kind == "costs") return costs_picture(s);
   if (kind == "carbon") return carbon_picture(s);
   if (kind == "tornado") return tornado(s, result);
-  const std::vector<std::string> names{"waterfall",       "roofline", "timeline", "schedule", "memory",
-                                       "memory-schedule", "costs",    "carbon",   "tornado"};
+  const std::vector<std::string> names{"waterfall", "roofline",        "timeline",        "schedule",
+                                       "memory",    "memory-schedule", "memory-timeline", "costs",
+                                       "carbon",    "tornado"};
   throw LookupError({.id = "mlsysim.python.240",
                      .message = "there is no such picture of a scorecard",
                      .key = kind,
                      .found = "'" + kind + "'",
                      .expected =
-                         "waterfall, roofline, timeline, schedule, memory, memory-schedule, costs, carbon "
-                         "or tornado",
+                         "waterfall, roofline, timeline, schedule, memory, memory-schedule, memory-timeline, "
+                         "costs, carbon or tornado",
                      .hint = did_you_mean(kind, names)});
 }
 

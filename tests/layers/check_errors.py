@@ -169,7 +169,7 @@ should. The reason follows from the id of the error; an id that says nothing of 
 def breaks_of(root):
     """The table of breaks, from the code; a complaint where their ids are not in order."""
     code = (root / KINDS).read_text()
-    header = (root / "include/mlsysim/pipeline/breaks.hpp").read_text()
+    header = (root / "include/mlsysim/resolve/break_reason.hpp").read_text()
     names = re.findall(r'"(\w+)"', header[header.index("names{"):header.index("};", header.index("names{"))])
     known = collections.defaultdict(list)
     for error, reason in re.findall(r'Known\{"([\w.]+)", BreakReason::(\w+)\}', code):

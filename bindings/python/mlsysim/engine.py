@@ -189,7 +189,8 @@ class SystemEvaluation(_Read):
         return [OperatorRow(*row) for row in _core._operator_table(self._asked, metric)]
 
     def plot(self, kind="waterfall", result=""):
-        """A Picture: waterfall, roofline, timeline, schedule, memory, memory-schedule, costs, carbon or tornado.
+        """A Picture: waterfall, roofline, timeline, schedule, memory, memory-schedule, memory-timeline, costs, carbon or
+        tornado.
 
         `result` is the time that is drawn where there are several, such as ttft and itl.
         """
