@@ -1,11 +1,18 @@
 """Pictures and reports of answers."""
 
+import csv
+import html
+import io
 import json
+import pathlib
 import re
+import shlex
+from xml.etree import ElementTree
 
 import pytest
 
 import mlsysim
+from mlsysim.__main__ import main as program
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +69,25 @@ def test_a_report_is_one_page_that_runs_nothing(card, tmp_path):
         assert part in page
     assert "<script" not in page and "src=" not in page
     assert card.report(tmp_path / "chat.md").read_text().startswith("# Llama3")
+
+
+GALLERY = pathlib.Path(__file__).parents[2] / "docs" / "gallery.md"
+LINES = [shlex.split(line.replace("\\\n", " "))[1:-2] for line in re.findall(r"^```sh\n(mlsysim plot .*? -o svg)\n```$", GALLERY.read_text(), re.M | re.S)]
+
+
+@pytest.mark.parametrize("words", LINES, ids=lambda words: words[1])
+def test_every_kind_has_every_form(words, capfdbinary):
+    """The lines of the gallery, which has every kind: each form is what it is called, and all show the same."""
+    def form(*more):
+        assert program(["--no-plugins", *words, *more]) == 0
+        return capfdbinary.readouterr().out
+
+    svg = form("-o", "svg").decode()
+    title = html.unescape(re.search(r"<title>(.*?)</title>", svg, re.S)[1])
+    assert ElementTree.fromstring(svg).tag.endswith("svg") and re.search(r"<desc[ >]", svg) and "nan" not in re.sub(r">[^<]*<", "><", svg)
+    assert title in html.unescape(form("-o", "html").decode()) and title.split(",")[0] in form().decode()
+    vega, data = json.loads(form("-o", "vega")), json.loads(form("-o", "json"))
+    assert "vega-lite" in vega["$schema"] and data["kind"].replace("_", "-") in (words[1], "front", "heat-map")
+    # CSV is one table: that of a mark.
+    lines = len(list(csv.reader(io.StringIO(form("-o", "csv").decode())))) - 1
+    assert lines > 0 and lines in [len(table["rows"]) for table in data["tables"]]
