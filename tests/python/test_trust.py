@@ -135,6 +135,23 @@ print(tried)
     assert int(done.stdout) > 100
 
 
+def test_old_pickles_are_refused_and_end_no_process():
+    done = python("""
+import pickle
+import mlsysim
+second = mlsysim.Quantity("1 s")
+for make in (lambda: pickle.dumps(second, 0), lambda: pickle.dumps(second, 1), type(second).__mro__[-2]):
+    try:
+        make()
+    except TypeError as error:
+        assert "protocol 2" in str(error), error
+    else:
+        raise SystemExit("made")
+assert pickle.loads(pickle.dumps(second, 2)) == second
+""")
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
 @pytest.mark.skipif(not HELLO.exists(), reason="the plugins are not built")
 def test_stale_handles_are_refused():
     """What was made from a plugin before it was unloaded says so from then on, also when the plugin is loaded again."""
