@@ -41,23 +41,23 @@ from .results import (
     BubbleFractionResult, BubbleOverheadResult, BurstFirstTokenResult, BurstRateResult, BusBandwidthResult,
     CachedSupplyResult, CapitalCostResult, CappedClockResult, CarbonFootprintResult, CheckpointCostResult,
     CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
-    ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompilePaybackResult,
-    CompiledStepResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
+    ChunkedAttentionPairsResult, ClosBisectionResult, ClosPowerResult, ClusterMtbfResult,
+    CompilePaybackResult, CompiledStepResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
     DataParallelRooflineResult, DecayingAcceptanceResult, DecodeWorkResult, DirectAllReduceResult,
-    DoubleBinaryTreeAllReduceResult, DragonflyBisectionResult, EagerStepResult, EmbodiedCarbonResult,
-    EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult,
+    DistinctPartsResult, DoubleBinaryTreeAllReduceResult, DragonflyBisectionResult, EagerStepResult,
+    EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult,
     ExpectedAcceptedTokensResult, ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult,
-    FirstOrderGoodputResult, GaussianPrivacyResult, HardwareFlopsUtilisationResult,
-    HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult, InputStallResult,
-    KvBytesPerTokenResult, KvCacheResult, LeveledRingResult, LeveledSwitchResult, LeveledTreeResult,
-    LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult,
-    MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult,
-    OperatorLoadResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
-    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
-    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
-    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
-    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult,
-    TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult,
+    FirstOrderGoodputResult, FlightLimitedRateResult, FullestRankResult, GaussianPrivacyResult,
+    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult,
+    InputStallResult, KvBytesPerTokenResult, KvCacheResult, LeveledRingResult, LeveledSwitchResult,
+    LeveledTreeResult, LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult,
+    MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult,
+    OperationalCarbonResult, OperatorLoadResult, PagedKvResult, PagedTokensResult, PointToPointResult,
+    ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult,
+    RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult,
+    SoftRooflineResult, SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult,
+    TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult,
+    TorusBisectionResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult,
     TransformerActivationsResult, TreeAllReduceResult, WaitQuantileResult, WaterUseResult,
     WeightStreamLayerResult, WindowedAttentionPairsResult, YoungIntervalResult,
 )
@@ -215,6 +215,11 @@ class ProtocolAllToAll(_Law):
         message: Quantity | str, ranks: float, bandwidth: Quantity | str, launch: Quantity | str,
         hop: Quantity | str, sync: Quantity | str, pair_share: float, share: float, copy_ratio: float,
     ) -> ProtocolAllToAllResult: ...
+class FlightLimitedRate(_Law):
+    @staticmethod
+    def solve(
+        bandwidth: Quantity | str, in_flight: Quantity | str, latency: Quantity | str,
+    ) -> FlightLimitedRateResult: ...
 class LeveledRing(_Law):
     @staticmethod
     def solve(
@@ -326,6 +331,9 @@ class EnergyProportional(_Law):
     def solve(
         tdp: Quantity | str, utilization: float, time: Quantity | str, idle_fraction: float | None = ...,
     ) -> EnergyProportionalResult: ...
+class ClosPower(_Law):
+    @staticmethod
+    def solve(ports: float, port_power: Quantity | str, radix: float | None = ...) -> ClosPowerResult: ...
 class EnergyPerOperation(_Law):
     @staticmethod
     def solve(
@@ -526,6 +534,14 @@ class CompressedWeights(_Law):
 class ExpertLoad(_Law):
     @staticmethod
     def solve(experts: float, top_k: float, tokens: float) -> ExpertLoadResult: ...
+class DistinctParts(_Law):
+    @staticmethod
+    def solve(
+        experts: float, top_k: float, groups: float, limited_groups: float, parts: float,
+    ) -> DistinctPartsResult: ...
+class FullestRank(_Law):
+    @staticmethod
+    def solve(experts: float, top_k: float, tokens: float, ranks: float) -> FullestRankResult: ...
 class NodeMtbf(_Law):
     @staticmethod
     def solve(

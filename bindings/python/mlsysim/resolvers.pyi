@@ -26,8 +26,8 @@ class SingleNodeModel(ForwardModel):
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         is_training: bool | None = ..., seq_len: float | None = ..., zero_stage: float | None = ...,
         dp_size: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
-        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., execution: str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> PerformanceProfile: ...
 class ServingModel(ForwardModel):
     @staticmethod
@@ -36,13 +36,17 @@ class ServingModel(ForwardModel):
         seq_len: float | None = ..., batch_size: float | None = ..., output_tokens: float | None = ...,
         precision: str | None = ..., weight_format: str | None = ..., weight_bits: float | None = ...,
         kv_precision: str | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., ep_size: float | None = ..., cached_prefix_len: float | None = ...,
-        prefill_chunk_tokens: float | None = ..., decode_hardware: HardwareNode | str | None = ...,
-        network_bandwidth: Quantity | str | None = ..., draft_model: Workload | str | None = ...,
-        draft_acceptance_rate: float | None = ..., draft_tokens: float | None = ...,
-        draft_acceptance_decay: float | None = ..., acceptance_length: float | None = ...,
-        fleet: Fleet | str | None = ..., power_cap: Quantity | str | None = ...,
-        clock_limit: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+        pp_size: float | None = ..., ep_size: float | None = ..., collective_algorithm: str | None = ...,
+        dispatch_precision: str | None = ..., expert_copies: str | None = ...,
+        expert_overlap: str | None = ..., rank_imbalance: float | None = ...,
+        cached_prefix_len: float | None = ..., prefill_chunk_tokens: float | None = ...,
+        chunked_prefill: bool | None = ..., engine: ServingEngine | str | None = ...,
+        decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
+        draft_model: Workload | str | None = ..., draft_acceptance_rate: float | None = ...,
+        draft_tokens: float | None = ..., draft_acceptance_decay: float | None = ...,
+        acceptance_length: float | None = ..., fleet: Fleet | str | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., execution: str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ServingResult: ...
 class TrainingMemoryModel(ForwardModel):
     @staticmethod
@@ -56,10 +60,10 @@ class TrainingMemoryModel(ForwardModel):
         shard_size: float | None = ..., recomputation: str | None = ..., recomputed_share: float | None = ...,
         sequence_parallel: bool | None = ..., attention_kernel: str | None = ..., dropout: bool | None = ...,
         kernel_fusion: bool | None = ..., gradient_precision: str | None = ..., optimizer: str | None = ...,
-        trainable_fraction: float | None = ..., lora_rank: float | None = ..., lora_modules: str | None = ...,
-        fused_loss: bool | None = ..., offload_weights: float | None = ...,
-        offload_activations: float | None = ..., offload_states: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        moment_precision: str | None = ..., trainable_fraction: float | None = ...,
+        lora_rank: float | None = ..., lora_modules: str | None = ..., fused_loss: bool | None = ...,
+        offload_weights: float | None = ..., offload_activations: float | None = ...,
+        offload_states: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> TrainingMemoryResult: ...
 class DistributedModel(ForwardModel):
     @staticmethod
@@ -73,15 +77,18 @@ class DistributedModel(ForwardModel):
         shard_size: float | None = ..., recomputation: str | None = ..., recomputed_share: float | None = ...,
         sequence_parallel: bool | None = ..., attention_kernel: str | None = ..., dropout: bool | None = ...,
         kernel_fusion: bool | None = ..., gradient_precision: str | None = ..., optimizer: str | None = ...,
-        trainable_fraction: float | None = ..., lora_rank: float | None = ..., lora_modules: str | None = ...,
-        fused_loss: bool | None = ..., offload_weights: float | None = ...,
-        offload_activations: float | None = ..., offload_states: float | None = ...,
+        moment_precision: str | None = ..., trainable_fraction: float | None = ...,
+        lora_rank: float | None = ..., lora_modules: str | None = ..., fused_loss: bool | None = ...,
+        offload_weights: float | None = ..., offload_activations: float | None = ...,
+        offload_states: float | None = ..., collective_algorithm: str | None = ...,
+        dispatch_precision: str | None = ..., expert_copies: str | None = ...,
+        expert_overlap: str | None = ..., rank_imbalance: float | None = ...,
         microbatch_size: float | None = ..., microbatch_count: float | None = ...,
         backward_prefetch: bool | None = ..., overlap_efficiency: float | None = ...,
         overlap_slowdown: float | None = ..., tp_overlap: float | None = ...,
         congestion_factor: float | None = ..., straggler_factor: float | None = ...,
-        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., execution: str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> DistributedResult: ...
 class SustainabilityModel(ForwardModel):
     @staticmethod
@@ -89,6 +96,7 @@ class SustainabilityModel(ForwardModel):
         fleet: Fleet | str, duration_days: float, datacenter: Datacenter | str | None = ...,
         grid: GridProfile | str | None = ..., mfu: float | None = ..., utilization: float | None = ...,
         embodied_carbon_per_device: Quantity | str | None = ..., amortization_years: float | None = ...,
+        host_power: Quantity | str | None = ..., network_power: Quantity | str | None = ...,
         conventions: Conventions | None = ...,
     ) -> SustainabilityResult: ...
 class EconomicsModel(ForwardModel):
@@ -98,6 +106,7 @@ class EconomicsModel(ForwardModel):
         datacenter: Datacenter | str | None = ..., grid: GridProfile | str | None = ...,
         mfu: float | None = ..., utilization: float | None = ..., unit_cost: Quantity | str | None = ...,
         amortization_years: float | None = ..., infrastructure_multiplier: float | None = ...,
+        host_power: Quantity | str | None = ..., network_power: Quantity | str | None = ...,
         conventions: Conventions | None = ...,
     ) -> EconomicsResult: ...
 class NetworkRooflineModel(ForwardModel):
@@ -121,10 +130,13 @@ class ContinuousBatchingModel(ForwardModel):
         workload: Workload | str = ..., hardware: HardwareNode | str = ..., max_seq_len: float = ...,
         model: Workload | str = ..., mean_request_tokens: float | None = ...,
         output_tokens: float | None = ..., max_batch_size: float | None = ...,
-        page_tokens: float | None = ..., engine: ServingEngine | str | None = ...,
-        precision: str | None = ..., weight_format: str | None = ..., weight_bits: float | None = ...,
-        kv_precision: str | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., ep_size: float | None = ..., fidelity: str | None = ...,
+        prefill_chunk_tokens: float | None = ..., page_tokens: float | None = ...,
+        engine: ServingEngine | str | None = ..., execution: str | None = ..., precision: str | None = ...,
+        weight_format: str | None = ..., weight_bits: float | None = ..., kv_precision: str | None = ...,
+        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
+        ep_size: float | None = ..., collective_algorithm: str | None = ...,
+        dispatch_precision: str | None = ..., expert_copies: str | None = ...,
+        expert_overlap: str | None = ..., rank_imbalance: float | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> ContinuousBatchingResult: ...
 class InFlightBatchingModel(ForwardModel):
@@ -136,18 +148,20 @@ class InFlightBatchingModel(ForwardModel):
         max_batch_size: float | None = ..., num_requests: float | None = ...,
         equal_lengths: bool | None = ..., cached_prefix_len: float | None = ...,
         prefill_chunk_tokens: float | None = ..., page_tokens: float | None = ...,
-        engine: ServingEngine | str | None = ..., kv_share: float | None = ..., precision: str | None = ...,
-        weight_format: str | None = ..., weight_bits: float | None = ..., kv_precision: str | None = ...,
-        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
-        ep_size: float | None = ..., draft_model: Workload | str | None = ...,
-        draft_acceptance_rate: float | None = ..., draft_tokens: float | None = ...,
-        draft_acceptance_decay: float | None = ..., acceptance_length: float | None = ...,
-        prefill_replicas: float | None = ..., prefill_tp_size: float | None = ...,
-        prefill_ep_size: float | None = ..., decode_hardware: HardwareNode | str | None = ...,
-        network_bandwidth: Quantity | str | None = ..., target_ttft: Quantity | str | None = ...,
-        target_itl: Quantity | str | None = ..., fleet: Fleet | str | None = ...,
-        power_cap: Quantity | str | None = ..., clock_limit: float | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        engine: ServingEngine | str | None = ..., execution: str | None = ..., kv_share: float | None = ...,
+        precision: str | None = ..., weight_format: str | None = ..., weight_bits: float | None = ...,
+        kv_precision: str | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
+        pp_size: float | None = ..., ep_size: float | None = ..., collective_algorithm: str | None = ...,
+        dispatch_precision: str | None = ..., expert_copies: str | None = ...,
+        expert_overlap: str | None = ..., rank_imbalance: float | None = ...,
+        draft_model: Workload | str | None = ..., draft_acceptance_rate: float | None = ...,
+        draft_tokens: float | None = ..., draft_acceptance_decay: float | None = ...,
+        acceptance_length: float | None = ..., prefill_replicas: float | None = ...,
+        prefill_tp_size: float | None = ..., prefill_ep_size: float | None = ...,
+        decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
+        target_ttft: Quantity | str | None = ..., target_itl: Quantity | str | None = ...,
+        fleet: Fleet | str | None = ..., power_cap: Quantity | str | None = ...,
+        clock_limit: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> InFlightBatchingResult: ...
 class TailLatencyModel(ForwardModel):
     @staticmethod
@@ -164,12 +178,15 @@ class ServingCapacityModel(ForwardModel):
         model: Workload | str = ..., target_p99_ttft: Quantity | str | None = ...,
         target_itl: Quantity | str | None = ..., max_seq_len: float | None = ...,
         mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
-        max_batch_size: float | None = ..., page_tokens: float | None = ...,
-        engine: ServingEngine | str | None = ..., precision: str | None = ...,
-        weight_format: str | None = ..., weight_bits: float | None = ..., kv_precision: str | None = ...,
-        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
-        ep_size: float | None = ..., max_replicas: float | None = ..., service_time_cv: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        max_batch_size: float | None = ..., prefill_chunk_tokens: float | None = ...,
+        page_tokens: float | None = ..., engine: ServingEngine | str | None = ...,
+        execution: str | None = ..., precision: str | None = ..., weight_format: str | None = ...,
+        weight_bits: float | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
+        tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
+        collective_algorithm: str | None = ..., dispatch_precision: str | None = ...,
+        expert_copies: str | None = ..., expert_overlap: str | None = ..., rank_imbalance: float | None = ...,
+        max_replicas: float | None = ..., service_time_cv: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> ServingCapacityResult: ...
 class DataModel(ForwardModel):
     @staticmethod
@@ -247,8 +264,8 @@ class InferenceScalingModel(ForwardModel):
         reasoning_steps: float | None = ..., context_length: float | None = ...,
         tokens_per_step: float | None = ..., samples: float | None = ..., tp_size: float | None = ...,
         precision: str | None = ..., efficiency: float | None = ...,
-        device_price: Quantity | str | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        device_price: Quantity | str | None = ..., prefill_chunk_tokens: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> InferenceScalingResult: ...
 class CompressionModel(ForwardModel):
     @staticmethod
@@ -329,7 +346,8 @@ class BatchingOptimizer(BaseOptimizer):
         arrival_rate: Quantity | str = ..., target_latency: Quantity | str = ..., model: Workload | str = ...,
         seq_len: float | None = ..., output_tokens: float | None = ..., num_replicas: float | None = ...,
         tp_size: float | None = ..., service_time_cv: float | None = ..., precision: str | None = ...,
-        efficiency: float | None = ..., max_search_batch: float | None = ..., fidelity: str | None = ...,
+        efficiency: float | None = ..., max_search_batch: float | None = ...,
+        prefill_chunk_tokens: float | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> BatchingResult: ...
 class PlacementOptimizer(BaseOptimizer):

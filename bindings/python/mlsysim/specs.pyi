@@ -148,16 +148,16 @@ class Conventions(_Spec):
     def __init__(
         self, *, textbook_efficiency: float, textbook_activation_share: float,
         textbook_layer_overhead: Quantity | str, link_share: float, network_share: float,
-        collective_launch: Quantity | str, collective_hop: Quantity | str, collective_sync: Quantity | str,
-        switch_start: Quantity | str, direct_start: Quantity | str, direct_hop: Quantity | str,
-        direct_second: Quantity | str, low_latency_share: float, copy_ratio: float, switch_share: float,
-        pair_share: float, direct_share: float, fabric_bandwidth: Quantity | str,
-        intra_latency: Quantity | str, inter_latency: Quantity | str, memory_reserve: Quantity | str,
-        memory_fragmentation: float, gradient_bucket: float, exchange_bucket: Quantity | str, overlap: float,
-        overlap_slowdown: float, idle_fraction: float, pue: float, wue: Quantity | str,
-        electricity_price: Quantity | str, maintenance_share: float, amortization_years: float,
-        draft_tokens: int, device_class: DeviceClass | None = ..., devices: DeviceClass | None = ...,
-        **other_names: Any,
+        network_in_flight: Quantity | str, collective_launch: Quantity | str, collective_hop: Quantity | str,
+        collective_sync: Quantity | str, switch_start: Quantity | str, direct_start: Quantity | str,
+        direct_hop: Quantity | str, direct_second: Quantity | str, low_latency_share: float,
+        copy_ratio: float, switch_share: float, pair_share: float, direct_share: float,
+        fabric_bandwidth: Quantity | str, intra_latency: Quantity | str, inter_latency: Quantity | str,
+        memory_reserve: Quantity | str, memory_fragmentation: float, gradient_bucket: float,
+        exchange_bucket: Quantity | str, overlap: float, overlap_slowdown: float, idle_fraction: float,
+        pue: float, wue: Quantity | str, electricity_price: Quantity | str, maintenance_share: float,
+        amortization_years: float, draft_tokens: int, device_class: DeviceClass | None = ...,
+        devices: DeviceClass | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def textbook_efficiency(self) -> float: ...
@@ -169,6 +169,8 @@ class Conventions(_Spec):
     def link_share(self) -> float: ...
     @property
     def network_share(self) -> float: ...
+    @property
+    def network_in_flight(self) -> Quantity: ...
     @property
     def collective_launch(self) -> Quantity: ...
     @property
@@ -744,7 +746,7 @@ class LinkLevel(_Spec):
     def __init__(
         self, *, name: str, peers: int = ..., topology: str = ..., bandwidth: Quantity | str | None = ...,
         ports: float | None = ..., latency: Quantity | str | None = ..., oversubscription: float = ...,
-        reduces: bool = ..., **other_names: Any,
+        in_flight: Quantity | str | None = ..., reduces: bool = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -760,6 +762,8 @@ class LinkLevel(_Spec):
     def latency(self) -> Quantity | None: ...
     @property
     def oversubscription(self) -> float: ...
+    @property
+    def in_flight(self) -> Quantity | None: ...
     @property
     def reduces(self) -> bool: ...
 class ListedOperator(_Spec):
@@ -926,7 +930,7 @@ class NetworkFabric(_Spec):
     def __init__(
         self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ...,
         latency: Quantity | str | None = ..., oversubscription: float = ..., share: float | None = ...,
-        reduces: bool = ..., **other_names: Any,
+        in_flight: Quantity | str | None = ..., reduces: bool = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -940,6 +944,8 @@ class NetworkFabric(_Spec):
     def oversubscription(self) -> float: ...
     @property
     def share(self) -> float | None: ...
+    @property
+    def in_flight(self) -> Quantity | None: ...
     @property
     def reduces(self) -> bool: ...
     @property
@@ -1237,12 +1243,14 @@ class Selection(_Spec):
 class ServingEngine(_Spec):
     def __init__(
         self, *, name: str, host_step: Quantity | str, host_request: Quantity | str,
-        request_time: Quantity | str, prefill_issue: Quantity | str | None = ..., beside: bool = ...,
-        mixed: bool = ..., lookahead: float = ..., memory: EngineMemoryRule | Mapping[str, Any] | None = ...,
-        **other_names: Any,
+        request_time: Quantity | str, version: str | None = ..., prefill_issue: Quantity | str | None = ...,
+        beside: bool = ..., mixed: bool = ..., lookahead: float = ...,
+        memory: EngineMemoryRule | Mapping[str, Any] | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
+    @property
+    def version(self) -> str | None: ...
     @property
     def host_step(self) -> Quantity: ...
     @property

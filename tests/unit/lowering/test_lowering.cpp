@@ -386,6 +386,7 @@ TEST_CASE("of fewer sequences than expert-parallel ranks none is divided", "[low
   const auto work = [&](double batch, OpGroup group) {
     Plan<> plan = plan_of(batch, 1024, 1024);
     plan.ep = 8;
+    plan.rank_imbalance = 1.0;
     OpList<> ops;
     (void)lower(v.structure, v.shape(), v.layers, plan, ops);
     Work<> sum;
