@@ -279,7 +279,7 @@ def which_machine(page, folder):
 
 def named_kinks(page):
     """The curve names where another part becomes the longest, and where no more fits."""
-    ask(page, of="itl", along="batch_size")
+    ask(page, of="itl", along="batch_size", changes={"seq_len": 256})
     look(page, "curve")
     rows = list(csv.reader(io.StringIO(page.run("explorer.csvText()"))))
     parts = {column: [row[column] for row in rows[1:]] for column in range(len(rows[0])) if rows[0][column].startswith("longest part")}
