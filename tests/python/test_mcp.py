@@ -48,7 +48,7 @@ def test_schemas_are_made_from_the_tables():
     assert schema["properties"]["efficiency"]["maximum"] == 1 and schema["properties"]["fabric_bandwidth"]["examples"] == ["1 GB/s"]
     for tool in tools.values():
         assert tool.about and tool.schema["type"] == "object" and set(tool.schema["required"]) <= set(tool.schema["properties"])
-    assert len(json.dumps([tool.schema for tool in tools.values()])) < 20_000  # every agent reads all of it first
+    assert len(json.dumps([tool.schema for tool in tools.values()])) < 24_000  # every agent reads all of it first
 
 
 def test_evaluate_is_short_and_has_units():
