@@ -107,7 +107,8 @@ Answer resolver_docs(const std::string& name, const std::string& write, const st
     stale += path.generic_string() + "\n";
     if (write.empty()) continue;
     files::make_folders(folder);
-    files::write(path, page.text, {.mark = "Written by `mlsysim resolver docs --write", .forced = "another folder"});
+    files::write(path, page.text,
+                 {.mark = "Written by `mlsysim resolver docs --write", .forced = "another folder"});
   }
   if (!write.empty())
     return {fmt::format("{} pages in {}, {} of them new or changed\n", pages.size(), folder.generic_string(),

@@ -29,13 +29,16 @@ void add_zoo_paths(const std::vector<std::string>& paths) {
 
 namespace {
 
-/// A character that turns the direction of what follows or ends the line, and so can make a terminal show other words than
-/// there are: U+061C, U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069. 0 where there is none at the head of a text.
+/// A character that turns the direction of what follows or ends the line, and so can make a terminal show
+/// other words than there are: U+061C, U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069. 0 where there
+/// is none at the head of a text.
 unsigned turning(std::string_view text) {
   if (text.starts_with("\xd8\x9c")) return 0x61c;
   if (text.size() < 3 || !(text.starts_with("\xe2\x80") || text.starts_with("\xe2\x81"))) return 0;
-  const unsigned code = 0x2000U + 64U * (static_cast<unsigned char>(text[1]) - 0x80U) + static_cast<unsigned char>(text[2]) - 0x80U;
-  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const unsigned code = 0x2000U + 64U * (static_cast<unsigned char>(text[1]) - 0x80U) +
+                        static_cast<unsigned char>(text[2]) - 0x80U;
+  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+                     (code >= 0x2066 && code <= 0x2069);
   return turns ? code : 0;
 }
 

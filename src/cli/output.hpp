@@ -26,7 +26,8 @@ void say_no_memory() noexcept;
 void add_zoo_paths(const std::vector<std::string>& paths);
 
 /// Text for a terminal: control characters and those that turn the direction of words, which may come from an
-/// untrusted file, are shown as \x1b, \u202e and the like. With colours on, those of the answer's own colours stay.
+/// untrusted file, are shown as \x1b, \u202e and the like. With colours on, those of the answer's own colours
+/// stay.
 [[nodiscard]] std::string printable(std::string_view text, Colour colours = Colour::off);
 
 /// "mlsysim: error: ..." with what to do.

@@ -43,7 +43,8 @@ struct Stop {};
 /// A device or pipe, which takes rows as they come and keeps none.
 bool irregular(const std::string& path) { return !files::irregular(path).empty(); }
 
-/// A device, or a pipe once somebody reads it: for a while it is waited for, because both may be started together.
+/// A device, or a pipe once somebody reads it: for a while it is waited for, because both may be started
+/// together.
 /// @return -1 with errno where there is none
 int open_stream(const std::string& path) {
   const auto until = Clock::now() + kReader;

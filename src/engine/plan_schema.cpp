@@ -53,8 +53,8 @@ Json schema_of(const FieldInfo& f) {
   return out;
 }
 
-/// A field of Scenario, with what a form beside the schema needs: the unit of a quantity, the kind of a name in the
-/// zoo, and, where it has no effect in some modes, those in which it has one.
+/// A field of Scenario, with what a form beside the schema needs: the unit of a quantity, the kind of a name
+/// in the zoo, and, where it has no effect in some modes, those in which it has one.
 Json schema_of(std::string_view field) {
   Json out = schema_of(*find_field(describe<Scenario>(), field));
   const auto& place = detail::plan_place(field);

@@ -106,7 +106,8 @@ void check_target(const fs::path& file, const WriteHow& how) {
     std::string head(4096, '\0');
     const auto n = open.get() < 0 ? -1 : ::read(open.get(), head.data(), head.size());
     head.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    if (n == 0 || head.find(how.mark) != std::string::npos || (!how.nothing.empty() && head == how.nothing)) return;
+    if (n == 0 || head.find(how.mark) != std::string::npos || (!how.nothing.empty() && head == how.nothing))
+      return;
   }
   refuse(file, "mlsysim.files.003", "the file exists",
          how.mark.empty() ? "" : "which this program did not write", "a new file",

@@ -31,8 +31,8 @@ template <> struct Choices<CiForm> {
 /// JUnit has a case for each cell; gitlab is the code-quality form of its merge requests.
 [[nodiscard]] std::string render(const CiReport& report, CiForm form, const RenderOptions& options = {});
 
-/// Text in the head of every such report, by which one is known for a file of this program. A report of gitlab without a
-/// finding is "[]\n" alone.
+/// Text in the head of every such report, by which one is known for a file of this program. A report of
+/// gitlab without a finding is "[]\n" alone.
 [[nodiscard]] std::string_view mark_of(CiForm form);
 
 /// How what fails is written into the log of a job.

@@ -16,9 +16,9 @@ namespace mlsysim::detail {
   return bytes >= 2 ? bytes : bytes < 1 ? bytes + 1.0 / 16 : bytes + 4.0 / 128;
 }
 
-/// What a request says of the exchange, and where it says nothing what the request's phase has by default. It is
-/// said of every mixture, whatever its degrees, which are numbers of one law; notes are for those whose experts
-/// lie on several ranks.
+/// What a request says of the exchange, and where it says nothing what the request's phase has by default. It
+/// is said of every mixture, whatever its degrees, which are numbers of one law; notes are for those whose
+/// experts lie on several ranks.
 /// @param ranks between which the experts are divided
 /// @param narrow serving multiplies in 8 bits or fewer, so that tokens are quantised before they travel
 /// (deepseek-v3-report, section 3.3.3); training frameworks send what they keep, 16 bits at least

@@ -84,7 +84,8 @@ void Program::calibration_commands() {}
 
 Answer Program::configuration(const CLI::App*) { refuse("--print-config", kInstall); }
 
-void set_plugin_request(PluginRequest) {}
+// Taken by value, as where there are plugins: there it is moved to where it stays.
+void set_plugin_request(PluginRequest /*request*/) {}  // NOLINT(performance-unnecessary-value-param)
 bool must_load_plugins() { return false; }
 bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
@@ -116,6 +117,7 @@ std::string Observed::sent() { return {}; }
 // A page is one process.
 const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
 Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks, which join what they are given
 std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
   refuse("--mpi", kInstall);

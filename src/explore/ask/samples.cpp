@@ -51,8 +51,8 @@ class Halton {
   std::vector<unsigned> a_, b_;
 };
 
-/// Samples that are evaluated together, and those whose sums are added up first: processes share whole tiles, so that
-/// sums have one order however many there are.
+/// Samples that are evaluated together, and those whose sums are added up first: processes share whole tiles,
+/// so that sums have one order however many there are.
 constexpr std::size_t kChunk = 1024, kTile = 64;
 static_assert(kChunk % kTile == 0);
 
@@ -69,14 +69,14 @@ class Chunks {
   /// `dimensions[i]` of the sequence belongs to figure i; those of the second set follow behind `all`.
   Chunks(const Subject& subject, const std::vector<UncertainInput>& figures,
          std::span<const std::size_t> dimensions, std::size_t all, std::uint64_t seed)
-      : subject_(&subject)
-      , figures_(&figures)
-      , kernel_(subject.entry)
-      , columns_(subject.point.begin(), subject.point.end())
-      , a_(figures.size(), std::vector<double>(kChunk))
-      , b_(a_)
-      , out_(subject.entry.results.size(), std::vector<double>(kChunk))
-      , spans_(out_.begin(), out_.end()) {
+      : subject_(&subject),
+        figures_(&figures),
+        kernel_(subject.entry),
+        columns_(subject.point.begin(), subject.point.end()),
+        a_(figures.size(), std::vector<double>(kChunk)),
+        b_(a_),
+        out_(subject.entry.results.size(), std::vector<double>(kChunk)),
+        spans_(out_.begin(), out_.end()) {
     for (const std::size_t d : dimensions) {
       first_.emplace_back(d, seed);
       second_.emplace_back(all + d, seed);
@@ -101,7 +101,8 @@ class Chunks {
   const std::vector<std::vector<double>>& mixed(std::size_t figure) { return run(a_, figure); }
 
  private:
-  const std::vector<std::vector<double>>& run(const std::vector<std::vector<double>>& set, std::size_t other) {
+  const std::vector<std::vector<double>>& run(const std::vector<std::vector<double>>& set,
+                                              std::size_t other) {
     for (std::size_t i = 0; i < figures_->size(); ++i)
       columns_[(*figures_)[i].input] = Column(std::span<const double>((i == other ? b_ : set)[i]).first(n_));
     kernel_.run(columns_, spans_, n_);
@@ -122,7 +123,9 @@ class Chunks {
 class Sums {
  public:
   Sums(const SampleQuestion& ask, const UncertaintyQuestion& q)
-      : ask_(&ask), q_(&q), kept_(ask.figures.size() + 2, Rows(ask.results.size(), std::vector<double>(kChunk))) {
+      : ask_(&ask),
+        q_(&q),
+        kept_(ask.figures.size() + 2, Rows(ask.results.size(), std::vector<double>(kChunk))) {
     const auto own = samples_of(q, q.shared.part);
     for (const std::size_t r : ask.results) {
       const double centre = std::isfinite(ask.at_point[r]) ? ask.at_point[r] : 0;
@@ -159,7 +162,8 @@ class Sums {
     const auto& b = kept_[1][result];
     std::vector<FigureSums> tile(out.figures.size());
     for (std::size_t j = from; j < to; ++j) {
-      if (!std::all_of(kept_.begin(), kept_.end(), [&](const Rows& set) { return std::isfinite(set[result][j]); })) {
+      if (!std::all_of(kept_.begin(), kept_.end(),
+                       [&](const Rows& set) { return std::isfinite(set[result][j]); })) {
         ++out.left_out;
         continue;
       }
@@ -185,11 +189,13 @@ class Sums {
       out.figures[i].square += tile[i].square;
     }
   }
-  /// Of each process: flips; of each result what was left out, how many values, and these; then the sums of its tiles.
+  /// Of each process: flips; of each result what was left out, how many values, and these; then the sums of
+  /// its tiles.
   void bring_together() {
     std::vector<double> own{static_cast<double>(out_.flips)};
     for (auto& result : out_.results) {
-      own.insert(own.end(), {static_cast<double>(result.left_out), static_cast<double>(result.values.size())});
+      own.insert(own.end(),
+                 {static_cast<double>(result.left_out), static_cast<double>(result.values.size())});
       own.insert(own.end(), result.values.begin(), result.values.end());
       result.values = {};
       result.left_out = 0;
@@ -229,19 +235,21 @@ class Sums {
   std::size_t now_ = 0;
 };
 
-/// Values of both sets; where processes share them twice, for the moment at which they are handed over; and the chunk.
+/// Values of both sets; where processes share them twice, for the moment at which they are handed over; and
+/// the chunk.
 void check_memory(const Subject& subject, const SampleQuestion& ask, const UncertaintyQuestion& q) {
   const std::uint64_t k = ask.figures.size(), asked = ask.results.size();
   const std::uint64_t shared = q.shared.gather ? 2 : 1;
   const std::uint64_t bytes =
-      sizeof(double) * (shared * std::uint64_t{q.samples} * 2 * asked + (shared - 1) * q.samples * 3 * k * asked / kTile +
-                        kChunk * (2 * k + (k + 2) * asked + subject.entry.results.size()));
+      sizeof(double) *
+      (shared * std::uint64_t{q.samples} * 2 * asked + (shared - 1) * q.samples * 3 * k * asked / kTile +
+       kChunk * (2 * k + (k + 2) * asked + subject.entry.results.size()));
   if (bytes <= q.memory) return;
   throw InputError({.id = "mlsysim.explore.153",
                     .message = "the samples take more memory than they may",
                     .key = "samples",
-                    .found = fmt::format("{} samples of {} results and {} figures, {:.3g} GB", q.samples, asked, k,
-                                         1e-9 * static_cast<double>(bytes)),
+                    .found = fmt::format("{} samples of {} results and {} figures, {:.3g} GB", q.samples,
+                                         asked, k, 1e-9 * static_cast<double>(bytes)),
                     .expected = fmt::format("at most {:.3g} GB", 1e-9 * static_cast<double>(q.memory)),
                     .hint = "take fewer samples, ask for fewer results, or raise the limit (--memory)"});
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The samples behind an uncertain number. They are evaluated a chunk at a time: of each sample nothing is kept but
-// the values of the results asked for, from which quantiles are read; what is a sum is summed.
+// The samples behind an uncertain number. They are evaluated a chunk at a time: of each sample nothing is
+// kept but the values of the results asked for, from which quantiles are read; what is a sum is summed.
 
 #include <mlsysim/explore/ask/uncertainty.hpp>
 
@@ -38,8 +38,8 @@ struct SampleQuestion {
   std::span<const double> at_point;      ///< all results at the given figures
 };
 
-/// What is not kept in the process that answers is empty in the others. @throws InputError where it takes more than
-/// `q.memory`, before the first draw
+/// What is not kept in the process that answers is empty in the others. @throws InputError where it takes
+/// more than `q.memory`, before the first draw
 [[nodiscard]] Sampled sample(const Subject& subject, const SampleQuestion& ask, const UncertaintyQuestion& q);
 
 struct FirstSet {
@@ -49,7 +49,8 @@ struct FirstSet {
   std::size_t result;
 };
 /// A result of each of two subjects over the first set of draws; empty where another process answers.
-[[nodiscard]] std::pair<std::vector<double>, std::vector<double>> first_sets(const FirstSet& a, const FirstSet& b,
+[[nodiscard]] std::pair<std::vector<double>, std::vector<double>> first_sets(const FirstSet& a,
+                                                                             const FirstSet& b,
                                                                              const UncertaintyQuestion& q);
 
 /// Which part has the largest value.

@@ -288,7 +288,8 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     out.results.push_back(std::move(x));
   }
   if (!parts.empty()) {
-    out.bottleneck = subject.entry.results[parts[detail::longest(parts, [&](std::size_t r) { return g.values[r]; })]].name;
+    out.bottleneck =
+        subject.entry.results[parts[detail::longest(parts, [&](std::size_t r) { return g.values[r]; })]].name;
     out.flips = static_cast<double>(sampled.flips) / static_cast<double>(2 * q.samples);
   }
   return out;

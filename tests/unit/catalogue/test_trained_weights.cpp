@@ -1,4 +1,5 @@
-// What is trained beside frozen weights, updates that are made orthogonal, and a loss in chunks: the memory of whole models.
+// What is trained beside frozen weights, updates that are made orthogonal, and a loss in chunks: the memory
+// of whole models.
 
 #include <support/catch.hpp>
 

@@ -93,9 +93,9 @@ TEST_CASE("replicas of a node share its network cards", "[lowering]") {
   Fleet fleet{.node = &few, .count = 2, .fabric = &standard_zoo().at<NetworkFabric>("InfiniBand_HDR")};
   Notes quiet;
   for (const Fidelity f : {Fidelity::textbook, Fidelity::operator_level})
-    CHECK(pricing_of(f)
-              .links(fleet, conventions_of(standard_zoo()), quiet, Phase::training)
-              .level2.bandwidth == 12.5 * u::GB / u::s);
+    CHECK(
+        pricing_of(f).links(fleet, conventions_of(standard_zoo()), quiet, Phase::training).level2.bandwidth ==
+        12.5 * u::GB / u::s);
 }
 
 TEST_CASE("a domain joins the devices of many trays", "[lowering]") {

@@ -19,8 +19,8 @@ namespace {
 
 Device<> device(const char* name, Phase phase = Phase::decode, Precision precision = Precision::bf16) {
   Notes notes;
-  return device_view(standard_zoo().at<HardwareNode>(name), precision, conventions_of(standard_zoo()),
-                     notes, phase);
+  return device_view(standard_zoo().at<HardwareNode>(name), precision, conventions_of(standard_zoo()), notes,
+                     phase);
 }
 
 Links<> links(const char* name, double ranks, Phase phase = Phase::training) {

@@ -110,8 +110,10 @@ TEST_CASE("tails of wait and service together", "[physics]") {
 }
 
 TEST_CASE("a probability over a range of times is none above 1", "[physics]") {
-  // exp(-t / slow) is at most exp(-0.05) and 1 + t / slow share goes to 9, so their product alone says nothing.
-  const auto p = detail::two_exponentials_exceed<Interval>(Interval(0.5, 2), Interval(0.5, 2), Interval(0.1, 4));
+  // exp(-t / slow) is at most exp(-0.05) and 1 + t / slow share goes to 9, so their product alone says
+  // nothing.
+  const auto p =
+      detail::two_exponentials_exceed<Interval>(Interval(0.5, 2), Interval(0.5, 2), Interval(0.1, 4));
   CHECK(p.high == 1.0);
   CHECK(p.low >= 0.0);
 }

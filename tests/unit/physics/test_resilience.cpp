@@ -36,7 +36,9 @@ TEST_CASE("Daly's interval to higher order", "[physics]") {
   CHECK_THAT(interval(2e-8, 1), WithinRel(2e-4 * (1 - 1e-4 * 2 / 3), 1e-8));
 }
 
-TEST_CASE("the range of Daly's interval does not grow with writes that are longer than what lies between failures", "[physics]") {
+TEST_CASE(
+    "the range of Daly's interval does not grow with writes that are longer than what lies between failures",
+    "[physics]") {
   // Both branches are open on it, and 2 mtbf r (1 - r (2/3 - r/9)) is taken for r up to 1 and no further:
   // with r in [1/2, 1] its factors lie in [0.444, 0.722] and [1/2, 1], so it is at most 1.445 mtbf.
   const auto range = bound(entry_of<DalyInterval>(), std::vector<Interval>{{0.5, 20.0}, 1.0}).results[0];

@@ -62,7 +62,8 @@ struct WriteHow {
   Replace replace = Replace::own;
   std::string_view
       mark{};  ///< text in the first 4 KiB of what this writes; without one, nothing is known as own
-  std::string_view nothing{};  ///< the whole of what this writes where there is nothing to tell: has no mark, and is own
+  std::string_view
+      nothing{};  ///< the whole of what this writes where there is nothing to tell: has no mark, and is own
   std::string_view forced{"--force"};  ///< the option that replaces any file
   std::uint32_t mode = 0666;           ///< of a new file, before the umask
 };
