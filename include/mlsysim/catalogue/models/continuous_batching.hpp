@@ -5,6 +5,7 @@
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/links.hpp>
 #include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/workload.hpp>
 
