@@ -114,11 +114,10 @@ std::function<void(const Progress&)> Observed::progress(const std::string&,
 void Observed::swept(const std::string&, double) {}
 std::string Observed::sent() { return {}; }
 
-// A page is one process.
+// A page is one process. Texts are taken by value, as where there are ranks that join them.
 const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
 Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
-// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks, which join what they are
-// given
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
   refuse("--mpi", kInstall);
