@@ -64,11 +64,11 @@ COLUMNS = "model machine engine precision devices batch prompt output ttft tpot 
 def measured_serving(program):
     """What engines were measured to do in closed loops, each with its own prediction: {column: [value]}, which packs better than rows; times in seconds."""
     done = run(program, "validate", "inference", "--worst", "1000000", "-o", "json")
-    both = {}  # by source and line: {measurand: row}
+    both = {}  # by what the two tables of a source have in common of their names, and line: {measurand: row}
     for table in json.loads(done.stdout)["tables"]:
         if table["measurand"] in MEASURED:
             for row in table["worst"]:
-                both.setdefault((table["reference"], row["line"]), {})[table["measurand"]] = row
+                both.setdefault((table["table"].rpartition("_")[0], row["line"]), {})[table["measurand"]] = row
     rows = []
     for each in both.values():
         if len(each) == len(MEASURED):
