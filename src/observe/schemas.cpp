@@ -19,7 +19,7 @@ template <class E> Json choice() {
 Json text(const char* about) { return {{"type", "string"}, {"minLength", 1}, {"description", about}}; }
 Json number(const char* about) { return {{"type", Json::array({"number", "null"})}, {"description", about}}; }
 
-Json with_head(const char* title, Json rest) {
+Json with_head(const char* title, const Json& rest) {
   Json out{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}, {"type", "object"}};
   out.update(rest);
   out["additionalProperties"] = false;

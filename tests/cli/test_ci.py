@@ -186,6 +186,7 @@ def test_a_run_that_is_stopped_keeps_what_is_finished_and_goes_on_to_the_same_by
     halve(matrix, re.search(r'"([^"]*/A100/bf16/serve)":', baseline.read_text())[1], "itl")
     whole = run("ci", "run", matrix, "-o", "json", "--commit", "c")
     assert whole.code == 1 and whole.json()["complete"]
+    assert {run("ci", "run", matrix, "-o", "json", "--commit", "c", "-j", jobs).out for jobs in (1, 3)} == {whole.out}
     cells = whole.json()["cells"]
     state, words = tmp_path / "s.json", ("ci", "run", matrix, "-o", "json", "--commit", "c", "--state", tmp_path / "s.json")
     # A debugger of the kernel would be more exact: SIGINT comes while cells are predicted, wherever that is.

@@ -326,7 +326,7 @@ class GraphBreakSolver(BaseSolver):
         operators_per_kernel: float | None = ..., guard: Quantity | str | None = ...,
         resume: Quantity | str | None = ..., sync: Quantity | str | None = ...,
         sync_share: float | None = ..., between: float | None = ..., conventions: Conventions | None = ...,
-        mode: str | None = ...,
+        mode: str | None = ..., steps: float | None = ...,
     ) -> GraphBreakResult: ...
 class ParallelismOptimizer(BaseOptimizer):
     @staticmethod

@@ -171,6 +171,28 @@ TEST_CASE("the breaks that a latency allows are those with which it is met", "[c
       const auto missed = CompilationModel{}.solve(at);
       CHECK((mode == CompileMode::compile ? missed.compiled : missed.captured) > target * unit::ms);
     }
+  // The time to compile that so many steps pay for is that with which the model says so many steps.
+  for (const double steps : {1.0, 50.0, 16069.0, 1e9}) {
+    GraphBreakSolver::Inputs in{.workload = base.workload,
+                                .hardware = base.hardware,
+                                .target_latency = 8.0 * unit::ms,
+                                .precision = base.precision,
+                                .seq_len = base.seq_len,
+                                .steps = steps};
+    const auto found = GraphBreakSolver{}.solve(in);
+    REQUIRE((found && found->longest_compile_time));
+    auto at = base;
+    at.breaks = found->breaks;
+    at.compile_time = *found->longest_compile_time;
+    const auto pays = CompilationModel{}.solve(at);
+    REQUIRE(pays.payback_steps);
+    CHECK(*pays.payback_steps == steps);
+    CHECK(*at.compile_time / pays.saved_per_step == Approx(steps).epsilon(1e-9));
+    at.compile_time = *at.compile_time * (1 + 1e-9) + 2.0 * pays.saved_per_step * 1e-9 * steps;
+    CHECK(*CompilationModel{}.solve(at).payback_steps > steps);
+    in.steps.reset();
+    CHECK_FALSE(GraphBreakSolver{}.solve(in)->longest_compile_time);
+  }
   GraphBreakSolver::Inputs none{
       .workload = base.workload, .hardware = base.hardware, .target_latency = 1.0 * unit::us};
   CHECK_FALSE(GraphBreakSolver{}.solve(none));

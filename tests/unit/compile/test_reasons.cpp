@@ -31,6 +31,9 @@ TEST_CASE("reasons from 2.7 on have parts", "[compile]") {
   CHECK(b.hint_class == "supportable");
   CHECK(b.context == "attempted to jump with TensorVariable()");
   CHECK(b.gb_id == "GB0170");
+  // Ids of an older and of a newer registry.
+  CHECK(BreakRegistry::shipped().id_of("Dynamic shape operator") == "GB0036");
+  CHECK(BreakRegistry::shipped().id_of("torch.switch: empty branches") == "GB4307");
   // The id that the page of the reason has goes before that of the table.
   CHECK(break_of("New sort of break\nvisit: https://x/gb/gb9999.html", BreakRegistry::shipped()).gb_id ==
         "GB9999");
