@@ -37,6 +37,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,18 @@ struct AskedSubject {
   std::shared_ptr<const Record> inputs{};      ///< of the resolver
   std::vector<py::object> keeps;
   std::function<Explanation(const std::string&, const std::vector<std::string>&)> explain;
+  std::optional<Scenario> scenario{};
+
+  /// With inputs that nobody gave, at what stands for them.
+  Subject with(std::span<const std::string> names) const {
+    const bool all = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return find_field(subject.entry.inputs, name) != nullptr;
+    });
+    if (all || !scenario) return subject;
+    auto out = subject_with(*scenario, names);
+    out.entry = heeding_signals(out.entry);
+    return out;
+  }
 };
 
 std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
@@ -95,6 +108,7 @@ std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
   keywords->write_all(values, &scenario, supplied, asked->keeps);
   keywords->require(supplied);
   asked->subject = subject_of(scenario);
+  asked->scenario = scenario;
   asked->about = interval_subject(scenario);
   asked->subject.entry = heeding_signals(asked->subject.entry);
   asked->problem = problem_of(scenario);
@@ -183,7 +197,7 @@ std::pair<std::string, std::string> solve_asked(const AskedSubject& a, const std
   if (low) domain.low = AnyQuantity::parse(*low);
   if (high) domain.high = AnyQuantity::parse(*high);
   const py::gil_scoped_release unlocked;
-  const auto answer = solve(a.subject, condition, free, domain);
+  const auto answer = solve(a.with(std::span(&free, 1)), condition, free, domain);
   if (!answer) return {render(*answer.why(), kJson), answer.why()->text()};
   return {render(*answer, kJson), render(*answer, kText)};
 }
@@ -466,7 +480,7 @@ void bind_explore(py::module_& m) {
            [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs,
               double step) {
              const py::gil_scoped_release unlocked;
-             const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
+             const auto r = sensitivity(a.with(inputs), result, {.inputs = inputs, .step = step});
              return std::pair{render(r, kJson), render(r, kText)};
            })
       .def("solve", &solve_asked)

@@ -63,7 +63,7 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-AskedSubject subject_asked(ScenarioRequest request) {
+AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string> inputs) {
   AskedSubject q;
   if (!request.targets.empty() && names_a_resolver(request.targets[0])) {
     const auto named = resolver_of(request.targets);
@@ -72,7 +72,7 @@ AskedSubject subject_asked(ScenarioRequest request) {
     return q;
   }
   q.built = scenario_of(request);
-  q.subject = subject_of(q.built.scenario);
+  q.subject = subject_with(q.built.scenario, inputs);
   q.about = interval_subject(q.built.scenario);
   q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(),
                                q.built.assumptions.end());
@@ -133,7 +133,7 @@ std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& 
 Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
                       const RenderOptions& options) {
   auto result = popped_result(request);
-  const auto q = subject_asked(std::move(request));
+  const auto q = subject_asked(std::move(request), asked.inputs);
   if (result.empty()) result = main_result(q.subject);
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
 }
@@ -196,7 +196,7 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
                         "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
   const auto condition = pop(request, "a condition",
                              "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
-  const auto q = subject_asked(std::move(request));
+  const auto q = subject_asked(std::move(request), std::span(&free, 1));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
   if (!asked.high.empty()) domain.high = AnyQuantity::parse(asked.high);

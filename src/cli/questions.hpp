@@ -10,6 +10,7 @@
 #include <mlsysim/pipeline/pipeline.hpp>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct AskedSubject {
   BuiltScenario built;    ///< owns what a scenario points to
   IntervalSubject about;  ///< by what its errors are known
 };
-[[nodiscard]] AskedSubject subject_asked(ScenarioRequest request);
+/// @param inputs that the question names: those that nobody gave are there all the same, at what stands for
+/// them
+[[nodiscard]] AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string> inputs = {});
 /// The same with changes put in, NAME=VALUE each.
 [[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
 

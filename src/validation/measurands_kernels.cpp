@@ -6,6 +6,7 @@
 #include "detail/case_measurand.hpp"
 
 #include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/lowering/feed_forward.hpp>
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/physics/energy.hpp>
@@ -13,6 +14,7 @@
 #include <mlsysim/price/pass_cost.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim::detail {
 namespace {
@@ -244,6 +246,64 @@ Prediction attention_power(const AttentionCase& c, const PredictionContext& cont
   return drawn(bare.ops, attention_device(c, context), c.duration, context);
 }
 
+struct ExpertsCase {
+  const HardwareNode* hardware = nullptr;
+  Precision precision = Precision::bf16;
+  std::optional<double> weight_bits{};
+  double tokens = 1, hidden = 1, width = 1, experts = 1, top_k = 1, matrices = 3;
+  double tp_size = 1, ep_size = 1, popularity = 0;
+  static constexpr auto fields() {
+    using C = ExpertsCase;
+    return rows(
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
+        field(&C::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
+        field(&C::tokens, "tokens", "", "tokens of all expert-parallel ranks").at_least(1),
+        field(&C::hidden, "hidden", "", "width of the model").at_least(1),
+        field(&C::width, "width", "", "width of an expert").at_least(1),
+        field(&C::experts, "experts", "", "experts of all ranks").at_least(1),
+        field(&C::top_k, "top_k", "", "experts of a token").at_least(1),
+        field(&C::matrices, "matrices", "", "matrices of an expert").within(2, 3).defaulted("3, gated"),
+        field(&C::tp_size, "tp_size", "", "devices that share an expert").at_least(1).defaulted("1"),
+        field(&C::ep_size, "ep_size", "", "devices over which experts lie").at_least(1).defaulted("1"),
+        field(&C::popularity, "popularity", "",
+              "exponent of Zipf's law by which tokens choose; 0: dealt evenly")
+            .within(0, 4)
+            .defaulted("evenly"));
+  }
+};
+
+/// Experts that `rows` choices touch: as many as there are choices where they are dealt evenly, else the mean
+/// over choices by Zipf's law.
+double touched_experts(double experts, double rows, double exponent) {
+  if (exponent <= 0) return std::min(experts, rows);
+  double sum = 0, touched = 0;
+  for (double i = 1; i <= experts; ++i) sum += std::pow(i, -exponent);
+  for (double i = 1; i <= experts; ++i) touched += 1 - std::pow(1 - std::pow(i, -exponent) / sum, rows);
+  return std::max(1.0, touched);
+}
+
+/// The experts of one layer on one device: choice, gathering, products with their activation, weighted sum.
+Prediction experts_time(const ExpertsCase& c, const PredictionContext& context) {
+  const Storage storage = inference_storage(c.precision, std::nullopt);
+  Bare bare(storage);
+  bare.stack.hidden = c.hidden;
+  const double bytes = bytes_per_element(c.precision);
+  bare.structure.widened = c.weight_bits && *c.weight_bits / 8 < bytes;
+  const double tokens = std::max(1.0, c.tokens / c.ep_size), rows = c.tokens * c.top_k / c.ep_size;
+  const double touched = touched_experts(c.experts / c.ep_size, rows, c.popularity);
+  auto frame = bare.frame();
+  if (c.weight_bits) frame.weight_bytes = *c.weight_bits / 8 * (unit::B / unit::param);
+  elementwise(frame, "expert_choice", OpGroup::experts, 3.0, tokens * c.experts, 1, 0, 4);
+  elementwise(frame, "expert_gather", OpGroup::experts, 1.0, rows * c.hidden, 1, 1, 0);
+  const std::size_t first = bare.ops.size();
+  feed_forward_pair(frame, OpGroup::experts, "expert_up", "expert_activation", "expert_down", 1.0,
+                    rows / touched, c.width / c.tp_size, touched, c.hidden, c.matrices);
+  for (std::size_t i = first; i < bare.ops.size(); ++i) bare.ops[i].parts = bare.ops[i].parts | part::routed;
+  elementwise(frame, "expert_sum", OpGroup::experts, 1.0, rows * c.hidden, 1, 0, 2);
+  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+}
+
 struct StreamCase {
   const HardwareNode* hardware = nullptr;
   double values = 33554432;
@@ -286,7 +346,9 @@ std::vector<const Measurand*> kernel_measurands() {
       "product_power", MeasurandKind::other, "W", "board power while one matrix product is repeated");
   static const CaseMeasurand<AttentionCase, attention_power> f(
       "attention_power", MeasurandKind::other, "W", "board power while one attention kernel is repeated");
-  return {&a, &b, &c, &d, &e, &f};
+  static const CaseMeasurand<ExpertsCase, experts_time> g(
+      "expert_layer", MeasurandKind::time, "us", "time of the routed experts of one layer on one device");
+  return {&a, &b, &c, &d, &e, &f, &g};
 }
 
 }  // namespace mlsysim::detail

@@ -36,6 +36,7 @@ std::vector<PredictionTerm> terms(const Result& r, const Replica& replica, const
 
 constexpr std::string_view kNoRoom = "the weights and one request do not fit in memory";
 constexpr std::string_view kTooMany = "the arrivals exceed what the replica can serve";
+constexpr int kHalvings = 20;  // a rate to a millionth of the capacity
 
 Prediction token(const Result& r, const Replica& replica, const PredictionContext& context) {
   if (!r.feasible) return {0, {}, std::string(kNoRoom)};
@@ -100,6 +101,34 @@ Prediction queued_each(const ServingCase& c, const PredictionContext& context) {
   return p;
 }
 
+/// The most that arrivals may demand while a share of the requests meets both targets, for each device.
+Prediction served_each(const ServingCase& c, const PredictionContext& context) {
+  const Replica replica(c, context);
+  auto in = replica.inputs();
+  in.num_requests.reset();
+  const auto full = replica.steady(in);
+  if (!full.feasible) return {0, {}, std::string(kNoRoom)};
+  if (c.target_ttft) in.target_ttft = *c.target_ttft * unit::s;
+  if (c.target_itl) in.target_itl = *c.target_itl * unit::s;
+  Result best;
+  RequestRate<> low, high = full.capacity;
+  for (int halving = 0; halving < kHalvings; ++halving) {
+    in.arrival_rate = (low + high) / 2.0;
+    auto r = replica.steady(in);
+    const bool good = r.is_stable && r.slo_attainment.value_or(1) >= c.attainment;
+    (good ? low : high) = *in.arrival_rate;
+    if (good) best = std::move(r);
+  }
+  if (low <= RequestRate<>()) return {0, {}, "no rate of arrivals leaves a request its time"};
+  Prediction p{low.base() * in.output_tokens / replica.devices()};
+  if (context.wants_terms)
+    p.terms = {{"batch", best.running_requests, TermRole::fact},
+               {"decode step [s]", best.decode_pass.base(), TermRole::fact},
+               {"prompts per step [s]", (best.prefill_share * best.itl).base(), TermRole::fact},
+               {"share of the capacity", low / full.capacity, TermRole::fact}};
+  return p;
+}
+
 Prediction energy(const ServingCase& c, const PredictionContext& context) {
   const Replica replica(c, context);
   const auto r = closed_loop(c, replica);
@@ -142,7 +171,10 @@ std::vector<const Measurand*> steady_measurands() {
   static const CaseMeasurand<ServingCase, queued_each> g(
       "queued_rate_each", MeasurandKind::rate, "1/s",
       "generated tokens a second and device when all requests are queued at once");
-  return {&a, &b, &c, &d, &e, &f, &g};
+  static const CaseMeasurand<ServingCase, served_each> h(
+      "served_rate_each", MeasurandKind::rate, "1/s",
+      "generated tokens a second and device at the most arrivals whose requests meet their targets");
+  return {&a, &b, &c, &d, &e, &f, &g, &h};
 }
 
 }  // namespace mlsysim::detail

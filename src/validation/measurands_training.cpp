@@ -13,10 +13,12 @@ struct TrainingCase {
   std::optional<double> layers, hidden, ffn, heads, kv_heads, vocab;
   bool gated_ffn = false, biases = true, learned_positions = true, tied_embeddings = true;
   const Node* node = nullptr;
+  const HardwareNode* hardware = nullptr;
   const NetworkFabric* fabric = nullptr;
   double accelerators = 1, batch_size = 1, microbatch = 1, seq_len = 2048;
   double tp_size = 1, pp_size = 1, cp_size = 1, ep_size = 1, v_stages = 1, zero_stage = 0, shards = 0;
   Precision precision = Precision::bf16;
+  std::optional<WeightFormat> weight_format{};
   Recomputation recomputation = Recomputation::none;
   double recomputed_share = 1;
   bool sequence_parallel = false;
@@ -47,7 +49,8 @@ struct TrainingCase {
             .defaulted("yes, GPT-3"),
         field(&C::tied_embeddings, "tied_embeddings", "", "output shares the embedding")
             .defaulted("yes, GPT-3"),
-        field(&C::node, "node", "", "node with its devices"),
+        field(&C::node, "node", "", "node with its devices").defaulted("devices joined by their own link"),
+        field(&C::hardware, "hardware", "", "device, where there is no node").defaulted("that of the node"),
         field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
         field(&C::accelerators, "accelerators", "", "devices").at_least(1).counted(),
         field(&C::batch_size, "batch_size", "", "sequences of a step, all replicas").at_least(1),
@@ -67,6 +70,7 @@ struct TrainingCase {
             .counted()
             .defaulted("all replicas"),
         field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
+        field(&C::weight_format, "weight_format", "", "how weights are stored, apart from the products"),
         field(&C::recomputation, "recomputation", "", "activations that are made again").defaulted("none"),
         field(&C::recomputed_share, "recomputed_share", "", "share of the blocks that recompute")
             .within(0, 1)
@@ -149,8 +153,20 @@ struct TrainingRun {
   Fleet fleet;
   DistributedModel::Inputs in;
 
-  TrainingRun(const TrainingCase& c, const PredictionContext& context) : model(c), node(*c.node) {
-    node.accelerator = &context.constants->device(*c.node->accelerator);
+  TrainingRun(const TrainingCase& c, const PredictionContext& context) : model(c) {
+    if (c.node != nullptr) node = *c.node;
+    const HardwareNode* device = c.node != nullptr ? c.node->accelerator : c.hardware;
+    if (device == nullptr)
+      throw InputError({.id = "mlsysim.validation.062",
+                        .message = "a training step has neither a node nor a device",
+                        .key = "node",
+                        .found = "nothing",
+                        .expected = "node, or hardware"});
+    if (c.node == nullptr) {
+      node.name = device->name;
+      node.accelerators_per_node = c.accelerators;
+    }
+    node.accelerator = &context.constants->device(*device);
     node.accelerators_per_node = std::min(node.accelerators_per_node, c.accelerators);
     fleet.node = &node;
     fleet.fabric = c.fabric;
@@ -189,6 +205,7 @@ struct TrainingRun {
     in.seq_len = c.seq_len;
     in.optimizer = c.optimizer;
     in.trainable_fraction = c.trainable_fraction;
+    in.weight_format = c.weight_format;
     if (c.lora_rank > 0) in.lora_rank = c.lora_rank;
     in.lora_modules = c.lora_modules;
     in.fused_loss = c.fused_loss;

@@ -81,3 +81,20 @@ def test_solve_without_a_solution(run):
                         (["itl <= 30 ms", "batch_sise"], "batch_size"), (["batch_size"], "")):
         bad = run("solve", "Llama3_70B", "H100", *words)
         assert bad.code == 1 and hint in bad.err
+
+
+def test_a_cap_that_nobody_gave(run):
+    """An input that stands for the device's own where it is not given is one that can be asked for."""
+    asked = ("Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "64", "--seq-len", "8192", "--output-tokens", "256")
+    found = run("solve", *asked, "ttft <= 30 s", "power_cap", "-o", "json").json()
+    cap = found["value"]
+    assert 210 < cap < 700 and found["unit"] == "W"
+    at = run("eval", *asked, "--power-cap", f"{cap!r} W", "-o", "json").json()
+    assert at["p_ttft"] == pytest.approx(30e3, rel=1e-6)
+    rows = run("sensitivity", *asked, "energy_per_token", "--inputs", "power_cap", "-o", "json").json()["levers"]
+    assert [row["input"] for row in rows] == ["power_cap"] and rows[0]["value"] == 700
+    # The same as where the TDP was given.
+    given = run("solve", *asked, "--power-cap", "700 W", "ttft <= 30 s", "power_cap", "-o", "json").json()
+    assert given["value"] == cap
+    refused = run("solve", *asked, "ttft <= 30 s", "power_kap")
+    assert refused.code == 1 and "power_kap" in refused.err

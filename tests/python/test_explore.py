@@ -40,6 +40,12 @@ def test_solve(chat):
     assert more.results["itl"] > mlsysim.Q_("15 ms")
     none = chat.solve("itl <= 1 us", "hardware.memory.bandwidth")
     assert not none and "reachable" in none.facts
+    # Nobody gave a cap: it starts from the TDP of the device.
+    batch = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=64, seq_len=8192)
+    capped = batch.solve("ttft <= 30 s", "power_cap")
+    assert Hardware.H100.power.tdp > capped.value > mlsysim.Q_("210 W")
+    given = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=64, seq_len=8192, power_cap=capped.value)
+    assert given.results["ttft"].m_as("s") == pytest.approx(30, rel=1e-9)
 
 
 def test_a_law_is_a_subject_too():

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -371,6 +372,14 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   }
   out.warnings = std::move(book.warnings);
   return out;
+}
+
+Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs) {
+  auto out = subject_of(scenario);
+  std::vector<std::string> missing;
+  std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
+               [&](const std::string& name) { return find_field(out.entry.inputs, name) == nullptr; });
+  return missing.empty() ? out : subject_of(scenario, missing);
 }
 
 }  // namespace mlsysim

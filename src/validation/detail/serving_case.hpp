@@ -21,6 +21,8 @@ struct ServingCase {
   double kv_share = 0.9;
   std::optional<double> request_rate{};
   std::optional<double> requests{};
+  std::optional<double> target_ttft{}, target_itl{};
+  double attainment = 0.99;
   const ServingEngine* engine = nullptr;
   double equal_lengths = 0;
 
@@ -57,6 +59,11 @@ struct ServingCase {
             .defaulted("0.9"),
         field(&C::request_rate, "request_rate", "", "requests a second").positive(),
         field(&C::requests, "requests", "", "requests of the whole run").positive(),
+        field(&C::target_ttft, "target_ttft", "", "seconds to the first token of a good request").positive(),
+        field(&C::target_itl, "target_itl", "", "seconds between the tokens of a good request").positive(),
+        field(&C::attainment, "attainment", "", "share of the requests that has to be good")
+            .within(0.01, 0.9999)
+            .defaulted("0.99"),
         field(&C::engine, "engine", "", "serving engine").defaulted("no host"),
         field(&C::equal_lengths, "equal_lengths", "", "1: all requests have the same lengths")
             .within(0, 1)

@@ -70,7 +70,7 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
   const auto predicted = [&](std::string measurand, std::string input) {
     auto text = head;
     text.replace(text.find("MEASURAND"), 9, measurand);
-    text.replace(text.find("UNIT"), 4, measurand == "queued_rate" ? "1/s" : "ms");
+    text.replace(text.find("UNIT"), 4, measurand.find("rate") != std::string::npos ? "1/s" : "ms");
     text.replace(text.find("INPUT"), 5, input);
     const auto table = parse_table(text, "t.yaml", CsvTable::parse("time\n1\n", "t.csv"));
     const auto result = validate(table, zoo, Depth::ours);
@@ -95,6 +95,98 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
   const auto arrivals = InFlightBatchingModel{}.solve(in);
   CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
   CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
+}
+
+TEST_CASE("validation: what is served within limits is the most arrivals that meet them", "[validation]") {
+  const auto& zoo = standard_zoo();
+  const auto predicted = [&](const std::string& limits) {
+    const auto table = parse_table(R"(schema: mlsysim/validation@1
+title: one row
+data: t.csv
+source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
+measurand: served_rate_each
+measured: {value: rate, unit: 1/s}
+inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, output_tokens: 200, engine: sglang, tp_size: 2, )" +
+                                       limits + "}\n",
+                                   "t.yaml", CsvTable::parse("rate\n1\n", "t.csv"));
+    const auto result = validate(table, zoo, Depth::ours);
+    return result.rows.empty() ? 0.0 : result.rows.front().predicted;
+  };
+  InFlightBatchingModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_8B"),
+                                   .hardware = &zoo.at<HardwareNode>("H100"),
+                                   .seq_len = 1000,
+                                   .output_tokens = 200,
+                                   .engine = &zoo.at<ServingEngine>("sglang"),
+                                   .precision = Precision::bf16,
+                                   .tp_size = 2};
+  in.page_tokens = 1;
+  in.target_itl = 12.0 * unit::ms;
+  in.target_ttft = 500.0 * unit::ms;
+  const double rate = predicted("target_itl: 0.012, target_ttft: 0.5, attainment: 0.9");
+  REQUIRE(rate > 0);
+  const auto attained = [&](double share) {
+    in.arrival_rate =
+        share * rate * 2 / 200 * (unit::request / unit::s);  // two devices, 200 tokens a request
+    const auto r = InFlightBatchingModel{}.solve(in);
+    return r.is_stable ? r.slo_attainment.value() : 0.0;
+  };
+  CHECK(attained(0.999) >= 0.9);
+  CHECK(attained(1.001) < 0.9);
+  CHECK(predicted("target_itl: 0.012, target_ttft: 0.5, attainment: 0.99") <= rate);
+  CHECK(predicted("target_itl: 0.02, target_ttft: 0.5, attainment: 0.9") > rate);
+  CHECK(predicted("target_itl: 0.0001") == 0);  // a token takes longer than that
+}
+
+TEST_CASE("validation: a layer of experts reads the experts that are chosen", "[validation]") {
+  // An expert of 3 x 8192 x 28672 weights of 2 bytes is 1.41 GB, 0.42 ms at 3.35 TB/s: all else is small.
+  const auto predicted = [](const std::string& inputs) {
+    const auto table = parse_table(R"(schema: mlsysim/validation@1
+title: one row
+data: t.csv
+source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
+measurand: expert_layer
+measured: {value: time, unit: ms}
+inputs: {hardware: H100, hidden: 8192, width: 28672, experts: 8, top_k: 2, )" +
+                                       inputs + "}\n",
+                                   "t.yaml", CsvTable::parse("time\n1\n", "t.csv"));
+    return validate(table, standard_zoo(), Depth::ours).rows.front().predicted;
+  };
+  const double one = predicted("tokens: 1");  // two experts
+  const double bytes = 2 * 3 * 8192.0 * 28672 * 2;
+  CHECK(one > bytes / 3.35e12);
+  CHECK(one < 1.4 * bytes / 3.35e12);
+  CHECK(predicted("tokens: 4") == Approx(4 * one).epsilon(0.05));  // dealt evenly: all eight
+  CHECK(predicted("tokens: 16") == Approx(4 * one).epsilon(0.05));
+  // By Zipf's law eight choices fall on 1 + ... experts: 1 - (1 - p)^8 each, fewer than eight and more than
+  // two.
+  const double uneven = predicted("tokens: 4, popularity: 1.2");
+  CHECK(uneven < 0.9 * predicted("tokens: 4"));
+  CHECK(uneven > 1.5 * one);
+  CHECK(predicted("tokens: 16, ep_size: 2") == Approx(2 * one).epsilon(0.05));
+  CHECK(predicted("tokens: 16, tp_size: 4") == Approx(one).epsilon(0.05));
+  CHECK(predicted("tokens: 4, matrices: 2") == Approx(4 * one * 2 / 3).epsilon(0.05));
+  CHECK(predicted("tokens: 4, weight_bits: 4.25") < 0.5 * predicted("tokens: 4"));
+}
+
+TEST_CASE("validation: a training step needs a machine", "[validation]") {
+  const auto predicted = [](const std::string& machine) {
+    const auto table = parse_table(R"(schema: mlsysim/validation@1
+title: one row
+data: t.csv
+source: {kind: measured, ref: torchtune-readme, recorded: 2026-11-21}
+measurand: training_memory
+measured: {value: memory, unit: GiB}
+inputs: {workload: Llama3_8B, accelerators: 1, batch_size: 1, seq_len: 2048, lora_rank: 8, )" +
+                                       machine + "}\n",
+                                   "t.yaml", CsvTable::parse("memory\n1\n", "t.csv"));
+    const auto result = validate(table, standard_zoo(), Depth::ours);
+    return result.rows.empty() ? 0.0 : result.rows.front().predicted;
+  };
+  CHECK(predicted("hardware: A100") == predicted("node: DGX_A100"));
+  // 7.0e9 weights of the layers in 4.25 bits instead of 16 are 10.2 GB less.
+  const double less = predicted("hardware: A100") - predicted("hardware: A100, weight_format: nf4");
+  CHECK(less == Approx(10.2e9).epsilon(0.1));
+  CHECK(predicted("precision: bf16") == 0);  // left out: neither a node nor a device
 }
 
 TEST_CASE("validation: yardsticks and ablations are computed over the rows that the operators answer",

@@ -69,6 +69,10 @@ struct Subject {
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
 
+/// `subject_of(scenario)`; where it lacks one of the named inputs because nobody gave it, as if they were
+/// given what stands for that: a power cap is the device's TDP, a limit of the clock none.
+[[nodiscard]] Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs);
+
 /// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node
 /// and fabric, the grid and the facility. An estimate whose source states a spread has that range about its
 /// value.
