@@ -104,10 +104,12 @@ class Metrics final : public EventSink {
  private:
   /// A push takes the place of its own pipeline or sweep and of nothing else. What is of none of them, such
   /// as the version, goes with the first: a group of the job alone would be everybody's.
+  /// Where nothing was run there is nothing to replace.
   static GroupedFamilies groups_of(const std::vector<MetricFamily>& all) {
     auto out = by_group(all, {"pipeline", "model_family", "sweep"});
-    if (out.size() > 1 && out.begin()->first.empty()) {
+    if (!out.empty() && out.begin()->first.empty()) {
       auto own = out.extract(out.begin());
+      if (out.empty()) return out;
       auto& into = out.begin()->second;
       into.insert(into.end(), own.mapped().begin(), own.mapped().end());
     }

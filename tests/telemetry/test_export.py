@@ -171,6 +171,11 @@ def test_a_pipeline_replaces_what_it_pushed_and_nothing_else(tmp_path):
             subprocess.run([PROGRAM, *words], check=True, capture_output=True, env={**os.environ, "MLSYSIM_OBSERVE": str(config)})
     paths = [row[1] for row in taken]
     assert len(set(paths)) == len(paths) and all(path.startswith("/metrics/job/nightly/") for path in paths), paths  # none is of the job alone
+    # A command that runs nothing replaces nothing.
+    with servers.stub([200]) as (url, none):
+        config.write_text(f'version: "1"\nexporters: [{{form: prometheus, url: "{url}"}}]\n')
+        assert subprocess.run([PROGRAM, "pipeline", "run", "NoSuchModel"], check=False, capture_output=True, env={**os.environ, "MLSYSIM_OBSERVE": str(config)}).returncode == 1
+    assert not none
     assert any("/pipeline/pipeline" in path and "/model_family/language" in path for path in paths) and any("/sweep" in path for path in paths), paths
 
 

@@ -249,6 +249,26 @@ TEST_CASE("the built-in figures say where and when they were measured, and a use
   CHECK(r.compile_time / unit::ms == Approx(37 * r.kernels_eager));
 }
 
+TEST_CASE("what caches spare is no time to compile", "[catalogue][compilation]") {
+  auto in = decode_8b();
+  for (const bool given : {false, true}) {
+    if (given) in.compile_time = 60.0 * unit::s;
+    in.cached = 0;
+    const auto cold = CompilationModel{}.solve(in);
+    in.cached = 0.75;
+    const auto warm = CompilationModel{}.solve(in);
+    CHECK(warm.compile_time / cold.compile_time == Approx(0.25).epsilon(1e-12));
+    CHECK(warm.compiled == cold.compiled);
+    CHECK(*warm.payback_steps == Approx(0.25 * *cold.payback_steps).margin(1));
+    in.cached = 1;
+    CHECK(*CompilationModel{}.solve(in).payback_steps == 0);
+  }
+  // A job that is too short for a cold start may be long enough for a warm one.
+  CompileModeOptimizer::Inputs job{.workload = in.workload, .hardware = in.hardware, .steps = 5000};
+  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::eager);
+  job.cached = 0.95;
+  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::compile);
+}
 TEST_CASE("short jobs stay eager, long ones do not", "[catalogue][compilation]") {
   CompileModeOptimizer::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .steps = 1};
   const auto once = evaluate(CompileModeOptimizer{}, in);
