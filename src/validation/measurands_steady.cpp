@@ -114,10 +114,10 @@ Prediction served_each(const ServingCase& c, const PredictionContext& context) {
   RequestRate<> low, high = full.capacity;
   for (int halving = 0; halving < kHalvings; ++halving) {
     in.arrival_rate = (low + high) / 2.0;
-    auto r = replica.steady(in);
+    const auto r = replica.steady(in);
     const bool good = r.is_stable && r.slo_attainment.value_or(1) >= c.attainment;
     (good ? low : high) = *in.arrival_rate;
-    if (good) best = std::move(r);
+    if (good) best = r;
   }
   if (low <= RequestRate<>()) return {0, {}, "no rate of arrivals leaves a request its time"};
   Prediction p{low.base() * in.output_tokens / replica.devices()};

@@ -41,6 +41,9 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.tp_size = degree(c, context);
   inputs_.pp_size = c.pp_size;
   inputs_.ep_size = c.ep_size;
+  inputs_.prefill_replicas = c.prefill_replicas;
+  inputs_.prefill_tp_size = c.prefill_tp_size;
+  inputs_.prefill_ep_size = c.prefill_ep_size;
   inputs_.conventions = &context.constants->conventions();
   if (c.node != nullptr) {
     node_ = *c.node;

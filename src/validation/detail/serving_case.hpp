@@ -23,6 +23,7 @@ struct ServingCase {
   std::optional<double> requests{};
   std::optional<double> target_ttft{}, target_itl{};
   double attainment = 0.99;
+  std::optional<double> prefill_replicas{}, prefill_tp_size{}, prefill_ep_size{};
   const ServingEngine* engine = nullptr;
   double equal_lengths = 0;
 
@@ -64,6 +65,13 @@ struct ServingCase {
         field(&C::attainment, "attainment", "", "share of the requests that has to be good")
             .within(0.01, 0.9999)
             .defaulted("0.99"),
+        field(&C::prefill_replicas, "prefill_replicas", "",
+              "workers for prompts alone, over those that decode; a part where several share one")
+            .positive(),
+        field(&C::prefill_tp_size, "prefill_tp_size", "", "tensor-parallel degree of a worker for prompts")
+            .at_least(1),
+        field(&C::prefill_ep_size, "prefill_ep_size", "", "expert-parallel degree of a worker for prompts")
+            .at_least(1),
         field(&C::engine, "engine", "", "serving engine").defaulted("no host"),
         field(&C::equal_lengths, "equal_lengths", "", "1: all requests have the same lengths")
             .within(0, 1)

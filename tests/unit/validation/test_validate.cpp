@@ -95,6 +95,16 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
   const auto arrivals = InFlightBatchingModel{}.solve(in);
   CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
   CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
+  in.arrival_rate.reset();
+  in.concurrency = 16;
+  in.prefill_replicas = 2;
+  in.prefill_tp_size = 4;
+  const auto apart = InFlightBatchingModel{}.solve(in);
+  CHECK(predicted("closed_loop_token_time", "batch_size: 16, prefill_replicas: 2, prefill_tp_size: 4") ==
+        apart.itl.base());
+  CHECK(apart.itl < loop.itl);  // no prompt comes between
+  // Half of a worker is one that two share; prompts wait for it, tokens do not come faster.
+  CHECK(predicted("closed_loop_token_time", "batch_size: 16, prefill_replicas: 0.5") <= apart.itl.base());
 }
 
 TEST_CASE("validation: what is served within limits is the most arrivals that meet them", "[validation]") {
