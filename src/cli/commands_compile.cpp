@@ -292,7 +292,8 @@ DrawnGraph graph_of_records(const CompileRecords& all) {
     for (std::size_t i = 0; i < count; ++i) {
       const double operators = i < r.graphs.size() ? r.graphs[i].op_count : count == 1 ? r.op_count : 0;
       out.nodes.push_back({.name = fmt::format("{}: graph {}", r.model, i), .operators = operators});
-      if (i > 0)
+      // A log may hold several functions: what begins one of them is no break.
+      if (i > 0 && static_cast<double>(i) <= r.graph_breaks)
         out.edges.push_back({out.nodes.size() - 2, out.nodes.size() - 1, 0,
                              i - 1 < cuts.size() ? cuts[i - 1] : std::string("no reason is listed")});
     }

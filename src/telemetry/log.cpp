@@ -151,14 +151,18 @@ std::string csv_text(const std::vector<LogRecord>& log) {
 
 namespace {
 
-/// The longest value, halved and marked. A line stays one that can be read.
-void cut_longest(Fields& fields) {
+/// The longest value, halved and marked, so that a line stays one that can be read. @return whether there was
+/// one to cut: many short ones stay as they are
+bool cut_longest(Fields& fields) {
   auto& value = std::max_element(fields.begin(), fields.end(), [](const auto& a, const auto& b) {
                   return a.second.size() < b.second.size();
                 })->second;
+  constexpr std::size_t least = 64;  // [B]
+  if (value.size() < least) return false;
   auto end = value.size() / 2;
   while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80) --end;
   value = value.substr(0, end) + "...[cut]";
+  return true;
 }
 
 /// A record as an element of `values`; values are cut until a server takes it.
@@ -171,7 +175,7 @@ std::string loki_entry(const LogRecord& record, LokiMetadata metadata) {
     auto text = entry.dump(-1, ' ', false, Json::error_handler_t::replace);
     // Control characters become six of JSON, so that a line may be short and its entry long.
     if (line.size() <= kLongestLine && text.size() <= kLargestBody) return text;
-    cut_longest(fields);
+    if (!cut_longest(fields)) return text;
   }
 }
 
