@@ -202,6 +202,8 @@ TEST_CASE("a report holds the answer, pictures, derivations, measurements, and s
   for (const auto* part : {"What limits it", "What would change it", "The nearest measurements", "<svg",
                            "<details><summary>itl = ", "Assumptions and their sources", "<math>", "<mfrac>"})
     CHECK(text.find(part) != std::string::npos);
+  CHECK(text.find("hardware.*: the device") != std::string::npos);
+  CHECK(text.find(" *: ;") == std::string::npos);  // a group of inputs without words
   CHECK(to_markdown(page).starts_with("# Llama3"));
   const auto near = nearest_rows(base, standard_zoo());
   for (std::size_t i = 1; i < near.size(); ++i) CHECK(near[i - 1].distance <= near[i].distance);
