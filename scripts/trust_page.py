@@ -95,7 +95,7 @@ def every_part():
 
 def row_of_step(step, what, of_it, parts):
     """Counts, and every part by name that did not pass."""
-    passed = sum(p["verdict"] == "passed" for p in of_it.values())
+    passed = sum(name in of_it and of_it[name]["verdict"] == "passed" for name in parts)
     others = {}
     for name in [*of_it, *(n for n in parts if n not in of_it)]:
         verdict = of_it[name]["verdict"] if name in of_it else "not run"
