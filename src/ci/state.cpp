@@ -79,6 +79,8 @@ KnownCells read_state(const std::string& text, const std::string& file, const st
       for (const auto& [name, cell] : j.at("cells").items()) out[name] = cell_of(cell);
   } catch (const Json::exception& error) {
     found = error.what();
+  } catch (const UnitError& error) {
+    found = error.what();
   } catch (const std::bad_optional_access&) {
     found = "a status that is not known";
   }
