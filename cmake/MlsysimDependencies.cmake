@@ -101,23 +101,6 @@ endif()
 mlsysim_optional(NLOPT NLopt NLopt::nlopt libnlopt-dev)
 mlsysim_optional(PAGMO Pagmo Pagmo::pagmo libpagmo-dev)
 
-# PNG pictures: librsvg is opened when it is needed, so the build wants its headers alone.
-set(MLSYSIM_WITH_RSVG AUTO CACHE STRING "Draw PNG by librsvg: AUTO (where its headers are found), ON or OFF")
-set_property(CACHE MLSYSIM_WITH_RSVG PROPERTY STRINGS AUTO ON OFF)
-set(MLSYSIM_HAS_RSVG FALSE)
-if(MLSYSIM_WITH_RSVG)
-  find_package(PkgConfig QUIET)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(MLSYSIM_RSVG QUIET librsvg-2.0>=2.46 cairo)
-  endif()
-  if(MLSYSIM_RSVG_FOUND)
-    set(MLSYSIM_HAS_RSVG TRUE)
-    mlsysim_record(librsvg librsvg2-dev "${MLSYSIM_RSVG_librsvg-2.0_VERSION}" headers)
-  elseif(NOT MLSYSIM_WITH_RSVG STREQUAL "AUTO")
-    message(FATAL_ERROR "MLSYSIM_WITH_RSVG is ON, but librsvg was not found. Install librsvg2-dev, or set it to AUTO.")
-  endif()
-endif()
-
 # yaml-cpp 0.8 put its target into a namespace.
 if(TARGET yaml-cpp::yaml-cpp)
   set(MLSYSIM_YAML_TARGET yaml-cpp::yaml-cpp)

@@ -15,7 +15,7 @@ fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 packages=(
   g++ cmake ninja-build ccache
   libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libcli11-dev zlib1g-dev libmd-dev libcpp-httplib-dev
-  libprotobuf-dev protobuf-compiler libzip-dev libsqlite3-dev
+  libprotobuf-dev protobuf-compiler libzip-dev libsqlite3-dev librsvg2-2
   catch2 libbenchmark-dev
   python3 python3-dev python3-venv python3-numpy python3-pytest python3-yaml pybind11-dev)
 

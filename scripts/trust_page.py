@@ -1,32 +1,40 @@
-"""Writes trust.md from what scripts/check-all left: trust_page.py <folder of *.log and *.result> <page>
-trust_page.py --check <page>: whether its table of faults is the present one, and every test that it names exists.
+"""What scripts/check-all tried, as a record (trust.json) and as the page that is written from it (trust.md).
 
-A result is a line "passed|FAILED date seconds [note]". A step without one keeps what the page says of it.
+trust_page.py add PAGE PART COMMAND passed|FAILED COMMIT SECONDS LOG    notes a part, and writes the page anew
+trust_page.py passed PAGE COMMIT      the parts that passed on a commit
+trust_page.py write PAGE              the page from its record
+trust_page.py --check PAGE            whether the page is that of its record, and every test that it names exists
 """
 
+import datetime
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HEAD = """# What was tried
 
-Written by `scripts/check-all`; each line says what was run, when and what came of it. What has no result was not run.
+Written by `scripts/check-all` from `trust.json`, in which it notes each part that it ran with the commit that it ran on:
+`scripts/check-all --rest` runs what did not pass on the present one. What has no result was not run.
 
-| step | what it is | command | result |
-| --- | --- | --- | --- |
+| step | what it is | parts | passed | last run | seconds of clock |
+| --- | --- | --- | --- | --- | --- |
 """
+# Step, what it is, and the lines of its log that say what came of it.
 STEPS = [
-    ("tests", "every test of C++ and Python", "scripts/test", r"^(?:PASSED|FAILED) .*"),
-    ("asan", "tests of C++ and Python with address and undefined-behaviour sanitizers", "scripts/test-asan", r"^(?:\d+% tests passed|== |\d+ behaviours|\d+ rounds).*"),
-    ("tsan", "C++ tests with the thread sanitizer", "scripts/test-tsan", r"^(?:\d+% tests passed|== ).*"),
-    ("plugins", "plugins that misbehave, a row of a table each, in both modes", "ctest -R misbehaviour", r"^\d+ behaviours of plugins.*"),
-    ("faults", "calls that fail, kills, a full disk, leaping clocks", "tests/faults/run.py --every", r"^\d+ runs with a fault.*"),
-    ("fuzz", "libFuzzer with sanitizers, or own mutations", "scripts/fuzz all 10", r"^(?:== .*cases.*|== .*rounds.*)"),
-    ("programs", "a million changed inputs of each format of programs", "fuzz_programs 1000000 20261123", r"^\w+: \d+ rounds.*"),
-    ("growth", "slopes of time and memory", "benchmarks/growth.py", r"^(?:ok|OVER) .*|^\d+ kinds of growth.*"),
-    ("mutants", "changed laws that the tests see", "scripts/mutants", r"^\d+ of \d+ changes.*|^include/.*|^== .*"),
+    ("tests", "every test of C++ and Python", r"^(?:PASSED|FAILED) .*"),
+    ("asan", "tests of C++ and Python with address and undefined-behaviour sanitizers", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
+    ("tsan", "tests of C++ and Python with the thread sanitizer", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
+    ("plugins", "plugins that misbehave, a row of a table each, in both modes", r"^\d+ behaviours of plugins.*"),
+    ("faults", "calls that fail, kills, a full disk, leaping clocks", r"^\d+ runs with a fault.*"),
+    ("fuzz", "libFuzzer with sanitizers, or own mutations where clang is missing", r"^== .*(?:cases|rounds|own mutations).*"),
+    ("programs", "a million changed inputs of each format of programs", r"^\w+: \d+ rounds.*"),
+    ("growth", "slopes of time and memory", r"^(?:ok|OVER) .*|^\d+ kinds of growth.*"),
+    ("mutants", "changed laws that the tests see", r"^\d+ of \d+ changes.*|^include/.*"),
 ]
+MOST_LINES = 40
 # What an attack found, and the tests that hold it: FILE::NAME.
 FAULTS = [
     ("one argument takes all memory: long axes, deep brackets, many samples", ["tests/cli/test_bad_input.py::test_one_argument_does_not_take_the_memory"]),
@@ -38,12 +46,13 @@ FAULTS = [
      ["tests/cli/test_bad_input.py::test_no_number_that_is_typed_makes_an_answer_long", "benchmarks/growth.py::chunks of a prompt"]),
     ("a sweep that is killed before its first state", ["tests/cli/test_files.py::test_a_search_leaves_a_state_before_its_first_ten_seconds",
                                                          "tests/cli/test_files.py::test_rows_killed_at_any_time_are_gone_on_with"]),
-    ("states and rows without checksums", ["tests/cli/test_files.py::test_every_change_of_a_state_is_noticed", "tests/fuzz/fuzz_states.cpp::goes_on", "tests/cli/test_files.py::test_damaged_rows_are_named_and_what_is_intact_is_kept"]),
+    ("states and rows without checksums", ["tests/cli/test_files.py::test_every_change_of_a_state_is_noticed", "tests/fuzz/fuzz_states.cpp::goes_on", "tests/cli/test_files.py::test_damaged_rows_are_named_and_what_is_intact_is_kept",
+      "tests/unit/ci/test_matrix.cpp::Another digit anywhere", "tests/fuzz/fuzz_logs.cpp::check_forged"]),
     ("files of others overwritten, links followed, two processes on one state",
      ["tests/cli/test_files.py::test_a_file_of_somebody_else_is_not_replaced", "tests/cli/test_files.py::test_rows_and_states_replace_nothing_unasked_and_states_are_private",
-      "tests/cli/test_files.py::test_two_processes_do_not_share_a_state"]),
+      "tests/cli/test_files.py::test_two_processes_do_not_share_a_state", "tests/python/test_trust.py::test_what_is_written_goes_through_no_link_and_is_whole"]),
     ("pipes, devices and endless files where a file is taken", ["tests/cli/test_files.py::test_what_is_no_file_is_refused_wherever_a_file_is_taken", "tests/cli/test_files.py::test_records_of_a_compiler_and_histories_are_not_waited_for",
-      "tests/cli/test_files.py::test_a_history_whose_tables_are_statements_is_refused"]),
+      "tests/cli/test_files.py::test_a_history_whose_tables_are_statements_is_refused", "tests/python/test_trust.py::test_what_is_no_file_is_refused_and_not_waited_for"]),
     ("plugins through links, below folders of others, and a zoo of the environment in secure mode", ["tests/plugin/listing.py::places", "tests/plugin/listing.py::secure_zoo"]),
     ("Python: a second interpreter, Ctrl-C, pickles, texts that are none, crashes of plugins, handles of what was unloaded",
      ["tests/python/test_trust.py::test_a_second_interpreter_is_refused_and_not_waited_for", "tests/python/test_trust.py::test_ctrl_c_raises_with_what_was_found",
@@ -69,38 +78,89 @@ def missing_tests():
             if not (ROOT / t.split("::")[0]).exists() or t.split("::")[1] not in (ROOT / t.split("::")[0]).read_text()]
 
 
+def read(page):
+    record = page.with_suffix(".json")
+    return json.loads(record.read_text()) if record.exists() else {}
+
+
+def step_of(part):
+    return part.split(":")[0]
+
+
+def every_part():
+    """The parts that there are, from the script that runs them."""
+    told = subprocess.run([ROOT / "scripts" / "check-all", "--list"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in told.splitlines()]
+
+
+def row_of_step(step, what, of_it, parts):
+    """Counts, and every part by name that did not pass."""
+    passed = sum(name in of_it and of_it[name]["verdict"] == "passed" for name in parts)
+    others = {}
+    for name in [*of_it, *(n for n in parts if n not in of_it)]:
+        verdict = of_it[name]["verdict"] if name in of_it else "not run"
+        if verdict != "passed":
+            others.setdefault(verdict, []).append(name.split(":")[-1])
+    last = max((p["date"] for p in of_it.values()), default="-")
+    told = "; ".join([str(passed), *(f"{verdict}: {', '.join(names)}" for verdict, names in others.items())])
+    return f"| {step} | {what} | {len(parts)} | {told} | {last} | {sum(p['seconds'] or 0 for p in of_it.values())} |"
+
+
+def section(step, of_it):
+    """A table of the parts of a step, and what they said where that is more than a line."""
+    lines = [f"\n## {step}\n", "| part | command | result | commit | date | s | what it said |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    blocks = []
+    for name, p in of_it.items():
+        said = p["said"] if len(p["said"]) == 1 else []
+        told = "; ".join([*said, *([p["note"]] if p.get("note") else [])]).replace("|", "\\|")
+        lines.append(f"| {name} | `{p['command']}` | {p['verdict']} | {p['commit']} | {p['date']} | {'-' if p['seconds'] is None else p['seconds']} | {told} |")
+        if len(p["said"]) > 1:
+            blocks.append(f"\n{name}:\n\n```text\n" + "\n".join(p["said"]) + "\n```")
+    return "\n".join(lines + blocks) + "\n"
+
+
+def page_of(record):
+    rows, sections, parts = [], [], every_part()
+    for step, what, _ in STEPS:
+        of_it = {name: p for name, p in sorted(record.items()) if step_of(name) == step}
+        rows.append(row_of_step(step, what, of_it, [n for n in parts if step_of(n) == step]))
+        if of_it:
+            sections.append(section(step, of_it))
+    return HEAD + "\n".join(rows) + "\n\n" + table_of_faults() + "".join(sections)
+
+
+def add(page, part, command, verdict, commit, seconds, log):
+    pattern = {step: p for step, _, p in STEPS}[step_of(part)]
+    said = [line.replace(str(ROOT), ".").strip() for line in re.findall(pattern, log.read_text(errors="replace"), re.M)]
+    record = read(page)
+    record[part] = {"command": command, "verdict": verdict, "commit": commit, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+                    "seconds": int(seconds), "said": said[-MOST_LINES:]}
+    page.with_suffix(".json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+    page.write_text(page_of(record))
+
+
 def check(page):
     problems = [f"there is no test {t}" for t in missing_tests()]
-    if table_of_faults() not in page.read_text():
-        problems.append(f"{page} has another table of faults; write it anew: scripts/trust_page.py build/check-all {page}")
+    if page_of(read(page)) != page.read_text():
+        problems.append(f"{page} is not what its record gives; write it anew: scripts/trust_page.py write {page}")
     print("\n".join(problems) or f"{len(FAULTS)} faults, each with its tests")
     return 1 if problems else 0
 
 
-def parts_of(text):
-    """Rows of the steps, and sections by name, of a page that was written before."""
-    rows = dict(re.findall(r"^\| (\w+) \| .* \| (.*) \|$", text.split("\n## ")[0], re.M))
-    return rows, {s.split("\n")[0]: s for s in text.split("\n## ")[1:]}
-
-
 def main():
-    if sys.argv[1] == "--check":
-        return check(pathlib.Path(sys.argv[2]))
-    folder, page = map(pathlib.Path, sys.argv[1:3])
-    rows, sections = parts_of(page.read_text() if page.exists() else "")
-    lines, details = [], []
-    for step, what, command, pattern in STEPS:
-        result = folder / f"{step}.result"
-        told, section = rows.get(step, "not run"), sections.get(step)
-        if result.exists():
-            verdict, date, seconds, *more = result.read_text().split(maxsplit=3)
-            told = f"{verdict}, {date}, {seconds} s" + (f"; {more[0].strip()}" if more else "")
-            found = re.findall(pattern, (folder / f"{step}.log").read_text(errors="replace"), re.M)
-            section = f"{step}\n\n```text\n" + "\n".join(found) + "\n```\n" if found else None
-        lines.append(f"| {step} | {what} | `{command}` | {told} |")
-        if section:
-            details.append(f"\n## {section.rstrip()}\n")
-    page.write_text(HEAD + "\n".join(lines) + "\n\n" + table_of_faults() + "".join(details))
+    what, page, *words = sys.argv[1:]
+    page = pathlib.Path(page)
+    if what == "--check":
+        return check(page)
+    if what == "passed":
+        print("\n".join(name for name, p in read(page).items() if p["verdict"] == "passed" and p["commit"] == words[0]))
+    elif what == "write":
+        page.write_text(page_of(read(page)))
+    elif what == "add":
+        part, command, verdict, commit, seconds, log = words
+        add(page, part, command, verdict, commit, seconds, pathlib.Path(log))
+    else:
+        sys.exit(__doc__)
     return 0
 
 

@@ -1,3 +1,4 @@
+#include "bind_files.hpp"
 #include "bind_picture.hpp"
 #include "bindings.hpp"
 #include "unmade.hpp"
@@ -12,6 +13,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   m.doc() = "Compiled part of mlsysim; use the package mlsysim.";
   m.attr("__version__") = MLSYSIM_VERSION_TEXT;
   bind_errors(m);
+  bind_files(m);
   bind_units(m);
   bind_spec(m);
   bind_system(m);

@@ -67,7 +67,7 @@ class MlsysimConan(ConanFile):
         for part in ("PYTHON", "PLUGINS", "EXAMPLES", "TESTS", "BENCH", "DOCS"):
             tool.cache_variables[f"MLSYSIM_BUILD_{part}"] = False
         tool.cache_variables["MLSYSIM_BUILD_CLI"] = bool(self.options.program)
-        for library in ("NLOPT", "PAGMO", "HTTP", "RSVG"):
+        for library in ("NLOPT", "PAGMO", "HTTP"):
             tool.cache_variables[f"MLSYSIM_WITH_{library}"] = "OFF"
         tool.generate()
 

@@ -2,6 +2,7 @@
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/spec/content.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/error.hpp>
@@ -62,7 +63,8 @@ std::string state_text(const CiRun& run, const std::string& key) {
                             {"results", results_of(c)},
                             {"numbers", std::move(numbers)}};
   }
-  return Json{{"schema", kSchema}, {"key", key}, {"cells", std::move(cells)}}.dump(1) + "\n";
+  const Json state{{"schema", kSchema}, {"key", key}, {"cells", std::move(cells)}};
+  return files::sealed(state.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 KnownCells read_state(const std::string& text, const std::string& file, const std::string& key) {
@@ -71,10 +73,13 @@ KnownCells read_state(const std::string& text, const std::string& file, const st
   try {
     const auto j = Json::parse(text);
     if (j.at("schema") != kSchema) found = "another schema";
+    if (found.empty()) found = files::damage_of(text).value_or("");
     if (found.empty() && j.at("key") != key) found = "the state of another matrix, zoo, commit or version";
     if (found.empty())
       for (const auto& [name, cell] : j.at("cells").items()) out[name] = cell_of(cell);
   } catch (const Json::exception& error) {
+    found = error.what();
+  } catch (const UnitError& error) {
     found = error.what();
   } catch (const std::bad_optional_access&) {
     found = "a status that is not known";
@@ -83,7 +88,7 @@ KnownCells read_state(const std::string& text, const std::string& file, const st
     throw InputError({.id = "mlsysim.ci.023",
                       .message = "a run cannot go on with this state",
                       .key = file,
-                      .found = found,
+                      .found = fmt::format("'{}': {}", file, found),
                       .expected = "what ci run --state wrote for this matrix and this commit",
                       .hint = "leave out --resume to begin again"});
   return out;

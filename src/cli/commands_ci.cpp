@@ -89,7 +89,7 @@ CiRun run_from_state(const CiRequest& request, const CiMatrix& matrix, const std
   const StopScope listening;
   CiHow how{
       .threads = request.jobs, .cancel = &stop, .damage = request.strict ? Damage::refused : Damage::counted};
-  const files::WriteHow own{.replace = files::Replace::own, .mark = "mlsysim/ci_state@"};
+  const files::WriteHow own{.replace = files::Replace::own, .mark = "mlsysim/ci_state@", .mode = 0600};
   std::optional<files::Lock> lock;
   std::string key;
   if (!request.state.empty()) {

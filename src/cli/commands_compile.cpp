@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace mlsysim::cli {
 namespace {
@@ -28,6 +29,7 @@ Table runs_table(const CompileRecords& all) {
               .columns = {{"family"},
                           {"model"},
                           {"commit"},
+                          {"torch"},
                           {"form"},
                           {"status"},
                           {"frames"},
@@ -44,9 +46,10 @@ Table runs_table(const CompileRecords& all) {
                           {"cache_misses"},
                           {"faults"}}};
   for (const auto& r : all.records)
-    table.rows.push_back({r.family, r.model, r.commit, name_of(r.form), r.status, r.frames, r.graph_count,
-                          r.graph_breaks, r.listed(), r.op_count, r.guards, r.compile_time, r.restarts,
-                          r.lost_to_restarts, r.recompiles, r.cache_hits, r.cache_misses, r.read.faults()});
+    table.rows.push_back({r.family, r.model, r.commit, r.torch, name_of(r.form), r.status, r.frames,
+                          r.graph_count, r.graph_breaks, r.listed(), r.op_count, r.guards, r.compile_time,
+                          r.restarts, r.lost_to_restarts, r.recompiles, r.cache_hits, r.cache_misses,
+                          r.read.faults()});
   return table;
 }
 
@@ -129,25 +132,65 @@ PushGroup group_of(const CompileExportRequest& request) {
   return out;
 }
 
-void send_all(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
-              const std::vector<LogRecord>& log, std::uint64_t time) {
+/// Metrics of records, not too many of a name.
+struct Metrics {
+  std::vector<MetricFamily> families;
+  std::string said;  ///< how many samples went into others
+};
+Metrics metrics_of(const CompileRecords& records, const CompileExportRequest& request) {
+  Metrics out{.families = compile_metrics(records, request.alias ? Aliases::compile_breaks : Aliases::none),
+              .said = {}};
+  for (auto& family : out.families)
+    if (const auto folded = fold_labels(family, {}); folded > 0)
+      out.said +=
+          fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
+  return out;
+}
+
+/// Records by the family of their models: each is a group of a gateway, so that a push of one leaves the
+/// others.
+std::map<std::string, CompileRecords> by_family(const CompileRecords& all) {
+  std::map<std::string, CompileRecords> out;
+  for (const auto& r : all.records) out[r.family].records.push_back(r);
+  return out;
+}
+
+/// What goes to one server after another; each has its turn, whatever the ones before said.
+/// @return what was refused
+std::vector<std::string> send_all(const CompileExportRequest& request, const CompileRecords& all,
+                                  const std::vector<MetricFamily>& metrics, const std::vector<LogRecord>& log,
+                                  std::uint64_t time) {
   Sending what;
   what.credentials = credentials_in(request.credentials_env);
   what.wait = request.wait;
   what.timeout = request.timeout;
+  std::vector<std::string> refused;
   const auto to = [&](std::string url, const char* method, const char* type, std::string body) {
     what.url = std::move(url);
     what.method = method;
     what.type = type;
     what.body = std::move(body);
-    send(what);
+    try {
+      send(what);
+      return true;
+    } catch (const InputError& error) {
+      if (!error.id().ends_with("006")) throw;
+      refused.emplace_back(error.what());
+      return false;
+    }
   };
   if (!request.push.empty())
-    to(push_url(group_of(request), metrics), "PUT", "text/plain; version=0.0.4", prometheus_text(metrics));
+    for (const auto& [family, records] : by_family(all)) {
+      auto group = group_of(request);
+      if (!family.empty()) group.labels.try_emplace("model_family", family);
+      const auto own = metrics_of(records, request).families;
+      if (!to(push_url(group, own), "PUT", "text/plain; version=0.0.4", prometheus_text(own))) break;
+    }
   if (!request.otlp.empty()) to(request.otlp, "POST", "application/json", otlp_metrics_json(metrics, time));
   if (!request.loki.empty())
     for (auto& body : lines_of(request, log))
-      to(request.loki + "/loki/api/v1/push", "POST", "application/json", std::move(body));
+      if (!to(request.loki + "/loki/api/v1/push", "POST", "application/json", std::move(body))) break;
+  return refused;
 }
 
 }  // namespace
@@ -188,24 +231,16 @@ Answer compile_export(const CompileExportRequest& request) {
                       .expected = "files and folders",
                       .hint = "mlsysim compile export runs/"});
   const auto all = records_of(request.read);
-  Answer out{.diagnostics = diagnostics_of(all)};
-  auto metrics = compile_metrics(all, request.alias ? Aliases::compile_breaks : Aliases::none);
-  for (auto& family : metrics)
-    if (const auto folded = fold_labels(family, {}); folded > 0)
-      out.diagnostics +=
-          fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
+  const auto [metrics, said] = metrics_of(all, request);
+  Answer out{.diagnostics = diagnostics_of(all) + said};
   const auto time = time_given(request.time);
   const bool lines = !request.loki.empty() || request.format == "logfmt" || request.format == "jsonl" ||
                      request.format == "csv" || request.format == "loki";
   const auto log = lines ? compile_log(all, time) : std::vector<LogRecord>();
   out.payload = exported(request, metrics, log, time);
-  try {
-    send_all(request, metrics, log, time);
-  } catch (const InputError& error) {
-    // What was computed is not lost: it is the answer all the same.
-    if (!error.id().ends_with("006")) throw;
-    out.diagnostics +=
-        fmt::format("mlsysim: {}: {}\n", request.best_effort ? "warning" : "error", error.what());
+  // What was computed is not lost: it is the answer, whatever servers say.
+  for (const auto& what : send_all(request, all, metrics, log, time)) {
+    out.diagnostics += fmt::format("mlsysim: {}: {}\n", request.best_effort ? "warning" : "error", what);
     if (!request.best_effort) out.exit = static_cast<Exit>(5);
   }
   return out;
@@ -257,7 +292,8 @@ DrawnGraph graph_of_records(const CompileRecords& all) {
     for (std::size_t i = 0; i < count; ++i) {
       const double operators = i < r.graphs.size() ? r.graphs[i].op_count : count == 1 ? r.op_count : 0;
       out.nodes.push_back({.name = fmt::format("{}: graph {}", r.model, i), .operators = operators});
-      if (i > 0)
+      // A log may hold several functions: what begins one of them is no break.
+      if (i > 0 && static_cast<double>(i) <= r.graph_breaks)
         out.edges.push_back({out.nodes.size() - 2, out.nodes.size() - 1, 0,
                              i - 1 < cuts.size() ? cuts[i - 1] : std::string("no reason is listed")});
     }

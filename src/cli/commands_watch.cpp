@@ -114,11 +114,13 @@ Answer watch(const WatchRequest& request, const RenderOptions& options) {
       files::write(request.metrics, prometheus_text(metrics), {.mark = kMetricsMark});
     if (request.push.empty()) continue;
     try {
-      send({.url = push_url({request.push, request.job, {}}, metrics),
-            .method = "PUT",
-            .type = "text/plain; version=0.0.4",
-            .body = prometheus_text(metrics),
-            .credentials = credentials});
+      // Each server is a group: two that watch do not replace what the other has pushed.
+      for (const auto& [key, families] : by_group(metrics, {"server"}))
+        send({.url = push_url({request.push, request.job, key}, families),
+              .method = "PUT",
+              .type = "text/plain; version=0.0.4",
+              .body = prometheus_text(families),
+              .credentials = credentials});
     } catch (const InputError& error) {
       out.diagnostics += fmt::format("mlsysim: error: {}\n", error.what());
       out.exit = static_cast<Exit>(kNoAnswer);

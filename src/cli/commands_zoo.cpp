@@ -1,7 +1,9 @@
 #include "commands.hpp"
 #include "json_text.hpp"
 
+#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/observe/exporters.hpp>
 #include <mlsysim/report/zoo_report.hpp>
 #include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/format.hpp>
@@ -131,11 +133,18 @@ Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& opti
 }
 
 Answer schema(const std::string& type) {
-  if (type == "plan") return {plan_schema()};
+  // Of files that are no part of the zoo.
+  static constexpr std::pair<std::string_view, std::string (*)()> others[] = {
+      {"plan", plan_schema},
+      {"event", event_schema},
+      {"observability", observability_schema},
+      {"explain_document", explain_schema}};
+  for (const auto& [name, make] : others)
+    if (type == name) return {make()};
   const auto kinds = zoo_kinds();
   if (std::find(kinds.begin(), kinds.end(), type) == kinds.end()) {
     auto names = kinds;
-    names.insert(names.begin(), "plan");
+    for (const auto& [name, make] : others) names.emplace_back(name);
     throw LookupError({.id = "mlsysim.cli.012",
                        .message = fmt::format("there is no schema '{}'", type),
                        .key = type,

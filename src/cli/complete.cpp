@@ -73,7 +73,7 @@ std::vector<std::string> candidates(Place place) {
       return ResolverRegistry::standard().names();
     case Place::schema_type: {
       auto out = zoo_kinds();
-      out.insert(out.begin(), "plan");
+      out.insert(out.begin(), {"plan", "event", "observability", "explain_document"});
       return out;
     }
     case Place::shell:

@@ -150,12 +150,15 @@ void Program::resolver_commands(CLI::App& r) {
 
 void Program::small_commands() {
   auto* s = command(app_, "schema",
-                    "JSON Schema of plan files, of the zoo's files and of the arguments of commands",
+                    "JSON Schema of plan files, of the zoo's files, of events and records, and of the "
+                    "arguments of commands",
                     "Examples:\n  mlsysim schema plan > plan.schema.json\n  mlsysim schema hardware\n"
+                    "  mlsysim schema event > event.schema.json\n"
                     "  mlsysim schema zoo show\n  mlsysim schema commands > commands.json",
                     [this] { return schema_asked(paths_); }, {Place::schema_type});
   s->add_option("TYPE", paths_,
-                "plan, hardware, model, node, ...; or a command, such as eval or zoo show; or commands, for "
+                "plan, event, observability, explain_document, hardware, model, node, ...; or a command, "
+                "such as eval or zoo show; or commands, for "
                 "all of them; "
                 "default: plan")
       ->type_name("");

@@ -162,6 +162,15 @@ void take_line(CompileBreak& out, std::string_view line, std::string*& open) {
   }
 }
 
+/// Versions from 2.12 on say in a paragraph of its own which instruction was traced; the break begins behind
+/// it.
+std::string_view behind_lead(std::string_view text) {
+  if (!text.starts_with("Encountered graph break ")) return text;
+  const auto end = text.find("\n\n");
+  const auto from = end == std::string_view::npos ? end : text.find_first_not_of('\n', end);
+  return from == std::string_view::npos ? text : text.substr(from);
+}
+
 }  // namespace
 
 const BreakRegistry& BreakRegistry::shipped() {
@@ -235,7 +244,7 @@ BreakCategory category_of(std::string_view type, std::string_view context) {
 CompileBreak break_of(std::string reason, const BreakRegistry& registry) {
   CompileBreak out;
   out.reason = std::move(reason);
-  const std::string_view text = out.reason;
+  const std::string_view text = behind_lead(out.reason);
   std::string_view rest = text;
   std::string* open = nullptr;
   bool first = true;

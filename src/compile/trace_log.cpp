@@ -25,8 +25,9 @@ constexpr std::size_t kSingly = 1'000;
 constexpr std::size_t kMostBreakBytes = 32 << 20, kMostStringBytes = 32 << 20;
 constexpr std::size_t kMostOpen = 10'000;  // compilations with breaks that have not ended yet
 constexpr std::size_t kMostRanks = 100'000;
+constexpr std::size_t kLongestVersion = 100;  // [B]
 
-// Kinds of records, as PyTorch 2.4 to 2.11 and the samples name them. What is not among them is counted.
+// Kinds of records, as PyTorch 2.4 to 2.15 and the samples name them. What is not among them is counted.
 constexpr std::string_view known_kinds[] = {"str",
                                             "artifact",
                                             "aot_backward_graph",
@@ -135,6 +136,19 @@ std::vector<SourceLine> traceback_of(std::string_view text) {
          name == std::string_view::npos ? std::string() : std::string(line.substr(name + in.size()))});
   }
   return out;
+}
+
+/// "Graph break in user code at FILE:LINE".
+SourceLine place_of_lead(std::string_view line) {
+  constexpr std::string_view lead = " in user code at ";
+  const auto from = line.find(lead);
+  const auto end = line.find('\n', from), colon = line.rfind(':', end);
+  if (from == std::string_view::npos || colon == std::string_view::npos || colon < from + lead.size())
+    return {};
+  int number = 0;
+  for (auto k = colon + 1; k < line.size() && line[k] >= '0' && line[k] <= '9' && number < 100'000'000; ++k)
+    number = number * 10 + (line[k] - '0');
+  return {short_path(line.substr(from + lead.size(), colon - from - lead.size())), number, {}};
 }
 
 /// Which compilation a record belongs to: rank, frame, compilation of the frame.
@@ -260,6 +274,9 @@ struct TraceReader::State {
   }
   void artifact(const std::string& name) {
     artifacts.count(name);
+    if (name == "torch_version" && out.torch.empty())
+      out.torch =
+          text_of(member(Json::parse(payload, nullptr, false), "pytorch_version")).substr(0, kLongestVersion);
     if (name == "recompile_reasons") ++out.recompiles;
     if (name == "dynamo_error" && out.error.empty())
       out.error = payload.substr(0, payload.find('\n', payload.find('\n') + 1));
@@ -269,12 +286,17 @@ struct TraceReader::State {
     add_break(payload, {}, stack_of(member(head, "stack")));
   }
   void add_break(std::string_view reason, const SourceLine& place, std::vector<SourceLine> stack) {
-    constexpr std::string_view mark = "Graph Break Reason: ", around = "User code traceback:";
-    // Newer versions write the place before the reason and the stack of the program behind it.
+    constexpr std::string_view mark = "Graph Break Reason: ", around = "User code traceback:",
+                               inner = "\nTraceback (most recent call last):";
+    // Newer versions write the place before the reason and the stack of the program behind it; the newest
+    // write that of the compiler itself behind both.
     if (const auto at = reason.find(mark); at != std::string_view::npos) {
+      const auto lead = place_of_lead(reason.substr(0, at));
       reason = reason.substr(at + mark.size());
       const auto end = reason.find(around);
-      if (stack.empty() && end != std::string_view::npos) stack = traceback_of(reason.substr(end));
+      if (stack.empty() && end != std::string_view::npos)
+        stack = traceback_of(reason.substr(end, reason.find(inner, end) - end));
+      if (stack.empty() && !lead.file.empty()) stack.push_back(lead);
       reason = reason.substr(0, end);
     }
     while (reason.ends_with('\n') || reason.ends_with(' ')) reason.remove_suffix(1);

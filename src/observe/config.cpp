@@ -179,7 +179,9 @@ std::shared_ptr<EventSink> sink_of(const ExportPlan& plan) {
 std::unique_ptr<Observer> observer_of(const ObservePlan& plan) {
   auto out =
       std::make_unique<Observer>(current_commit(plan.commit, std::filesystem::current_path()), plan.times);
-  for (const auto& e : plan.exporters) out->add(sink_of(e));
+  for (const auto& e : plan.exporters)
+    out->add(sink_of(e),
+             fmt::format("{} {}", name_of(e.form), e.file.empty() ? masked_url(e.url) : e.file.string()));
   return out;
 }
 

@@ -4,9 +4,10 @@
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/spec/workload.hpp>
 #include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/units/error.hpp>
 
 #include <chrono>
+#include <set>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -31,19 +32,60 @@ Event Observer::event(EventKind kind) {
   return out;
 }
 
+void Observer::Common::see(std::string_view value) {
+  if (value.empty() || several) return;
+  several = !text.empty() && text != value;
+  text = several ? std::string() : std::string(value);
+}
+
+std::exception_ptr Observer::told(const Event& e) {
+  std::exception_ptr first;
+  for (auto& kept : sinks_) {
+    if (kept.failed) continue;
+    std::string what = "an exception that is no std::exception";
+    try {
+      kept.sink->take(e);
+      continue;
+    } catch (const std::exception& error) {
+      if (first == nullptr) first = std::current_exception();
+      what = error.what();
+    } catch (...) {
+      if (first == nullptr) first = std::current_exception();
+    }
+    kept.failed = true;
+    tell_failure(kept.name + ": " + what);
+  }
+  return first;
+}
+
 void Observer::tell(const Event& e) {
-  for (const auto& sink : sinks_) sink->take(e);
+  if (const auto fault = told(e); fault != nullptr) std::rethrow_exception(fault);
+}
+
+void Observer::tell_failure(const std::string& what) {
+  auto e = event(EventKind::callback_failed);
+  e.reason = what;
+  // Each failure leaves one sink less, so this ends.
+  if (const auto fault = told(e); fault != nullptr && late_ == nullptr) late_ = fault;
 }
 
 void Observer::on_pipeline_start(const Run& run) {
   ++runs_;
   breaks_ = 0;
   pipeline_ = run.pipeline().name();
+  model_ = family_ = hardware_ = {};
   tell(event(EventKind::pipeline_start));
 }
 
 void Observer::on_pipeline_end(const Run& run, double seconds) {
+  const auto own = name();
+  std::set<std::string_view> named{own};  // its own sinks were named when they failed
+  for (const auto& f : run.report().callback_failures)
+    if (named.insert(f.who).second) tell_failure(f.who + " in " + f.event + ": " + f.what);
   auto e = event(EventKind::pipeline_end);
+  e.model = model_.text;
+  e.family = family_.text;
+  e.hardware = hardware_.text;
   bool all = breaks_ == 0;
   for (const auto& s : run.stages()) all = all && s.ok();
   e.status = all ? "ok" : "incomplete";
@@ -72,6 +114,9 @@ void Observer::stage(EventKind kind, const StageEvent& s) {
   if (kind == EventKind::stage_end)
     for (const auto& f : s.resolver.outputs()) fields_.push_back({f.name, read_dynamic(f, s.result)});
   e.results = fields_;
+  model_.see(e.model);
+  family_.see(e.family);
+  hardware_.see(e.hardware);
   tell(e);
 }
 
@@ -96,15 +141,17 @@ void Observer::on_sweep(const SweepEvent& s) {
   auto e = event(EventKind::sweep);
   e.done = s.done;
   e.total = s.total;
-  tell(e);
+  if (const auto fault = told(e); fault != nullptr && late_ == nullptr) late_ = fault;
 }
 
 void Observer::finish() {
-  std::exception_ptr first;
-  for (const auto& sink : sinks_) {
+  std::exception_ptr first = std::exchange(late_, nullptr);
+  for (auto& kept : sinks_) {
+    if (kept.failed) continue;
     try {
-      sink->finish();
-    } catch (const Error&) {
+      kept.sink->finish();
+    } catch (...) {
+      kept.failed = true;
       if (first == nullptr) first = std::current_exception();
     }
   }

@@ -36,6 +36,7 @@ class Metrics final : public EventSink {
         return;
       case EventKind::pipeline_end:
         runs_[{{"pipeline", pipeline}, {"commit", commit}, {"status", std::string(e.status)}}] += 1;
+        failures_[{{"pipeline", pipeline}, {"commit", commit}}] += 0;
         breaks_.try_emplace(labels(e, "none"), 0.0);
         latest_.try_emplace(labels(e, "none"), 0.0);
         return;
@@ -43,7 +44,14 @@ class Metrics final : public EventSink {
         breaks_[labels(e, name_of(e.why))] += 1;
         latest_[labels(e, name_of(e.why))] += 1;
         return;
+      case EventKind::callback_failed:
+        failures_[{{"pipeline", pipeline}, {"commit", commit}}] += 1;
+        return;
       case EventKind::stage_end:
+        // Each model and device has a sample, also where nothing breaks.
+        breaks_.try_emplace(labels(e, "none"), 0.0);
+        latest_.try_emplace(labels(e, "none"), 0.0);
+        [[fallthrough]];
       case EventKind::error:
       case EventKind::infeasible: {
         observe(seconds_[{{"pipeline", pipeline},
@@ -82,16 +90,31 @@ class Metrics final : public EventSink {
     if (plan_.form == ExportForm::otlp) {
       what.type = "application/json";
       what.body = otlp_metrics_json(out, time_given({}));
-    } else {
-      what.url = push_url({plan_.url, plan_.job, {}}, out);
-      what.method = "PUT";
-      what.type = "text/plain; version=0.0.4";
-      what.body = text;
+      return send(what);
     }
-    send(what);
+    what.method = "PUT";
+    what.type = "text/plain; version=0.0.4";
+    for (const auto& [key, families] : groups_of(out)) {
+      what.url = push_url({plan_.url, plan_.job, key}, families);
+      what.body = prometheus_text(families);
+      send(what);
+    }
   }
 
  private:
+  /// A push takes the place of its own pipeline or sweep and of nothing else. What is of none of them, such
+  /// as the version, goes with the first: a group of the job alone would be everybody's.
+  /// Where nothing was run there is nothing to replace.
+  static GroupedFamilies groups_of(const std::vector<MetricFamily>& all) {
+    auto out = by_group(all, {"pipeline", "model_family", "sweep"});
+    if (!out.empty() && out.begin()->first.empty()) {
+      auto own = out.extract(out.begin());
+      if (out.empty()) return out;
+      auto& into = out.begin()->second;
+      into.insert(into.end(), own.mapped().begin(), own.mapped().end());
+    }
+    return out;
+  }
   static files::WriteHow how() {
     return {.replace = files::Replace::own, .mark = "# HELP mlsysim_", .forced = "another file"};
   }
@@ -124,6 +147,8 @@ class Metrics final : public EventSink {
         breaks_);
     add("mlsysim_breaks", "Places without a full answer of the latest run by reason; none has a 0.",
         MetricType::gauge, latest_);
+    add("mlsysim_callback_failures_total", "Callbacks and exporters that threw; none has a 0.",
+        MetricType::counter, failures_);
     add("mlsysim_sweep_points", "Points of a sweep that have passed by.", MetricType::gauge, swept_);
     if (!seconds_.empty()) {
       auto& f = out.emplace_back(MetricFamily{
@@ -148,7 +173,7 @@ class Metrics final : public EventSink {
   }
   ExportPlan plan_;
   std::string secret_, commit_ = "unknown";
-  std::map<Labels, double> runs_, breaks_, latest_, swept_;
+  std::map<Labels, double> runs_, breaks_, latest_, failures_, swept_;
   std::map<Labels, MetricSample> seconds_;
   NumberFamilies predicted_{"mlsysim_predicted", "Last predicted number of a stage."};
 };

@@ -39,15 +39,17 @@ class Chrome final : public EventSink {
         return;  // ends hold both
       case EventKind::skip:
       case EventKind::breaks:
-        return put(
-            Json{{"name", e.kind == EventKind::skip ? std::string("skipped") : std::string(name_of(e.why))},
-                 {"cat", name_of(e.kind)},
-                 {"ph", "i"},
-                 {"s", "t"},
-                 {"ts", microseconds(e.time)},
-                 {"pid", 1},
-                 {"tid", 1},
-                 {"args", {{"stage", e.stage}, {"detail", e.reason}}}});
+      case EventKind::callback_failed:
+        return put(Json{{"name", std::string(e.kind == EventKind::breaks ? name_of(e.why)
+                                             : e.kind == EventKind::skip ? "skipped"
+                                                                         : name_of(e.kind))},
+                        {"cat", name_of(e.kind)},
+                        {"ph", "i"},
+                        {"s", "t"},
+                        {"ts", microseconds(e.time)},
+                        {"pid", 1},
+                        {"tid", 1},
+                        {"args", {{"stage", e.stage}, {"detail", e.reason}}}});
       case EventKind::optimizer:
       case EventKind::sweep:
         return put(Json{{"name", std::string(e.stage.empty() ? e.pipeline : e.stage)},
@@ -166,6 +168,12 @@ class Otlp final : public EventSink {
               {{"timeUnixNano", std::to_string(e.time)},
                {"name", "break"},
                {"attributes", {attribute("reason", name_of(e.why)), attribute("id", about(e.why).id)}}});
+        return;
+      case EventKind::callback_failed:
+        if (!spans_.empty())
+          spans_.back()["events"].push_back({{"timeUnixNano", std::to_string(e.time)},
+                                             {"name", name_of(e.kind)},
+                                             {"attributes", {attribute("detail", e.reason)}}});
         return;
       case EventKind::stage_end:
       case EventKind::error:

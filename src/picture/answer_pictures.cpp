@@ -1,5 +1,7 @@
 #include <mlsysim/picture/answer_pictures.hpp>
 
+#include "detail/pass_pieces.hpp"
+
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -16,19 +18,6 @@ using Cell = Table::Cell;
 
 std::string quantity(double base, const Exponents& exps, int digits = 3) {
   return pretty(AnyQuantity::from_base(base, exps), digits);
-}
-
-/// References among the sources of assumptions: keys, which hold no blank.
-std::vector<std::string> sources_of(const std::vector<Assumption>& assumptions) {
-  std::vector<std::string> out;
-  for (const auto& a : assumptions) {
-    std::string source(a.source.view());
-    if (!source.empty() && source.find(' ') == std::string::npos &&
-        std::find(out.begin(), out.end(), source) == out.end())
-      out.push_back(std::move(source));
-  }
-  out.emplace_back("figures of the zoo, each with its own source: mlsysim zoo show");
-  return out;
 }
 
 [[noreturn]] void wrong(std::string message, std::string found, std::string expected, std::string hint = {}) {
@@ -60,7 +49,7 @@ Picture tornado_picture(const SensitivityReport& r, std::size_t most) {
                                  r.result, 100 * r.step, r.binding.empty() ? "" : " ", r.binding),
       .x = {.title = fmt::format("change of {}", r.result), .unit = change, .from_zero = true},
       .y = {.title = "figure", .scale = Scale::category},
-      .sources = sources_of(r.assumptions),
+      .sources = detail::assumed_sources(r.assumptions),
       .notes = {
           fmt::format("{} = {}. Counts move to the next one.", r.result, quantity(r.value, r.exps, 4))}};
   for (const auto& l : r.levers) {
@@ -110,6 +99,7 @@ Picture difference_picture(const DifferenceReport& r, std::size_t most) {
                             r.result, quantity(r.at_from, r.exps), r.from, quantity(r.at_to, r.exps), r.to),
             .x = {.title = r.result, .unit = unit, .from_zero = true},
             .y = {.title = "figure", .scale = Scale::category},
+            .sources = detail::assumed_sources({}),
             .notes = {"Parts are Shapley values: the mean over all orders of the changes."}};
   const auto add = [&](const std::string& name, const char* is, double from, double to) {
     if (std::find(p.y.categories.begin(), p.y.categories.end(), name) == p.y.categories.end())
@@ -155,7 +145,7 @@ Picture histogram_picture(const ExploreAnswer& answer) {
             .x = {.title = h.text, .unit = unit, .scale = Scale::logarithmic},
             .y = {.title = "points", .from_zero = true},
             .marks = {std::move(m)},
-            .sources = sources_of(answer.assumptions)};
+            .sources = detail::assumed_sources(answer.assumptions)};
   if (h.zero_or_less > 0)
     p.notes.push_back(fmt::format("{:g} points at zero or less are not drawn.", h.zero_or_less));
   return p;
@@ -262,7 +252,7 @@ Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
                                  a.front.size(), a.total, a.feasible),
       .x = {.title = words(0), .unit = x, .scale = scale(0)},
       .y = {.title = words(1), .unit = y, .scale = scale(1)},
-      .sources = sources_of(a.assumptions)};
+      .sources = detail::assumed_sources(a.assumptions)};
   if (a.objectives.size() > 2)
     p.notes.push_back("Further objectives are in the answer of `pareto`; the picture shows the first two.");
   p.marks.push_back(std::move(line));

@@ -28,7 +28,7 @@ svg{{max-width:100%;height:auto;border:1px solid #8888}}
 table{{border-collapse:collapse;font-size:.85em}}th,td{{padding:.15em .7em;text-align:left;border-bottom:1px solid #8884}}
 td.n{{text-align:right;font-variant-numeric:tabular-nums}}
 pre{{overflow-x:auto;font-size:.8em;background:#8881;padding:.8em}}
-input[type=radio]+label{{margin:0 1em 0 .2em}}.answer{{font-size:1.15em;font-weight:600}}summary{{cursor:pointer}}.wide{{overflow-x:auto}}
+input[type=radio]+label{{margin:0 1em 0 .2em}}.answer{{font-size:1.15em;font-weight:600}}summary{{cursor:pointer}}.wide,.eq{{overflow-x:auto}}.eq{{margin:.3em 0 .3em 1em}}math{{font-size:1.1em;math-style:normal}}
 </style></head><body>
 )",
       detail::markup_escaped(title));

@@ -35,6 +35,18 @@ std::string subject_words(const Scenario& scenario) {
   return fmt::format("{} on {}, {}", scenario.workload->name, r.fleet().name, name_of(r.mode()));
 }
 
+std::vector<std::string> assumed_sources(std::span<const Assumption> assumptions) {
+  std::vector<std::string> out;
+  for (const auto& a : assumptions) {
+    std::string source(a.source.view());
+    if (!source.empty() && source.find(' ') == std::string::npos &&
+        std::find(out.begin(), out.end(), source) == out.end())
+      out.push_back(std::move(source));
+  }
+  out.emplace_back("figures of the zoo, each with its own source: mlsysim zoo show");
+  return out;
+}
+
 std::vector<std::string> device_sources(const Scenario& scenario) {
   std::vector<std::string> out;
   const auto add = [&](std::string text) {

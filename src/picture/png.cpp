@@ -1,19 +1,20 @@
 // PNG by librsvg and cairo. They are opened when the first PNG is asked for, because linking them would cost
-// every call of the program the time to load twenty libraries; their headers check the calls.
+// every call of the program the time to load twenty libraries. Their headers are not needed: the few
+// functions that are called, as the libraries have had them since librsvg 2.46, are stated here, so that
+// every build draws PNG where librsvg is installed.
 
 #include <mlsysim/picture/render.hpp>
 
 #include <mlsysim/units/error.hpp>
 
-#if defined(MLSYSIM_HAS_RSVG)
 #include <dlfcn.h>
-#include <librsvg/rsvg.h>
 
-#include <memory>
-#endif
+#include <string>
 
 namespace mlsysim {
 namespace {
+
+constexpr double kPixels = 2;  // of the image for one of the SVG
 
 [[noreturn]] void refuse(std::string found, std::string hint) {
   throw SolverError({.id = "mlsysim.picture.003",
@@ -23,67 +24,80 @@ namespace {
                      .hint = std::move(hint)});
 }
 
-#if defined(MLSYSIM_HAS_RSVG)
+struct Viewport {  // RsvgRectangle
+  double x, y, width, height;
+};
+using Append = int(void* to, const unsigned char* data, unsigned int length);  // cairo_write_func_t
 
-constexpr double kPixels = 2;  // of the image for one of the SVG
-
-/// A function of an opened library, with the type that its header gives it.
-template <class F> F* function(void* library, const char* name) {
-  auto* found = reinterpret_cast<F*>(::dlsym(library, name));
-  if (found == nullptr) refuse(std::string("a library without ") + name, "install librsvg2-2");
-  return found;
-}
-
-struct Libraries {
-  void* rsvg = ::dlopen("librsvg-2.so.2", RTLD_NOW | RTLD_LOCAL);
-  void* cairo = ::dlopen("libcairo.so.2", RTLD_NOW | RTLD_LOCAL);
-  void* objects = ::dlopen("libgobject-2.0.so.0", RTLD_NOW | RTLD_LOCAL);
+/// The functions that are called. Objects of the libraries are pointers to something unknown.
+struct RsvgCalls {
+  void* (*read)(const unsigned char* data, std::size_t size, void** error);
+  int (*draw)(void* handle, void* context, const Viewport* viewport, void** error);
+  void* (*new_surface)(int format, int width, int height);
+  void* (*new_context)(void* surface);
+  int (*write_png)(void* surface, Append* append, void* to);
+  void (*end_context)(void* context);
+  void (*end_surface)(void* surface);
+  void (*end_handle)(void* handle);
 };
 
-cairo_status_t append(void* to, const unsigned char* data, unsigned int length) {
-  static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
-  return CAIRO_STATUS_SUCCESS;
+/// An opened library, kept open to the end of the program.
+void* opened(const char* file) {
+  void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) refuse("no librsvg on this machine", "apt-get install librsvg2-2, or ask for svg");
+  return library;
 }
 
-std::string drawn(const std::string& svg) {
-  static const Libraries libs;
-  if (libs.rsvg == nullptr || libs.cairo == nullptr || libs.objects == nullptr)
-    refuse("no librsvg on this machine", "apt-get install librsvg2-2, or ask for svg");
-#define MLSYSIM_OF(library, name) function<decltype(name)>(libs.library, #name)
-  auto* handle = MLSYSIM_OF(rsvg, rsvg_handle_new_from_data)(reinterpret_cast<const guint8*>(svg.data()),
-                                                             svg.size(), nullptr);
-  if (handle == nullptr) refuse("an SVG that librsvg does not read", "ask for svg");
-  const auto number = [&](std::string_view attribute) {
-    return std::stod(svg.substr(svg.find(attribute) + attribute.size(), 12));
-  };
-  const double width = number("width=\""), height = number("height=\"");
-  auto* surface = MLSYSIM_OF(cairo, cairo_image_surface_create)(
-      CAIRO_FORMAT_ARGB32, static_cast<int>(width * kPixels), static_cast<int>(height * kPixels));
-  auto* context = MLSYSIM_OF(cairo, cairo_create)(surface);
-  const RsvgRectangle page{0, 0, width * kPixels, height * kPixels};
-  const bool done = MLSYSIM_OF(rsvg, rsvg_handle_render_document)(handle, context, &page, nullptr) != 0;
-  std::string out;
-  const bool written = done && MLSYSIM_OF(cairo, cairo_surface_write_to_png_stream)(surface, append, &out) ==
-                                   CAIRO_STATUS_SUCCESS;
-  MLSYSIM_OF(cairo, cairo_destroy)(context);
-  MLSYSIM_OF(cairo, cairo_surface_destroy)(surface);
-  MLSYSIM_OF(objects, g_object_unref)(handle);
-#undef MLSYSIM_OF
-  if (!written) refuse("an SVG that librsvg does not draw", "ask for svg");
+template <class F> void find(F*& function, void* library, const char* name) {
+  function = reinterpret_cast<F*>(::dlsym(library, name));
+  if (function == nullptr) refuse(std::string("a library without ") + name, "install librsvg2-2");
+}
+
+RsvgCalls calls() {
+  RsvgCalls out{};
+  auto* const rsvg = opened("librsvg-2.so.2");
+  auto* const cairo = opened("libcairo.so.2");
+  auto* const objects = opened("libgobject-2.0.so.0");
+  find(out.read, rsvg, "rsvg_handle_new_from_data");
+  find(out.draw, rsvg, "rsvg_handle_render_document");
+  find(out.new_surface, cairo, "cairo_image_surface_create");
+  find(out.new_context, cairo, "cairo_create");
+  find(out.write_png, cairo, "cairo_surface_write_to_png_stream");
+  find(out.end_context, cairo, "cairo_destroy");
+  find(out.end_surface, cairo, "cairo_surface_destroy");
+  find(out.end_handle, objects, "g_object_unref");
   return out;
 }
 
-#endif
+int append(void* to, const unsigned char* data, unsigned int length) {
+  static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), length);
+  return 0;  // CAIRO_STATUS_SUCCESS
+}
+
+double attribute_of(const std::string& svg, std::string_view name) {
+  return std::stod(svg.substr(svg.find(name) + name.size(), 12));
+}
 
 }  // namespace
 
 std::string to_png(const Picture& picture) {
-#if defined(MLSYSIM_HAS_RSVG)
-  return drawn(to_svg(picture));
-#else
-  (void)picture;
-  refuse("a build without librsvg", "install librsvg2-dev and build again, or ask for svg");
-#endif
+  constexpr int kColours = 0;  // CAIRO_FORMAT_ARGB32
+  const auto svg = to_svg(picture);
+  static const RsvgCalls call = calls();
+  auto* handle = call.read(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), nullptr);
+  if (handle == nullptr) refuse("an SVG that librsvg does not read", "ask for svg");
+  const Viewport page{0, 0, attribute_of(svg, "width=\"") * kPixels,
+                      attribute_of(svg, "height=\"") * kPixels};
+  auto* surface = call.new_surface(kColours, static_cast<int>(page.width), static_cast<int>(page.height));
+  auto* context = call.new_context(surface);
+  std::string out;
+  const bool written =
+      call.draw(handle, context, &page, nullptr) != 0 && call.write_png(surface, append, &out) == 0;
+  call.end_context(context);
+  call.end_surface(surface);
+  call.end_handle(handle);
+  if (!written) refuse("an SVG that librsvg does not draw", "ask for svg");
+  return out;
 }
 
 }  // namespace mlsysim

@@ -146,8 +146,9 @@ std::string to_html(const ReportPage& page) {
     for (const auto& table : part.tables)
       out += fmt::format("<h3>{}</h3>\n", detail::markup_escaped(table.title)) + detail::html_table(table);
     for (const auto& d : part.details)
-      out += fmt::format("<details><summary>{}</summary><pre>{}</pre></details>\n",
-                         detail::markup_escaped(d.summary), detail::markup_escaped(d.text));
+      out +=
+          fmt::format("<details><summary>{}</summary>{}</details>\n", detail::markup_escaped(d.summary),
+                      d.html.empty() ? fmt::format("<pre>{}</pre>", detail::markup_escaped(d.text)) : d.html);
     out += "</section>\n";
   }
   return out + fmt::format("<p><small>mlsysim {}</small></p>\n</body></html>\n", version_text);

@@ -89,8 +89,9 @@ ReportPart numbers(const Scenario& scenario, const SystemEvaluation& card) {
     for (const auto& m : level->metrics) {
       t.rows.push_back({std::string(m.name.view()), m.text(), std::string(m.meaning.view())});
       if (std::find(derived.begin(), derived.end(), m.name.view()) == derived.end()) continue;
+      const auto derivation = explanation(scenario, m.name.view());
       part.details.push_back({fmt::format("{} = {}", m.name.view(), m.text()),
-                              render(explanation(scenario, m.name.view()), RenderOptions{})});
+                              render(derivation, RenderOptions{}), to_html(derivation)});
     }
     part.tables.push_back(std::move(t));
   }

@@ -2,6 +2,8 @@
 
 #include <mlsysim/picture/answer_pictures.hpp>
 
+#include "detail/pass_pieces.hpp"
+
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -167,7 +169,8 @@ Picture curve_picture(const Space& space, std::string_view result) {
                   .scale = first > 0 && last / first > 20 ? Scale::logarithmic : Scale::linear},
             .y = {.title = std::string(result),
                   .unit = y,
-                  .scale = low > 0 && high / low > 30 ? Scale::logarithmic : Scale::linear}};
+                  .scale = low > 0 && high / low > 30 ? Scale::logarithmic : Scale::linear},
+            .sources = detail::assumed_sources(space.sample().assumptions)};
   if (auto note = left_out(all); !note.empty()) p.notes.push_back(std::move(note));
   p.marks.push_back(std::move(line));
   if (!kinks.data.rows.empty()) p.marks.push_back(std::move(kinks));
@@ -194,7 +197,8 @@ Picture heat_map_picture(const Space& space, std::string_view result) {
             .title = fmt::format("{}: {} over {} and {}", space.problem().title(), result, axes[x].title(),
                                  axes[y].title()),
             .x = {.title = axes[x].title(), .scale = Scale::category},
-            .y = {.title = axes[y].title(), .scale = Scale::category}};
+            .y = {.title = axes[y].title(), .scale = Scale::category},
+            .sources = detail::assumed_sources(space.sample().assumptions)};
   for (std::size_t i = 0; i < axes[x].size(); ++i) p.x.categories.push_back(axes[x].label(i));
   for (std::size_t i = 0; i < axes[y].size(); ++i) p.y.categories.push_back(axes[y].label(i));
   double low = INFINITY, high = -INFINITY;

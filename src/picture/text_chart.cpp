@@ -1,6 +1,7 @@
-// A picture in characters: bars by line, everything else on a grid. What has neither is shown as its table.
+// A picture in characters: bars by line, boxes and their lines as a sketch, everything else on a grid.
 
 #include "detail/scale.hpp"
+#include "detail/text_sketch.hpp"
 
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -23,6 +25,8 @@ using detail::PlacedAxis;
 /// What fills bars and stands for points, by series.
 constexpr std::array<std::string_view, 8> kFills{"█", "▒", "▓", "░", "#", "=", "+", "-"};
 constexpr std::array<std::string_view, 8> kPoints{"●", "■", "▲", "◆", "▼", "+", "○", "×"};
+constexpr std::array<std::string_view, 8> kLines{"·", "-", "=", "~", ":", "*", "o", "x"};
+constexpr std::string_view kOneLine = kLines.front();  // where points or nothing else tell a series apart
 
 using Line = std::vector<std::string>;  // one character each
 std::string joined(const Line& line) {
@@ -41,11 +45,17 @@ void write_over(Line& line, std::size_t at, std::string_view words) {
   }
 }
 
-std::string legend_of(const std::vector<std::string>& series, std::span<const std::string_view> signs) {
-  std::string out;
-  for (std::size_t s = 0; s < series.size(); ++s)
-    out += fmt::format("{}{} {}", s == 0 ? "  " : "   ", signs[s % signs.size()], series[s]);
-  return out.empty() ? out : out + "\n";
+/// Signs and names, on as many lines as they need.
+std::string legend_of(const std::vector<std::string>& series, std::span<const std::string_view> signs,
+                      std::size_t width) {
+  std::string out, line;
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    const auto entry = fmt::format("{} {}", signs[s % signs.size()], series[s]);
+    if (!line.empty() && detail::shown_width(line) + 3 + detail::shown_width(entry) > width)
+      out += std::exchange(line, {}) + "\n";
+    line += (line.empty() ? "  " : "   ") + entry;
+  }
+  return line.empty() ? out : out + line + "\n";
 }
 
 /// Ends of an axis, for the line below a chart.
@@ -70,10 +80,11 @@ std::string lying_bars(const Picture& p, std::size_t width) {
   std::size_t names = 0;
   for (const auto& c : p.y.categories) names = std::max(names, detail::shown_width(c));
   const std::size_t room = std::max<std::size_t>(width - std::min(width, names + 20), 24);
-  std::string out = legend_of(series, kFills);
+  std::string out = legend_of(series, kFills, width);
   for (const auto& category : p.y.categories) {
     Line line(room, " ");
     std::string words;
+    std::size_t labels = 0;
     for (const auto& mark : p.marks) {
       const MarkColumns at(mark);
       if (at.y == kNoColumn || at.x == kNoColumn) continue;
@@ -90,13 +101,12 @@ std::string lying_bars(const Picture& p, std::size_t width) {
         const auto from = cell(std::min(*a, *b)), to = std::max(cell(std::max(*a, *b)), from + 1);
         for (std::size_t i = from; i < std::min(to, room); ++i)
           line[i] = mark.shape == MarkShape::bar ? kFills[s % 8] : "│";
-        if (at.label != kNoColumn && words.size() < 40 && !words_of(row[at.label]).empty())
-          words += (words.empty() ? "" : ", ") + words_of(row[at.label]);
+        if (at.label == kNoColumn || words_of(row[at.label]).empty()) continue;
+        words += (labels++ == 0 ? "" : ", ") + words_of(row[at.label]);
       }
     }
-    const bool crowded = std::count(words.begin(), words.end(), ',') > 1;
     out += fmt::format("{}  {}  {}\n", detail::padded(category, names), detail::padded(joined(line), room),
-                       crowded ? "" : words);
+                       labels > 2 ? "" : words);  // many bars on a line, as of a schedule
     while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
   }
   out += fmt::format("{}  {}\n", detail::padded("", names), ends_of(x, room));
@@ -112,12 +122,16 @@ class CharacterGrid {
         x_(p, PlacedAxis::Along::x),
         y_(p, PlacedAxis::Along::y),
         series_(detail::series_of(p)),
+        width_(width),
         columns_(std::max<std::size_t>(width - std::min<std::size_t>(width, 14), 30)),
-        lines_(kRows, Line(columns_, " ")) {}
+        lines_(kRows, Line(columns_, " ")) {
+    choose_signs();
+  }
 
   std::string text() {
     for (const auto& mark : p_.marks) draw(mark);
-    std::string out = legend_of(series_, kPoints);
+    for (const auto& [row, column, words] : labels_) label(row, column, words);
+    std::string out = legend_of(series_, signs_, width_);
     if (!y_.heading().empty()) out += "  " + y_.heading() + "\n";
     std::map<std::size_t, std::string> ticks;
     for (const auto& t : y_.ticks()) ticks[row_of(t.place)] = t.text;
@@ -137,15 +151,45 @@ class CharacterGrid {
     return static_cast<std::size_t>(
         std::lround(std::clamp(place, 0.0, 1.0) * static_cast<double>(columns_ - 1)));
   }
-  void put(double x, double y, std::string_view sign) { lines_[row_of(y)][column_of_place(x)] = sign; }
+
+  /// A series with points has a sign of points; of those that are lines alone each has its own.
+  void choose_signs() {
+    std::vector<bool> points(series_.size());
+    for (const auto& mark : p_.marks)
+      for (const auto& row : mark.data.rows)
+        if (!mark.series.empty() && mark.shape != MarkShape::line && mark.shape != MarkShape::rule)
+          points[detail::series_at(mark, row, series_)] = true;
+    std::size_t lines = 0, dots = 0;
+    for (const bool point : points)
+      signs_.push_back(point ? kPoints[dots++ % kPoints.size()] : kLines[lines++ % kLines.size()]);
+    lines_only_.resize(points.size());
+    for (std::size_t s = 0; s < points.size(); ++s) lines_only_[s] = !points[s];
+  }
 
   void segment(std::pair<double, double> a, std::pair<double, double> b, std::string_view sign) {
     const int steps = static_cast<int>(2 * columns_);
     for (int i = 0; i <= steps; ++i) {
       const double t = i / static_cast<double>(steps);
       const double x = a.first + t * (b.first - a.first), y = a.second + t * (b.second - a.second);
-      if (x >= 0 && x <= 1 && y >= 0 && y <= 1) put(x, y, sign);
+      if (x < 0 || x > 1 || y < 0 || y > 1) continue;
+      auto& at = lines_[row_of(y)][column_of_place(x)];
+      if (std::find(kPoints.begin(), kPoints.end(), at) == kPoints.end()) at = sign;
     }
+  }
+
+  /// Words to the right of a place, else to its left, where nothing is drawn.
+  void label(std::size_t row, std::size_t column, const std::string& words) {
+    const auto width = detail::shown_width(words);
+    auto& line = lines_[row];
+    const auto fits = [&](std::size_t from) {
+      return from + width <= columns_ && std::all_of(line.begin() + static_cast<std::ptrdiff_t>(from),
+                                                     line.begin() + static_cast<std::ptrdiff_t>(from + width),
+                                                     [](const auto& c) { return c == " " || c == kOneLine; });
+    };
+    if (fits(column + 2))
+      write_over(line, column + 2, words);
+    else if (column >= width + 2 && fits(column - width - 2))
+      write_over(line, column - width - 2, words);
   }
 
   void draw(const PictureMark& mark) {
@@ -153,29 +197,40 @@ class CharacterGrid {
     std::map<std::size_t, std::pair<double, double>> last;
     for (const auto& row : mark.data.rows) {
       const auto s = detail::series_at(mark, row, series_);
+      const auto stroke = !mark.series.empty() && lines_only_[s] ? signs_[s] : kOneLine;
       const auto place = [&](const PlacedAxis& axis, std::size_t c) {
         return c == kNoColumn ? std::optional<double>() : axis.place(row[c]);
       };
       const auto x = place(x_, at.x), y = place(y_, at.y), u = place(x_, at.x_end), v = place(y_, at.y_end);
       if (mark.shape == MarkShape::line && x && y) {
-        if (last.contains(s)) segment(last[s], {*x, *y}, "·");
+        if (last.contains(s)) segment(last[s], {*x, *y}, stroke);
         last[s] = {*x, *y};
       } else if (mark.shape == MarkShape::rule) {
-        segment({x.value_or(0), y.value_or(0)}, {u ? *u : x ? *x : 1, v ? *v : y ? *y : 1}, "·");
+        segment({x.value_or(0), y.value_or(0)}, {u ? *u : x ? *x : 1, v ? *v : y ? *y : 1}, stroke);
       } else if (mark.shape == MarkShape::bar && x && y && u) {
         for (std::size_t c = column_of_place(*x); c <= column_of_place(*u); ++c)
           for (std::size_t r = row_of(*y); r < kRows; ++r) lines_[r][c] = "█";
       } else if (x && y) {
-        put(*x, *y, kPoints[s % 8]);
+        if (mark.shape == MarkShape::point)
+          lines_[row_of(*y)][column_of_place(*x)] = mark.series.empty() ? kPoints.front() : signs_[s];
+        if (at.label != kNoColumn && !words_of(row[at.label]).empty())
+          labels_.push_back({row_of(*y), column_of_place(*x), words_of(row[at.label])});
       }
     }
   }
 
+  struct Label {
+    std::size_t row, column;
+    std::string words;
+  };
   const Picture& p_;
   PlacedAxis x_, y_;
   std::vector<std::string> series_;
-  std::size_t columns_;
+  std::vector<std::string_view> signs_;  // of each series
+  std::vector<bool> lines_only_;
+  std::size_t width_, columns_;
   std::vector<Line> lines_;
+  std::vector<Label> labels_;
 };
 
 /// A heat map: a shade a cell, and the ends of the shades.
@@ -220,7 +275,7 @@ std::string to_text(const Picture& picture, std::size_t width) {
     cells = cells || mark.shape == MarkShape::cell;
   }
   if (picture.x.scale == Scale::place || picture.y.scale == Scale::place)
-    for (const auto& mark : picture.marks) out += render(mark.data, RenderOptions{}) + "\n";
+    out += detail::sketch_text(picture, width);
   else if (cells)
     out += shades(picture);
   else if (lying)

@@ -258,6 +258,7 @@ Picture pipeline_picture(const Pipeline& pipeline) {
 Picture accuracy_picture(std::span<const TableResult> results) {
   PictureMark m{.shape = MarkShape::point, .x = "measured", .y = "predicted", .series = "table"};
   std::optional<Exponents> exps;
+  std::string first;  // table that is drawn
   double low = INFINITY, high = 0;
   std::size_t rows = 0;
   Picture p{.kind = "accuracy", .title = "Predicted against measured"};
@@ -265,11 +266,13 @@ Picture accuracy_picture(std::span<const TableResult> results) {
     if (r.rows.empty()) continue;
     const auto own = AnyQuantity::parse(fmt::format("1 {}", r.table->measurand->unit())).exponents();
     if (exps && !(*exps == own))
-      throw InputError({.id = "mlsysim.picture.011",
-                        .message = "these tables measure different things",
-                        .found = fmt::format("'{}' beside others", r.table->name),
-                        .expected = "tables of one dimension",
-                        .hint = "name the tables, e.g. mlsysim plot accuracy kernels"});
+      throw InputError(
+          {.id = "mlsysim.picture.011",
+           .message = "these tables measure different things",
+           .found = fmt::format("'{}' beside others", r.table->name),
+           .expected = "tables of one dimension",
+           .hint = fmt::format("name tables of one kind, e.g. mlsysim plot accuracy {}", first)});
+    if (!exps) first = r.table->name;
     exps = own;
     for (const auto& row : r.rows) {
       if (!(row.predicted > 0) || !(row.measured > 0)) continue;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -60,6 +61,22 @@ void Run::State::tell_end(std::size_t i, double seconds, const NoteBook& notes, 
   }
   const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
   tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
+}
+
+void Run::State::show_inputs(std::size_t i) {
+  const auto& stage = graph.stages[i];
+  try {
+    for (const auto f : stage.loose)
+      if (slots[i].loose && is_ready(stage.inputs[f])) write_one(stage, slots[i], stage.inputs[f]);
+    if (!hot[i].plain && blocker(i) == kNone) copy_edges(stage, slots[i]);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): `attempt` does it again, and tells what is wrong
+  }
+}
+
+bool Run::State::is_ready(const detail::PipelineInput& input) const {
+  return std::all_of(input.sources.begin(), input.sources.end(), [&](const detail::PipelineSource& source) {
+    return source.stage == kNone || slots[source.stage].status == StageStatus::ok;
+  });
 }
 
 StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
@@ -141,11 +158,13 @@ void Run::State::skip(std::size_t i, std::size_t because, const RunOptions& opti
   }
   settle(i, StageStatus::skipped);
   if (options.callbacks.empty()) return;
+  show_inputs(i);
   const auto event = event_of(i);
   tell(options, "on_skip", [&](Callback& c) { c.on_skip(event); });
 }
 
 void Run::State::observed(std::size_t i, SolveContext& ctx, const RunOptions& options) {
+  show_inputs(i);
   auto event = event_of(i);
   event.status = StageStatus::waiting;
   event.reason = {};
@@ -256,6 +275,7 @@ void Run::State::run_in_waves(const RunOptions& options) {
     }
     for (const auto i : together) {
       trouble[i] = {};
+      if (!options.callbacks.empty()) show_inputs(i);
       const auto event = event_of(i);
       tell(options, "on_stage_start", [&](Callback& c) { c.on_stage_start(event); });
     }

@@ -2,8 +2,10 @@
 
 #include "detail/json_value.hpp"
 
+#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/tape/latex.hpp>
+#include <mlsysim/tape/mathml.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -142,7 +144,8 @@ std::string derivation_title(const Explanation& e) {
   return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")");
 }
 
-std::string text_of(const Explanation& e, Verbosity verbosity) {
+/// What stands above the laws: terms or figures and assumptions, and what was handed in.
+std::string head_of(const Explanation& e) {
   std::string out = e.terms ? e.terms() : std::string();
   const bool scenario = !e.figures.empty();
   if (out.empty()) {
@@ -158,7 +161,11 @@ std::string text_of(const Explanation& e, Verbosity verbosity) {
   if (!out.ends_with('\n')) out += "\n";
   if (!e.handed_in.empty()) out += "\nhanded in\n";
   for (const auto& words : e.handed_in) out += fmt::format("  {}\n", words);
-  return out + "\nlaw by law\n" + to_text(e.derivation, repeats_of(verbosity));
+  return out;
+}
+
+std::string text_of(const Explanation& e, Verbosity verbosity) {
+  return head_of(e) + "\nlaw by law\n" + to_text(e.derivation, repeats_of(verbosity));
 }
 
 std::string markdown_of(const Explanation& e, const RenderOptions& options) {
@@ -200,6 +207,11 @@ std::string render(const Explanation& e, const RenderOptions& options) {
       return csv_of(e);
   }
   return text_of(e, options.verbosity);
+}
+
+std::string to_html(const Explanation& e, Verbosity verbosity) {
+  return fmt::format("<pre>{}</pre>\n<h4>Law by law</h4>\n{}", detail::markup_escaped(head_of(e)),
+                     to_mathml(e.derivation, repeats_of(verbosity)));
 }
 
 std::string to_latex(const Explanation& e, Verbosity verbosity) {

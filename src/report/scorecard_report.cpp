@@ -30,6 +30,22 @@ std::string shown(const Metric& m, int digits) { return m.text(digits); }
 /// "1 assumption", "26 assumptions".
 std::string counted(std::size_t n) { return fmt::format("{} assumption{}", n, n == 1 ? "" : "s"); }
 
+/// One sentence: what a reader would ask about first, and how many more there are.
+std::string assumed(const std::vector<Assumption>& all) {
+  static constexpr std::array<std::string_view, 8> first{
+      "mode", "batch_size", "seq_len", "precision", "accelerators", "duration_days", "grid", "kwh_price"};
+  std::string out;
+  std::size_t named = 0;
+  for (const auto name : first) {
+    const auto at =
+        std::find_if(all.begin(), all.end(), [&](const auto& a) { return a.name.view() == name; });
+    if (at == all.end()) continue;
+    out += fmt::format("{}{} {}", named++ == 0 ? "assumed: " : ", ", name, at->value.str());
+  }
+  if (named == 0) return counted(all.size());
+  return named == all.size() ? out : out + fmt::format(", and {} more", all.size() - named);
+}
+
 std::string bound_words(const AssertionResult& a) {
   return fmt::format("{} {} {}", a.metric, a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit);
 }
@@ -152,7 +168,8 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o,
           fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
                       detail::painted(a.source, Paint::dim, o.colour));
   } else if (!e.assumptions.empty()) {
-    out += counted(e.assumptions.size()) + ", with their sources: --verbose\n";
+    for (const auto& l : detail::wrapped(assumed(e.assumptions) + ", with their sources: --verbose", o.width))
+      out += l + "\n";
   }
   return out;
 }
@@ -184,7 +201,7 @@ std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o,
       out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name),
                          detail::markdown_cell(a.value.str()), detail::markdown_cell(a.source));
   } else {
-    out += "\n" + counted(e.assumptions.size()) + ".\n";
+    out += "\n" + assumed(e.assumptions) + ".\n";
   }
   return out;
 }

@@ -1,4 +1,4 @@
-#include <mlsysim/tape/derivation.hpp>
+#include "derivation_lines.hpp"
 
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
@@ -57,17 +57,10 @@ std::string expression(const Derivation& d, std::size_t at, Leaves leaves, int d
   return fmt::format("{}({})", n.op, arguments);
 }
 
-std::string origin(const Derivation& d, const DerivedValue& v, std::size_t self) {
-  constexpr std::size_t most = 100;  // characters of a formula that are still easy to read beside a value
-  if (v.record == self) return {};
-  if (v.record == kNone) {
-    if (v.node == kNone || d.nodes[v.node].op == "constant") return {};
-    const auto made = expression(d, v.node, Leaves::names, 0, d.records[self].parent);
-    return made.size() > most ? std::string() : fmt::format("   (= {})", made);
-  }
-  const auto& from = d.records[v.record];
-  const auto& field = (v.from_input ? from.inputs : from.results)[v.field];
-  return fmt::format("   (= {}.{} of [{}])", from.law->id, field.name, v.record + 1);
+/// Where a number came from, behind it.
+std::string origin_text(const Derivation& d, const DerivedValue& v, std::size_t self) {
+  const auto from = detail::origin_of(d, v, self);
+  return from.empty() ? from : fmt::format("   (= {})", from);
 }
 
 void append_named(const Derivation& d, std::size_t at, std::vector<std::pair<std::string, std::size_t>>& out,
@@ -76,6 +69,28 @@ void append_named(const Derivation& d, std::size_t at, std::vector<std::pair<std
   seen[at] = true;
   for (const std::size_t o : d.nodes[at].operands) append_named(d, o, out, seen);
   if (!d.nodes[at].name.empty() && !d.nodes[at].operands.empty()) out.emplace_back(d.nodes[at].name, at);
+}
+
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
+  return text;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::string origin_of(const Derivation& d, const DerivedValue& v, std::size_t self) {
+  constexpr std::size_t most = 100;  // characters of a formula that are still easy to read beside a value
+  if (v.record == self) return {};
+  if (v.record == kNone) {
+    if (v.node == kNone || d.nodes[v.node].op == "constant") return {};
+    const auto made = expression(d, v.node, Leaves::names, 0, d.records[self].parent);
+    return made.size() > most ? std::string() : made;
+  }
+  const auto& from = d.records[v.record];
+  const auto& field = (v.from_input ? from.inputs : from.results)[v.field];
+  return fmt::format("{}.{} of [{}]", from.law->id, field.name, v.record + 1);
 }
 
 std::string source_of(const LawInfo& law) {
@@ -87,19 +102,10 @@ std::string results_line(const Derivation& d, const std::vector<std::size_t>& re
   std::string out;
   for (std::size_t i = 0; i < records.size() && i < most; ++i) {
     const auto& v = d.records[records[i]].results.front();
-    out += fmt::format("{}[{}] {} = {}", i > 0 ? ", " : "", records[i] + 1, v.name, detail::shown_value(v));
+    out += fmt::format("{}[{}] {} = {}", i > 0 ? ", " : "", records[i] + 1, v.name, shown_value(v));
   }
   return records.size() > most ? out + fmt::format(", and {} more", records.size() - most) : out;
 }
-
-std::string cell(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
-  return text;
-}
-
-}  // namespace
-
-namespace detail {
 
 std::string shown_value(const DerivedValue& v) {
   if (!std::isfinite(v.value)) return fmt::format("{}", v.value);
@@ -166,11 +172,12 @@ std::string to_text(const Derivation& d, Repeats repeats) {
     const DerivedRecord& record = d.records[r];
     const std::string indent(static_cast<std::size_t>(record.depth) * 2, ' ');
     out += fmt::format("{}[{}] {}: {}\n", indent, r + 1, record.law->id, record.law->equation);
-    if (!record.law->source.empty()) out += fmt::format("{}  source: {}\n", indent, source_of(*record.law));
+    if (!record.law->source.empty())
+      out += fmt::format("{}  source: {}\n", indent, detail::source_of(*record.law));
     if (!record.law->assumptions.empty())
       out += fmt::format("{}  assumes: {}\n", indent, record.law->assumptions);
     for (const auto& v : record.inputs)
-      out += fmt::format("{}  {} = {}{}\n", indent, v.name, detail::shown_value(v), origin(d, v, r));
+      out += fmt::format("{}  {} = {}{}\n", indent, v.name, detail::shown_value(v), origin_text(d, v, r));
     if (!record.roots.empty()) {
       out += indent + "  in base units:\n";
       for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
@@ -182,10 +189,10 @@ std::string to_text(const Derivation& d, Repeats repeats) {
       }
     }
     for (const auto& v : record.results)
-      out += fmt::format("{}  -> {} = {}{}\n", indent, v.name, detail::shown_value(v), origin(d, v, r));
+      out += fmt::format("{}  -> {} = {}{}\n", indent, v.name, detail::shown_value(v), origin_text(d, v, r));
   }
   for (const auto& [law, records] : written.further)
-    out += fmt::format("{} again, as above: {}\n", law, results_line(d, records));
+    out += fmt::format("{} again, as above: {}\n", law, detail::results_line(d, records));
   return out;
 }
 
@@ -196,15 +203,12 @@ std::string to_markdown(const Derivation& d, Repeats repeats) {
     const DerivedRecord& record = d.records[r];
     out += fmt::format("### [{}] {}\n\n", r + 1, record.law->id);
     if (!record.law->equation.empty()) out += fmt::format("`{}`\n\n", record.law->equation);
-    if (!record.law->source.empty()) out += fmt::format("Source: {}\n\n", source_of(*record.law));
+    if (!record.law->source.empty()) out += fmt::format("Source: {}\n\n", detail::source_of(*record.law));
     if (!record.law->assumptions.empty()) out += fmt::format("Assumes: {}\n\n", record.law->assumptions);
     out += "| | name | value | from |\n| --- | --- | --- | --- |\n";
     const auto row = [&](std::string_view side, const DerivedValue& v) {
-      auto from = origin(d, v, r);
-      if (const auto at = from.find("= "); at != std::string::npos)
-        from = from.substr(at + 2, from.size() - at - 3);
       out += fmt::format("| {} | `{}` | {} | {} |\n", side, cell(v.name), cell(detail::shown_value(v)),
-                         cell(from));
+                         cell(detail::origin_of(d, v, r)));
     };
     for (const auto& v : record.inputs) row("input", v);
     for (const auto& v : record.results) row("result", v);
@@ -220,7 +224,7 @@ std::string to_markdown(const Derivation& d, Repeats repeats) {
     out += "\n";
   }
   for (const auto& [law, records] : written.further)
-    out += fmt::format("- {} again, as above: {}\n", law, results_line(d, records));
+    out += fmt::format("- {} again, as above: {}\n", law, detail::results_line(d, records));
   return out;
 }
 

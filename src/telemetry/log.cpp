@@ -149,26 +149,58 @@ std::string csv_text(const std::vector<LogRecord>& log) {
   return out;
 }
 
+namespace {
+
+/// The longest value, halved and marked, so that a line stays one that can be read. @return whether there was
+/// one to cut: many short ones stay as they are
+bool cut_longest(Fields& fields) {
+  auto& value = std::max_element(fields.begin(), fields.end(), [](const auto& a, const auto& b) {
+                  return a.second.size() < b.second.size();
+                })->second;
+  constexpr std::size_t least = 64;  // [B]
+  if (value.size() < least) return false;
+  auto end = value.size() / 2;
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80) --end;
+  value = value.substr(0, end) + "...[cut]";
+  return true;
+}
+
+/// A record as an element of `values`; values are cut until a server takes it.
+std::string loki_entry(const LogRecord& record, LokiMetadata metadata) {
+  auto fields = record.fields;
+  for (;;) {
+    const auto line = logfmt_line(fields);
+    Json entry{std::to_string(record.time), line};
+    if (metadata == LokiMetadata::structured) entry.push_back(metadata_of(record.fields));
+    auto text = entry.dump(-1, ' ', false, Json::error_handler_t::replace);
+    // Control characters become six of JSON, so that a line may be short and its entry long.
+    if (line.size() <= kLongestLine && text.size() <= kLargestBody) return text;
+    if (!cut_longest(fields)) return text;
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
                                      const std::string& kind, LokiMetadata metadata) {
+  const Json stream{{"service_name", "mlsysim"}, {"job", job}, {"kind", kind}};
+  const auto head = R"({"streams":[{"stream":)" +
+                    stream.dump(-1, ' ', false, Json::error_handler_t::replace) + R"(,"values":[)";
   std::vector<std::string> out;
-  for (std::size_t from = 0; from < log.size();) {
-    Json values = Json::array();
-    std::size_t bytes = 0, at = from;
-    for (; at < log.size() && at - from < kMostRecords && bytes < kLargestBody; ++at) {
-      auto line = logfmt_line(log[at].fields);
-      if (line.size() > kLongestLine) line = line.substr(0, kLongestLine - 16) + "...[cut]";
-      bytes += line.size() + 400;
-      Json entry{std::to_string(log[at].time), std::move(line)};
-      if (metadata == LokiMetadata::structured) entry.push_back(metadata_of(log[at].fields));
-      values.push_back(std::move(entry));
-    }
-    const Json body{{"streams",
-                     {{{"stream", {{"service_name", "mlsysim"}, {"job", job}, {"kind", kind}}},
-                       {"values", std::move(values)}}}}};
-    out.push_back(body.dump(-1, ' ', false, Json::error_handler_t::replace));
-    from = at;
+  std::string body;
+  std::size_t records = 0;
+  const auto close = [&] {
+    if (records > 0) out.push_back(head + body + "]}]}");
+    body.clear();
+    records = 0;
+  };
+  for (const auto& record : log) {
+    const auto entry = loki_entry(record, metadata);
+    if (records == kMostRecords || body.size() + entry.size() > kLargestBody) close();
+    if (records++ > 0) body += ',';
+    body += entry;
   }
+  close();
   return out;
 }
 

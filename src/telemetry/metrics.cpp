@@ -51,6 +51,18 @@ void check(const MetricFamily& family, bool times) {
   }
 }
 
+/// Each metric stands once: a second one of its name could be of another type.
+void check_all(const std::vector<MetricFamily>& families, bool times) {
+  std::set<std::string_view> names;
+  for (const auto& f : families) {
+    check(f, times);
+    if (!names.insert(f.name).second)
+      detail::refuse_telemetry("mlsysim.telemetry.017", fmt::format("the metric '{}' is there twice", f.name),
+                               "two of this name", "each metric once, with one type",
+                               "put its samples together");
+  }
+}
+
 std::string escaped(std::string_view text, bool quote) {
   std::string out;
   for (const char c : text) {
@@ -172,9 +184,9 @@ std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {
 }
 
 std::string prometheus_text(const std::vector<MetricFamily>& families) {
+  check_all(families, false);
   std::string out;
   for (const auto& f : families) {
-    check(f, false);
     out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", f.name, escaped(f.help, false), f.name,
                        type_text(f.type));
     out += samples_text(f);
@@ -183,9 +195,9 @@ std::string prometheus_text(const std::vector<MetricFamily>& families) {
 }
 
 std::string open_metrics_text(const std::vector<MetricFamily>& families) {
+  check_all(families, true);
   std::string out;
   for (const auto& f : families) {
-    check(f, true);
     const bool counter = f.type == MetricType::counter;
     const auto name = counter ? f.name.substr(0, f.name.size() - 6) : f.name;
     out += fmt::format("# TYPE {} {}\n", name, type_text(f.type));
@@ -216,9 +228,9 @@ std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::ui
   const auto attribute = [](const std::string& key, const std::string& value) {
     return Json{{"key", key}, {"value", {{"stringValue", label_value(value)}}}};
   };
+  check_all(families, true);
   Json metrics = Json::array();
   for (const auto& f : families) {
-    check(f, true);
     Json points = Json::array();
     for (const auto& s : f.samples) {
       Json attributes = Json::array();

@@ -211,7 +211,8 @@ GroupedFamilies by_group(const std::vector<MetricFamily>& families, const std::v
     for (const auto& sample : family.samples) {
       std::map<std::string, std::string> key;
       for (const auto& label : labels)
-        if (const auto at = sample.labels.find(label); at != sample.labels.end()) key.insert(*at);
+        if (const auto at = sample.labels.find(label); at != sample.labels.end() && !at->second.empty())
+          key.insert(*at);
       auto& group = out[key];
       if (group.empty() || group.back().name != family.name) {
         group.push_back(family);

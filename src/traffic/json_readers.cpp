@@ -187,6 +187,9 @@ CountedSpread spread_of(const TrafficValue& v, const char* name, double requests
   CountedSpread s{.count = requests, .mean = mean, .deviation = std::max(0.0, number_at(j, "std", 0))};
   s.least = number_at(j, "min", mean);
   s.most = number_at(j, "max", mean);
+  if (!(s.least >= 0 && s.least <= s.most && s.most <= kMostTokens && s.deviation <= kMostTokens))
+    refuse_traffic(v.file, v.line, fmt::format("'{}' is {}", name, shown(j)),
+                   "'min' of at most 'max', lengths of prompts and answers");
   s.p50 = number_at(j, "p50", mean);
   s.p90 = number_at(j, "p90", s.most);
   s.p99 = number_at(j, "p99", s.most);

@@ -10,6 +10,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
+from conftest import sealed
 
 PROGRAM = os.environ["MLSYSIM_PROGRAM"]
 ROOT = pathlib.Path(__file__).parents[2]
@@ -185,6 +186,7 @@ def test_a_run_that_is_stopped_keeps_what_is_finished_and_goes_on_to_the_same_by
     halve(matrix, re.search(r'"([^"]*/A100/bf16/serve)":', baseline.read_text())[1], "itl")
     whole = run("ci", "run", matrix, "-o", "json", "--commit", "c")
     assert whole.code == 1 and whole.json()["complete"]
+    assert {run("ci", "run", matrix, "-o", "json", "--commit", "c", "-j", jobs).out for jobs in (1, 3)} == {whole.out}
     cells = whole.json()["cells"]
     state, words = tmp_path / "s.json", ("ci", "run", matrix, "-o", "json", "--commit", "c", "--state", tmp_path / "s.json")
     # A debugger of the kernel would be more exact: SIGINT comes while cells are predicted, wherever that is.
@@ -201,6 +203,12 @@ def test_a_run_that_is_stopped_keeps_what_is_finished_and_goes_on_to_the_same_by
     assert f"stopped after {len(part['cells'])} of {len(cells)} cells" in errors and "nothing was stored" in errors
     assert not (tmp_path / "h.sqlite").exists()
     assert [c for c in cells if c["cell"] in {p["cell"] for p in part["cells"]}] == part["cells"]
+    assert state.stat().st_mode & 0o777 == 0o600
+    kept = state.read_text()
+    state.write_text(kept.replace('"cells":{', '"cells":{ ', 1))
+    damaged = run(*words, "--resume")
+    assert damaged.code == 2 and str(state) in damaged.err and "crc32" in damaged.err, damaged.err
+    state.write_text(kept)
     done = run(*words, "--resume")
     assert (done.code, done.out) == (whole.code, whole.out) and not state.exists()
 
@@ -209,8 +217,9 @@ def test_a_state_of_another_matrix_is_not_gone_on_with(run, matrix, tmp_path):
     state = tmp_path / "s.json"
     words = ("ci", "run", matrix, "--commit", "c", "--no-baseline", "--state", state, "--resume")
     assert run(*words).code == 0 and not state.exists()  # nothing to go on with: from the beginning
+    another = {"schema": "mlsysim/ci_state@1", "key": "0.1.0 another", "cells": {}}
     for text, part in (("years of work", "did not write"), ('{"schema": "mlsysim/ci_state@1", ', "a run cannot go on"),
-                       ('{"schema": "mlsysim/ci_state@1", "key": "0.1.0 another", "cells": {}}', "another matrix, zoo, commit or version")):
+                       (json.dumps(another), "no length and checksum"), (sealed(another), "another matrix, zoo, commit or version")):
         state.write_text(text)
         done = run(*words)
         assert done.code == 2 and part in done.err, done.err

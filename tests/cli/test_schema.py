@@ -10,6 +10,7 @@ import pytest
 from conftest import call
 from test_help import LEAVES, examples
 
+ROOT = pathlib.Path(__file__).parents[2]
 SCHEMAS = call("schema", "commands").json()
 
 
@@ -65,6 +66,48 @@ def test_a_validator_of_others_agrees():
             "    assert not v.is_valid({**s['examples'][0], 'no-such-option': 1}), name\n")
     done = subprocess.run([python, "-c", code], input=json.dumps(SCHEMAS), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_events_records_and_configurations_are_what_their_schemas_say(run, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema", reason="apt-get install python3-jsonschema")
+    schemas = {name: jsonschema.Draft7Validator(call("schema", name).json()) for name in ("event", "observability", "explain_document")}
+    for validator in schemas.values():
+        validator.check_schema(validator.schema)
+    # Events of a run, of one that fails, of a sweep and of a matrix.
+    config = tmp_path / "o.yaml"
+    config.write_text('version: "1"\nexporters: [{form: jsonl, file: events.jsonl}]\n')
+    matrix = ROOT / "tests" / "ci" / "predictions.yaml"
+    kinds = set()
+    for words in (["pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", "hardware=H100"],
+                  ["pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", "hardware=V100", "precision=fp8"],
+                  ["sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..4"], ["ci", "run", matrix]):
+        run(*words, env={"MLSYSIM_OBSERVE": str(config)})
+        lines = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+        for event in lines:
+            schemas["event"].validate(event)
+        kinds |= {event["kind"] for event in lines}
+    assert {"pipeline_start", "stage_start", "stage_end", "error", "break", "sweep", "pipeline_end"} <= kinds, kinds
+    fault = next(event for event in lines + [{"time_unix_nano": "1", "kind": "break", "run": 1, "commit": "c", "reason": "numeric", "id": "MB016", "severity": "error"}]
+                 if event["kind"] == "break")
+    assert schemas["event"].is_valid(fault)
+    for wrong in ({**fault, "reason": "weather"}, {**fault, "kind": "stage_end"}, {**fault, "time_unix_nano": 1}, {k: v for k, v in fault.items() if k != "id"}, {**fault, "colour": "red"}):
+        assert not schemas["event"].is_valid(wrong), wrong
+    # Documents that the program and the exporter of Python write.
+    data = ROOT / "tests" / "data"
+    for path in (*sorted((data / "compile").glob("*.gz")), data / "compile" / "break_reasons_mms_tts_rus.pkl", data / "traces" / "torch_2_15_breaks.log.gz"):
+        document = run("compile", "ingest", path, "--document").json()
+        schemas["explain_document"].validate(document)
+        assert not schemas["explain_document"].is_valid({**document, "graph_count": -1})
+    sys.path.insert(0, str(ROOT / "bindings" / "python" / "mlsysim"))
+    import dynamo_export  # noqa: PLC0415 (the one file that may be copied)
+
+    schemas["explain_document"].validate(dynamo_export.failure(ValueError("no"), name="m"))
+    # Files that say where events go.
+    good = {"version": "1", "exporters": [{"form": "loki", "url": "http://h", "credentials": "env:X", "retry_wait": 0}]}
+    assert schemas["observability"].is_valid(good)
+    for change in ({"version": "2"}, {"exporters": [{"form": "loki"}]}, {"exporters": [{"form": "lokki", "file": "x"}]}, {"exporter": []},
+                   {"exporters": [{"form": "loki", "url": "http://h", "credentials": "me:secret"}]}):
+        assert not schemas["observability"].is_valid({**good, **change}), change
 
 
 def test_what_there_is_not_is_refused(refused):

@@ -216,6 +216,9 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--summary", type=pathlib.Path)
     options = parser.parse_args()
+    # They are run in other folders than this.
+    for name in ("program", "cache", "library"):
+        setattr(options, name, pathlib.Path(getattr(options, name)).resolve())
     problems = []
     # Beside the build, not in /tmp, which is taken away in one case.
     with tempfile.TemporaryDirectory(dir=options.library.resolve().parent) as folder:

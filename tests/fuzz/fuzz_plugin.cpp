@@ -5,6 +5,7 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_plugin [rounds] [seed]
 
+#include "fuzz/mutate.hpp"
 #include "plugin/detail/elf.hpp"
 #include "plugin/detail/wire.hpp"
 
@@ -237,6 +238,7 @@ int main(int argc, char** argv) {
   std::printf(
       "%ld rounds: %ld manifests and %ld descriptions read, %ld messages received, %ld libraries passed\n",
       rounds, read, told, streamed, opened);
+  mlsysim::fuzz::replay_corpus();
   return read > 0 && told > 0 && streamed > 0 && opened > 0 ? 0 : 1;  // otherwise only refusals were tested
 }
 #endif

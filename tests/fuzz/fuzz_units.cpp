@@ -4,6 +4,8 @@
 // exactly. With a fuzzing engine, define MLSYSIM_LIBFUZZER and link it; otherwise the main below mutates
 // seeds itself, so that the target runs as a plain test: `fuzz_units [iterations] [seed]`.
 
+#include "fuzz/mutate.hpp"
+
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
@@ -62,8 +64,6 @@ template <class F> void only_library_errors(F&& f, std::string_view text) {
 }
 
 }  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
@@ -154,6 +154,7 @@ int main(int argc, char** argv) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   }
   std::printf("fuzz_units: %ld texts, %ld of them quantities\n", iterations, g_read);
+  fuzz::replay_corpus();
   if (g_read * 10 < iterations) {
     std::fprintf(stderr,
                  "fuzz_units: fewer than a tenth of the texts were read; the mutations miss the subject\n");

@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   long loaded = 0;
   for (long i = 0; i < rounds; ++i) {
     const auto text = fuzz::mutated({seeds(), pieces()}, random);
-    check_text(text);
+    fuzz::bounded([](const std::string& t) { return check_text(t), true; }, text);
     try {
       loaded += static_cast<long>(load_text(text, "fuzz.yaml", base()).entries().size());
     } catch (const Error&) {
@@ -147,6 +147,7 @@ int main(int argc, char** argv) {
     check_cache(bytes);
   }
   std::printf("%ld rounds, %ld entries loaded\n", rounds, loaded);
+  fuzz::replay_corpus();
   return loaded > 0 ? 0 : 1;  // without a single loaded entry the round trip was never tested
 }
 #endif

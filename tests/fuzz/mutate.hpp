@@ -5,12 +5,19 @@
 
 #include <sys/resource.h>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
+
+/// The door of libFuzzer, which every target has.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace mlsysim::fuzz {
 
@@ -78,8 +85,25 @@ template <class Check> bool bounded(const Check& check, const std::string& text)
   return read;
 }
 
+/// The committed files of the target, each through the door of libFuzzer and within the same bounds.
+inline void replay_corpus() {
+  long cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FUZZ_CORPUS)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    bounded(
+        [](const std::string& text) {
+          return LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()) == 0;
+        },
+        bytes);
+    ++cases;
+  }
+  std::printf("%ld files of the corpus\n", cases);
+  if (cases == 0) std::exit(1);
+}
+
 /// The main of a target whose check says whether a text was read: the seeds, which must be, then rounds of
-/// changed ones. Arguments: [rounds] [seed]
+/// changed ones, and the committed files. Arguments: [rounds] [seed]
 template <class Check>
 int run(int argc, char** argv, long rounds, const Material& material, const Check& check) {
   if (argc > 1) rounds = std::atol(argv[1]);
@@ -92,6 +116,7 @@ int run(int argc, char** argv, long rounds, const Material& material, const Chec
   long read = 0;
   for (long i = 0; i < rounds; ++i) read += bounded(check, mutated(material, random)) ? 1 : 0;
   std::printf("%ld rounds, %ld read\n", rounds, read);
+  replay_corpus();
   return read > 0 && read < rounds ? 0 : 1;  // without both a reading and a refusal nothing was tested
 }
 

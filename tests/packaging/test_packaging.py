@@ -107,7 +107,7 @@ def test_the_bill_of_materials_follows_its_schema(tmp_path):
 # Names of the same things elsewhere.
 ELSEWHERE = {"nlohmann_json": "nlohmann-json", "ZLIB": "zlib", "Protobuf": "protobuf", "Eigen3": "eigen", "CLI11": "cli11", "SQLite3": "sqlite3"}
 SYSTEM = {"libmd", "Threads"}  # from the system, as the recipes say
-LEFT_OUT = {"cpp-httplib", "NLopt", "Pagmo", "librsvg", "pybind11", "MPI"}  # optional, or of the Python package
+LEFT_OUT = {"cpp-httplib", "NLopt", "Pagmo", "pybind11", "MPI"}  # optional, or of the Python package
 
 
 def needed_elsewhere():
@@ -160,5 +160,5 @@ def test_bindings_for_another_python_take_the_libraries_that_are_there(tmp_path)
 def test_the_page_on_installing_names_every_package():
     page = (ROOT / "docs/how-to/install.md").read_text()
     for name, (packages, use) in recorded().items():
-        if use in ("linked", "headers") and name not in {"Threads", "NLopt", "Pagmo", "librsvg", "pybind11", "MPI"}:
+        if use in ("linked", "headers") and name not in {"Threads", "NLopt", "Pagmo", "pybind11", "MPI"}:
             assert all(package in page for package in packages), f"install.md does not name {packages}"

@@ -14,12 +14,15 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
+#include <span>
 #include <sstream>
 
 using namespace mlsysim;
@@ -241,7 +244,18 @@ void check(const Behaviour& row, const std::string& expected, bool apart, const 
     CHECK_THAT(found, ContainsSubstring("misbehave"));
 }
 
-/// Runs all rows, a few at a time: those that hang wait for their time limit.
+/// Runs rows side by side, so many at a time.
+void run_rows(std::span<const Behaviour> rows, std::size_t at_a_time, bool apart) {
+  for (; !rows.empty(); rows = rows.subspan(std::min(at_a_time, rows.size()))) {
+    const auto now = rows.first(std::min(at_a_time, rows.size()));
+    std::vector<std::unique_ptr<Child>> children;
+    children.reserve(now.size());
+    for (const auto& row : now) children.push_back(std::make_unique<Child>(row, apart));
+    for (std::size_t k = 0; k < now.size(); ++k)
+      check(now[k], apart ? now[k].apart : now[k].inside, apart, children[k]->end());
+  }
+}
+
 void run_all(bool apart) {
   const auto cache = fs::temp_directory_path() / ("mlsysim-misbehave-" + std::to_string(::getpid()));
   ::setenv("XDG_CACHE_HOME", cache.c_str(), 1);
@@ -259,14 +273,10 @@ void run_all(bool apart) {
     if (kSanitized && (memory || row.hangs() || (!apart && row.inside.starts_with("ends ")))) continue;
     rows.push_back(std::move(row));
   }
-  constexpr std::size_t kAtATime = 6;
-  for (std::size_t i = 0; i < rows.size(); i += kAtATime) {
-    std::vector<std::unique_ptr<Child>> children;
-    for (std::size_t k = i; k < std::min(i + kAtATime, rows.size()); ++k)
-      children.push_back(std::make_unique<Child>(rows[k], apart));
-    for (std::size_t k = 0; k < children.size(); ++k)
-      check(rows[i + k], apart ? rows[i + k].apart : rows[i + k].inside, apart, children[k]->end());
-  }
+  // Those that hang wait for their time limit and need no processor: all of them wait together.
+  const auto busy = std::stable_partition(rows.begin(), rows.end(), std::mem_fn(&Behaviour::hangs));
+  run_rows({rows.begin(), busy}, 24, apart);
+  run_rows({busy, rows.end()}, 6, apart);
   fs::remove_all(cache);
   std::cout << rows.size() << " behaviours of plugins "
             << (apart ? "in a process of their own" : "in the process of the host") << '\n';

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import types
 
 import pytest
@@ -76,6 +77,31 @@ def test_exported_documents_are_read(tmp_path):
     assert record["compile_times"]["total"] == 0.75
 
 
+def test_a_saved_text_is_the_same_document_without_torch(tmp_path):
+    text = gzip.decompress((DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()).decode()
+    (tmp_path / "saved.txt").write_text(text)
+    # The one file, copied to where neither this package nor torch is.
+    shutil.copy(dynamo_export.__file__, tmp_path / "dynamo_export.py")
+    words = [sys.executable, "-I", tmp_path / "dynamo_export.py", "--name", "m", "--family", "f"]
+    subprocess.run([*words, "--text", tmp_path / "saved.txt", "-o", tmp_path / "saved.json"], check=True)
+    own = {"source", "form", "digest"}
+    (ours,), (theirs,) = (compiling.ingest(tmp_path / name, model="m", family="f")["records"] for name in ("saved.txt", "saved.json"))
+    assert {k: v for k, v in ours.items() if k not in own} == {k: v for k, v in theirs.items() if k not in own}
+    assert len(ours["breaks"]) == 17 and ours["breaks"][0]["stack"][0]["line"] == 30
+    for wrong in (["--text", __file__], ["--text", tmp_path / "none"], [], ["x:y", "--text", tmp_path / "saved.txt"]):
+        assert subprocess.run([*words, *wrong], capture_output=True, check=False).returncode == 2
+
+
+def test_newer_reasons_and_homes(tmp_path):
+    output = fake_output()
+    output.break_reasons[0].reason = "Encountered graph break when attempting to trace CALL: a call, e.g. f(x):\n\n" + output.break_reasons[0].reason + "\nin /home/me/x.py"
+    document = dynamo_export.document_of(output, name="m")
+    (entry,) = document["breaks"]
+    assert entry["type"] == "Dynamic shape operator" and entry["gb_id"] == "GB0036" and "/home/" not in json.dumps(document)
+    text = json.dumps(dynamo_export.failure(ValueError("no /home/me/a/b at 0x7f001122aabb, nor /Users/me/c or /root/d"), name="m"))
+    assert "~/a/b" in text and "~/c" in text and "~/d" in text and not {"/home/", "/Users/", "/root/", "0x7f"} & set(re.findall(r"/home/|/Users/|/root/|0x7f", text))
+
+
 def test_a_model_that_fails_is_not_one_without_breaks(tmp_path):
     path = tmp_path / "failed.json"
     path.write_text(json.dumps(dynamo_export.failure(ValueError("no"), name="m")))
@@ -103,7 +129,7 @@ TLPARSE = os.environ.get("MLSYSIM_TLPARSE") or shutil.which("tlparse")
 
 
 @pytest.mark.skipif(TLPARSE is None, reason="tlparse is not installed (pip install tlparse)")
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.log*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted([*DATA.glob("*.log*"), *DATA.parent.glob("traces/*.log*")]), ids=lambda path: path.name)
 def test_tlparse_counts_the_same(path, tmp_path):
     log = tmp_path / "trace.log"
     log.write_bytes(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())

@@ -177,3 +177,48 @@ def test_stale_handles_are_refused():
         assert mlsysim.ResolverFactory.get("hello/DecodeFloor")().solve(**inputs).floor == floor
     finally:
         mlsysim.plugins.unload(name)
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path):
+    """The functions of the package that take a path: a pipe, a device without end and a folder, each by name."""
+    pipe, folder = tmp_path / "plan.yaml", tmp_path / "folder.yaml"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    done = python("""
+import sys, time, mlsysim
+from mlsysim import launches, plans, plugins
+asks = (plans.read, launches.read, launches.fit, lambda p: launches.export(p, "vllm"), lambda p: plugins.import_text("none", p))
+for path, word in zip(sys.argv[1::2], sys.argv[2::2]):
+    for ask in asks:
+        began = time.monotonic()
+        try:
+            ask(path)
+        except mlsysim.InputError as error:
+            assert path in str(error) and word in str(error), error
+            assert time.monotonic() - began < 1
+        else:
+            raise SystemExit("taken")
+print("refused")
+""", pipe, "a pipe", "/dev/zero", "a device", folder, "a folder", tmp_path / "none.yaml", "No such file")
+    assert done.stdout.strip() == "refused", done.stdout + done.stderr
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
+    with pytest.raises(InputError, match="byte 9 is no UTF-8"):
+        mlsysim.plans.read(tmp_path / "latin.yaml")
+
+
+def test_what_is_written_goes_through_no_link_and_is_whole(tmp_path):
+    scorecard = mlsysim.SystemEvaluator.evaluate("chat", Models.Llama3_8B, Hardware.H100)
+    other = tmp_path / "other.txt"
+    other.write_text("of somebody else")
+    link = tmp_path / "page.html"
+    link.symlink_to(other)
+    for write in (scorecard.report, scorecard.plot("memory").save):
+        with pytest.raises(InputError, match="a link"):
+            write(link)
+        with pytest.raises(InputError, match="needs a folder"):
+            write(tmp_path / "nowhere" / "page.html")
+        page = tmp_path / "own.html"
+        assert write(page) == page and write(page) == page  # again: what is there is replaced
+        assert page.read_text().rstrip().endswith("</html>")
+    assert other.read_text() == "of somebody else"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["other.txt", "own.html", "page.html"]  # nothing is left beside

@@ -147,6 +147,39 @@ def test_panels_of_predictions_the_query_of_the_readme_and_groups_that_go(matrix
 
 
 @needs_servers
+def test_the_plain_script_of_the_examples_leaves_files_and_fills_a_gateway(matrix, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mlsysim").symlink_to(PROGRAM)
+    records = tmp_path / "Audio"
+    records.mkdir()
+    shutil.copy(DATA / "break_reasons_mms_tts_rus.pkl", records / "mms.pkl")
+    matrix.write_text(matrix.read_text().split("budgets")[0])
+    ci("accept", matrix)
+
+    def script(*words, commit, code=0):
+        env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "GIT_COMMIT": commit, "OUT": str(tmp_path / "out")}
+        done = subprocess.run([ROOT / "examples/observe/ci/plain.sh", records, matrix, *words], capture_output=True, text=True, timeout=120, check=False, env=env)
+        assert done.returncode == code, done.stderr
+        return done
+
+    with servers.running() as (gateway, prometheus):
+        script(gateway, commit="c1")
+        rows = servers.until(boards.SEED, lambda: servers.query(prometheus, boards.SEED) or None)
+        assert {dict(key)["commit"] for key in rows} == {"c1"} and sum(rows.values()) == 19
+        # The next commit takes the place of this one: no group stays behind for each of them.
+        groups = {json.dumps(row["labels"], sort_keys=True) for row in json.loads(servers.get(f"{gateway}/api/v1/metrics"))["data"]}
+        script(gateway, commit="c2")
+        assert groups == {json.dumps(row["labels"], sort_keys=True) for row in json.loads(servers.get(f"{gateway}/api/v1/metrics"))["data"]}
+        text = servers.get(f"{gateway}/metrics")
+        assert 'commit="c2"' in text and 'commit="c1"' not in text
+    # A gateway that is gone fails nothing, and a worse prediction does.
+    assert "warning" in script(gateway, commit="c3").stderr
+    matrix.write_text(matrix.read_text().replace("batch_size: 16", "batch_size: 64"))
+    script(commit="c4", code=1)
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"breaks.md", "breaks.log", "compile.prom", "predictions.sqlite", "predictions.xml", "predictions.md", "predictions.html"}
+
+
+@needs_servers
 def test_the_past_is_in_prometheus_where_history_was_filled_in(matrix, tmp_path):
     now, day = int(time.time()), 86400
     text = matrix.read_text().split("budgets")[0]

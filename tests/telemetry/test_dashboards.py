@@ -159,7 +159,7 @@ def test_yaml_reads(path):
     assert yaml.safe_load((OBSERVE / path).read_text())
 
 
-@pytest.mark.parametrize("path", ["ci/github.yml", "ci/gitlab.yml", "ci/Jenkinsfile", "compose/compose.yaml"])
+@pytest.mark.parametrize("path", ["ci/github.yml", "ci/gitlab.yml", "ci/Jenkinsfile", "ci/plain.sh", "compose/compose.yaml"])
 def test_commands_exist(path):
     text = (OBSERVE / path).read_text()
     found = list(calls(text))
@@ -175,6 +175,7 @@ def test_commands_exist(path):
 def test_scripts_and_the_jenkinsfile_parse():
     for script in ("observe-demo", "observe-servers"):
         subprocess.run(["bash", "-n", ROOT / "scripts" / script], check=True)
+    subprocess.run(["sh", "-n", OBSERVE / "ci" / "plain.sh"], check=True)
     text, open_brackets = re.sub(r"'[^']*'|\"[^\"]*\"|//.*", "", (OBSERVE / "ci" / "Jenkinsfile").read_text()), []
     for c in text:
         if c in "({[":

@@ -47,7 +47,7 @@ def test_answers_of_servers():
     words = [DATA / "break_reasons_mms_tts_rus.pkl", "--retry-wait", "0", "--push"]
     with servers.stub([503, 429, 200]) as (url, taken):
         export(*words, url)
-        assert [row[0] for row in taken] == ["PUT"] * 3 and taken[0][1] == "/metrics/job/mlsysim"
+        assert [row[0] for row in taken] == ["PUT"] * 3 and taken[0][1] == "/metrics/job/mlsysim/model_family/unknown"
     for status, said, tries in ((301, "redirected, nothing stored", 1), (400, "400: said the server", 1),
                                 (500, "500: said the server", 3), ("close", "no answer", 3)):
         with servers.stub([status]) as (url, taken):
@@ -118,6 +118,65 @@ def test_loki_and_otlp_get_what_they_take():
     assert len(stream["stream"]) <= 8 and len(stream["values"]) == 39
     times = [int(row[0]) for row in stream["values"]]
     assert times == sorted(set(times)) and all(set(map(type, row[2].values())) == {str} for row in stream["values"])
+
+
+def test_loki_gets_lines_in_bodies_that_it_takes_and_is_asked_again_where_it_is_busy(tmp_path):
+    # Shapes and limits of Loki's push API: <= 15 labels, lines to 256 KiB, bodies of some MB, times that grow within a stream.
+    text = (DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()
+    record = {"schema": "mlsysim.dynamo_explain/1", "model": {"name": "m", "family": "f"}, "status": "ok", "graph_count": 2, "graph_break_count": 1, "op_count": 3,
+              "breaks": [{"type": "long", "reason": 'long "\n' * n, "stack": []} for n in (1, 10, 60_000, 200_000)]}
+    (tmp_path / "long.json").write_text(json.dumps(record))
+    (tmp_path / "text.txt.gz").write_bytes(text)
+    with servers.stub([429, 500, 204]) as (url, taken):
+        export(tmp_path, "--loki", url, "--retry-wait", "0", "--time", 1_000)
+    assert [row[3] == taken[0][3] for row in taken[:3]] == [True] * 3  # the same body until it is taken
+    last, count = 0, 0
+    for _, path, headers, body in taken[2:]:
+        assert path == "/loki/api/v1/push" and headers["Content-Type"] == "application/json" and len(body) <= 1_000_000
+        (stream,) = json.loads(body)["streams"]
+        assert set(stream["stream"]) <= {"service_name", "job", "env", "level", "kind"} and len(stream["values"]) <= 1000
+        for when, line, fields in stream["values"]:
+            assert isinstance(when, str) and int(when) > last and len(line.encode()) <= 256 * 1024 and "\n" not in line
+            assert all(isinstance(value, str) and len(value.encode()) <= 1024 for value in fields.values())
+            last, count = int(when), count + 1
+    assert count == 4 + 17
+    for status in (400, 301):
+        with servers.stub([status]) as (url, taken):
+            assert str(status) in export(tmp_path, "--loki", url, code=5).stderr and len(taken) == 1
+
+
+def test_each_family_is_a_group_and_each_server_has_its_turn(tmp_path):
+    for family in ("Audio", "Computer Vision"):
+        (tmp_path / family).mkdir()
+    shutil.copy(DATA / "break_reasons_mms_tts_rus.pkl", tmp_path / "Audio" / "a.pkl")
+    shutil.copy(DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz", tmp_path / "Computer Vision" / "b.txt.gz")
+    with servers.stub([200]) as (url, taken):
+        export(tmp_path, "--push", url, "--alias-compile-breaks")
+    paths = {row[1]: row[3].decode() for row in taken}
+    assert set(paths) == {"/metrics/job/mlsysim/model_family/Audio", "/metrics/job/mlsysim/model_family@base64/Q29tcHV0ZXIgVmlzaW9u"}
+    for text, model in zip(paths.values(), ("a", "b")):
+        assert f'model="{model}"' in text and ('model="a"' in text) != ('model="b"' in text)
+    # One that refuses keeps nothing from the others.
+    with servers.stub([400]) as (bad, _), servers.stub([200]) as (good, taken):
+        done = export(tmp_path, "--push", bad, "--otlp", f"{good}/v1/metrics", "--loki", good, code=5)
+        assert bad in done.stderr and {row[1] for row in taken} == {"/v1/metrics", "/loki/api/v1/push"}
+
+
+def test_a_pipeline_replaces_what_it_pushed_and_nothing_else(tmp_path):
+    config = tmp_path / "o.yaml"
+    with servers.stub([200]) as (url, taken):
+        config.write_text(f'version: "1"\nexporters: [{{form: prometheus, url: "{url}", job: nightly}}]\n')
+        for words in (["pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", "hardware=H100"],
+                      ["sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..4"]):
+            subprocess.run([PROGRAM, *words], check=True, capture_output=True, env={**os.environ, "MLSYSIM_OBSERVE": str(config)})
+    paths = [row[1] for row in taken]
+    assert len(set(paths)) == len(paths) and all(path.startswith("/metrics/job/nightly/") for path in paths), paths  # none is of the job alone
+    # A command that runs nothing replaces nothing.
+    with servers.stub([200]) as (url, none):
+        config.write_text(f'version: "1"\nexporters: [{{form: prometheus, url: "{url}"}}]\n')
+        assert subprocess.run([PROGRAM, "pipeline", "run", "NoSuchModel"], check=False, capture_output=True, env={**os.environ, "MLSYSIM_OBSERVE": str(config)}).returncode == 1
+    assert not none
+    assert any("/pipeline/pipeline" in path and "/model_family/language" in path for path in paths) and any("/sweep" in path for path in paths), paths
 
 
 def test_a_group_is_deleted_and_lines_need_no_metadata():

@@ -37,6 +37,12 @@ def test_breaks_cut_the_graphs_of_a_record():
         subprocess.run(["dot", "-Tsvg"], input=dot, text=True, capture_output=True, check=True)
 
 
+def test_graphs_of_another_function_are_cut_from_nothing():
+    graph = json.loads(run("compile", "ingest", DATA / "traces/torch_2_15_breaks.log.gz", "--graph", "json"))
+    assert len(graph["nodes"]) == 6 and len(graph["edges"]) == 4  # two functions, three breaks of one and one of the other
+    assert all(edge["cut"] and edge["cut"] != "no reason is listed" for edge in graph["edges"])
+
+
 def test_modules_are_darker_where_they_take_longer():
     program = ("program", "show", DATA / "compile/bert_tiny_print_breaks.log.gz", "H100", "--depth", 1)
     graph = json.loads(run(*program, "--graph", "json"))

@@ -6,9 +6,13 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import threading
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import servers  # noqa: E402
 
 PROGRAM = os.environ["MLSYSIM_PROGRAM"]
 DATA = pathlib.Path(__file__).parents[1] / "data"
@@ -110,6 +114,15 @@ def test_servers_that_give_nothing_are_named_and_the_others_are_asked(answer, sa
         done = watch(bad, good, "-o", "csv", code=5)
         assert f"error: {bad}: " in done.stderr and said in done.stderr
         assert rows(done)["itl"]["server"] == good
+
+
+def test_each_server_is_a_group_of_its_own():
+    with servers.stub([200]) as (gateway, taken), engine(page(10, 1, 1)) as (one, _), engine(page(10, 1, 1)) as (two, _):
+        watch(one, "--push", gateway, code=1)
+        watch(two, "--push", gateway, code=1)
+    paths = [row[1] for row in taken]
+    assert len(paths) == 2 and len(set(paths)) == 2 and all(path.startswith("/metrics/job/mlsysim-watch/server@base64/") for path in paths), paths
+    assert one in taken[0][3].decode() and two not in taken[0][3].decode()
 
 
 def test_a_server_that_hangs_is_waited_for_as_long_as_was_said():

@@ -1,8 +1,10 @@
 """Writes explain documents (mlsysim.dynamo_explain/1) from a live PyTorch: what `mlsysim compile ingest` reads.
 
     python -m mlsysim.dynamo_export mypackage.mymodule:make --family Audio --name facebook/mms-tts-rus -o explain.json
+    python -m mlsysim.dynamo_export --text saved.txt --name facebook/mms-tts-rus -o explain.json
 
-`make` is called without arguments and returns (model, args) or (model, args, kwargs). Inside a program:
+`make` is called without arguments and returns (model, args) or (model, args, kwargs). A saved text is what
+`print(torch._dynamo.explain(model)(*args))` gave, and needs no torch. Inside a program:
 
     document = dynamo_export.document_of(torch._dynamo.explain(model)(*args), name="facebook/mms-tts-rus")
 
@@ -18,11 +20,19 @@ import platform
 import re
 import sys
 
-__all__ = ["SCHEMA", "document_of", "explain", "failure", "main"]
+__all__ = ["SCHEMA", "document_of", "document_of_text", "explain", "failure", "main"]
 
 SCHEMA = "mlsysim.dynamo_explain/1"
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|0x[0-9a-fA-F]{6,}")
+_HOME = re.compile(r"/(?:home|Users)/[^/\s'\"]+|/root(?=/)")
+_LEAD = re.compile(r"Encountered graph break [^\n]*\n\n+")  # which instruction was traced, before the break itself
+_FRAME = re.compile(r"\s*<FrameSummary file (.*), line (\d+) in (.*)>")
 _PAGE = re.compile(r"/gb/gb(\d+)\.html")
+
+
+def _clean(text):
+    """A text without memory addresses and home folders."""
+    return _HOME.sub("~", _ADDRESS.sub("", text))
 
 
 def _short(path):
@@ -31,12 +41,13 @@ def _short(path):
     for lead in ("site-packages/", "dist-packages/"):
         if lead in path:
             return path.rsplit(lead, 1)[1]
-    path = re.sub(r"^/(home|Users)/[^/]+/", "", path)
+    path = _HOME.sub("", path, count=1)
     return "/".join([part for part in path.split("/") if part][-3:])
 
 
 def _parts(text):
     """Type, explanation, hints and context of a reason as versions from 2.7 on write it."""
+    text = _LEAD.sub("", text, count=1) if text.startswith("Encountered") else text
     out = {"type": text.split("\n", 1)[0].strip(), "explanation": "", "hints": [], "context": ""}
     for line in text.split("\n")[1:]:
         line = line.strip()
@@ -52,7 +63,7 @@ def _parts(text):
 
 
 def _break(index, reason):
-    text = _ADDRESS.sub("", str(reason.reason))
+    text = _clean(str(reason.reason))
     stack = [{"file": _short(frame.filename), "line": frame.lineno or 0, "function": frame.name,
               "code": (frame.line or "").strip() or None} for frame in reason.user_stack or ()]
     return {"index": index, "reason": text, **_parts(text), "graph_break": bool(getattr(reason, "graph_break", True)),
@@ -122,9 +133,67 @@ def document_of(output, *, name, family=None, commit=None, args=()):
             "compile_times": _times(output.compile_times)}
 
 
+class _Saved:
+    """What a saved text holds, under the names that an ExplainOutput has for it."""
+
+    def __init__(self, text):
+        self.break_reasons, self.ops_per_graph, self.out_guards, times = [], [], [], []
+        counts, section, stack = {}, "", False
+        for line in text.splitlines():
+            head = re.match(r"(Graph Count|Graph Break Count|Op Count): *(-?\d+)|(Break Reasons|Ops per Graph|Out Guards|Compile Times):", line)
+            if head:
+                counts[head[1]], section = int(head[2] or 0), head[3] or ""
+            elif section == "Break Reasons":
+                stack = self._take_break(line, stack)
+            elif section == "Ops per Graph":
+                if re.match(r"  Ops .*:$", line):
+                    self.ops_per_graph.append([])
+                elif line.startswith("    ") and self.ops_per_graph:
+                    self.ops_per_graph[-1].append(line.strip())
+            elif section == "Out Guards" and line.startswith("    Create Function: "):
+                self.out_guards.append(_Entry(create_fn_name=line.split(": ", 1)[1]))
+            elif section == "Compile Times":
+                times.append(line)
+        if "Graph Count" not in counts:
+            raise ValueError("this is no text of an ExplainOutput: there is no line 'Graph Count: N'")
+        self.graph_count, self.graph_break_count, self.op_count = (counts.get(name, 0) for name in ("Graph Count", "Graph Break Count", "Op Count"))
+        self.compile_times = "\n".join(times)
+        for entry in self.break_reasons:
+            entry.reason = entry.reason.rstrip()
+
+    def _take_break(self, line, stack):
+        """A line of the breaks; gives whether the stack of the last one has begun."""
+        if re.match(r"  Break Reason \d+:$", line):
+            self.break_reasons.append(_Entry(reason="", user_stack=[]))
+            return False
+        if not self.break_reasons:
+            return False
+        last = self.break_reasons[-1]
+        if line.startswith("    ") and line.strip() == "User Stack:":
+            return True
+        if stack:
+            if frame := _FRAME.fullmatch(line):
+                last.user_stack.append(_Entry(filename=frame[1], lineno=int(frame[2]), name=frame[3], line=None))
+        elif not last.reason and line.strip().startswith("Reason:"):
+            last.reason = line.strip()[7:].strip()
+        else:
+            last.reason += "\n" + line
+        return stack
+
+
+class _Entry:
+    def __init__(self, **members):
+        vars(self).update(members)
+
+
+def document_of_text(text, *, name, family=None, commit=None):
+    """A dict from a saved `str(ExplainOutput)`. @raises ValueError for another text"""
+    return document_of(_Saved(text), name=name, family=family, commit=commit)
+
+
 def failure(error, *, name, family=None, commit=None):
     """The document of a model that could not be explained: "not run" and "no breaks" look different."""
-    text = _ADDRESS.sub("", f"{type(error).__name__}: {error}")
+    text = _clean(f"{type(error).__name__}: {error}")
     return {**_frame(name, family, commit, ()), "status": "failed", "error": text, "graph_count": 0,
             "graph_break_count": 0, "op_count": 0, "graphs": [], "breaks": [], "unlisted_breaks": 0,
             "guards": {"count": 0, "by_type": {}}, "compile_times": {"unit": "s", "total": 0, "phases": {}}}
@@ -145,18 +214,28 @@ def explain(model, args, kwargs=None, *, name, family=None, commit=None):
 
 def main(words=None):
     parser = argparse.ArgumentParser(prog="python -m mlsysim.dynamo_export", description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", metavar="MODULE:FUNCTION", help="gives (model, args) or (model, args, kwargs)")
+    parser.add_argument("what", metavar="MODULE:FUNCTION", nargs="?", help="gives (model, args) or (model, args, kwargs)")
+    parser.add_argument("--text", metavar="FILE", help="a saved text of an ExplainOutput in place of a model; needs no torch")
     parser.add_argument("--name", required=True, help="of the model")
     parser.add_argument("--family")
     parser.add_argument("--commit", default=os.environ.get("GIT_COMMIT") or os.environ.get("GITHUB_SHA") or None)
     parser.add_argument("-o", "--output", default="-", help="file; standard output where it is left out")
     asked = parser.parse_args(words)
-    module, _, function = asked.what.partition(":")
-    if not function:
-        parser.error(f"expected MODULE:FUNCTION, found '{asked.what}'")
-    sys.path.insert(0, os.getcwd())
-    made = getattr(importlib.import_module(module), function)()
-    document = explain(*made, name=asked.name, family=asked.family, commit=asked.commit)
+    if (asked.what is None) == (asked.text is None):
+        parser.error("expected MODULE:FUNCTION or --text FILE")
+    names = {"name": asked.name, "family": asked.family, "commit": asked.commit}
+    if asked.text is not None:
+        try:
+            with open(asked.text, encoding="utf-8", errors="replace") as file:
+                document = document_of_text(file.read(), **names)
+        except (OSError, ValueError) as error:
+            parser.error(f"{asked.text}: {error}")
+    else:
+        module, _, function = asked.what.partition(":")
+        if not function:
+            parser.error(f"expected MODULE:FUNCTION, found '{asked.what}'")
+        sys.path.insert(0, os.getcwd())
+        document = explain(*getattr(importlib.import_module(module), function)(), **names)
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if asked.output == "-":
         sys.stdout.write(text)

@@ -211,7 +211,9 @@ class SystemEvaluation(_Read):
             return page
         import pathlib
 
-        pathlib.Path(path).write_text(page, encoding="utf-8")
+        from .files import _write
+
+        _write(path, page)
         return pathlib.Path(path)
 
     def _repr_html_(self):

@@ -4,6 +4,7 @@ import json
 import os
 
 from . import _mlsysim as _core
+from .files import _read_text
 
 __all__ = ["export", "fit", "read"]
 
@@ -14,8 +15,7 @@ def _parts(launch, fields):
     text = os.fspath(launch)
     if any(space in text for space in " \t\n") and not os.path.exists(text):
         return text, "command line", "", fields
-    with open(text, encoding="utf-8") as stream:
-        return stream.read(), text, os.path.dirname(text) or ".", fields
+    return _read_text(text, "a launch of an engine, or a plan"), text, os.path.dirname(text) or ".", fields
 
 
 def read(launch, format="", **fields):
@@ -51,6 +51,5 @@ def export(plan, to, checkpoint=""):
         plan = json.dumps(plan)
     elif "\n" not in os.fspath(plan):
         name = os.fspath(plan)
-        with open(name, encoding="utf-8") as stream:
-            plan = stream.read()
+        plan = _read_text(name, "a plan file")
     return _core._launch_export(plan, name, to, checkpoint)

@@ -7,6 +7,7 @@ written to a file of any form. All forms are made from one description.
 import pathlib
 
 from . import _mlsysim as _core
+from .files import _write
 
 __all__ = ["Picture"]
 
@@ -68,7 +69,7 @@ class Picture:
         path = pathlib.Path(path)
         form = "vega" if path.name.endswith(".vl.json") else _ENDS.get(path.suffix, path.suffix.lstrip("."))
         made = self._core.form(form)
-        path.write_bytes(made if isinstance(made, bytes) else made.encode())
+        _write(path, made)
         return path
 
     def __str__(self):

@@ -4,6 +4,7 @@ import json
 import os
 
 from . import _mlsysim as _core
+from .files import _read_text
 
 __all__ = ["check", "read", "schema"]
 
@@ -11,11 +12,10 @@ __all__ = ["check", "read", "schema"]
 def read(file):
     """The scorecard of a plan file, with the results of its assertions: what `mlsysim eval FILE -o json` prints, as a dict.
 
-    ErrorList with every problem of the file, each with line and caret.
+    ErrorList with every problem of the file, each with line and caret; InputError where there is no file to read.
     """
     path = os.fspath(file)
-    with open(path, encoding="utf-8") as stream:
-        return check(stream.read(), path)
+    return check(_read_text(path, "a plan file"), path)
 
 
 def check(plan, name="plan"):

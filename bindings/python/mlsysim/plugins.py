@@ -16,6 +16,7 @@ import warnings
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
 from .errors import PluginError, _input_error
+from .files import _read_bytes
 
 __all__ = ["list_plugins", "load", "load_all", "unload", "reload", "has_feature", "describe", "support", "converters", "import_text", "export_text",
            "entry_points", "callbacks", "check"]
@@ -220,8 +221,7 @@ def converters():
 
 def import_text(importer, path):
     """What an importer makes of a file: the text of a zoo file, checked as one of the user."""
-    with open(path, "rb") as file:
-        return _core._plugin_import(importer, os.fspath(path), file.read())
+    return _core._plugin_import(importer, os.fspath(path), _read_bytes(path, "a file for the importer"))
 
 
 def export_text(exporter, entry):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from . import _mlsysim as _core
 from . import specs as _specs  # noqa: F401: gives the classes their Python side
+from .files import _read_bytes
 
 __all__ = ["Operator", "Program", "read_program", "stablehlo_text"]
 
@@ -142,8 +143,7 @@ def stablehlo_text(path):
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    with open(path, "rb") as file:
-        data = file.read()
+    data = _read_bytes(path, "a portable artifact")
     with ir.Context() as context:
         stablehlo.register_dialect(context)
         return str(stablehlo.deserialize_portable_artifact(context, data))

@@ -306,7 +306,7 @@ class CompilationModel(ForwardModel):
         guard: Quantity | str | None = ..., resume: Quantity | str | None = ...,
         sync: Quantity | str | None = ..., sync_share: float | None = ..., between: float | None = ...,
         conventions: Conventions | None = ..., breaks: float | None = ...,
-        compile_time: Quantity | str | None = ..., recompiles: float | None = ...,
+        compile_time: Quantity | str | None = ..., recompiles: float | None = ..., cached: float | None = ...,
         accelerators: float | None = ..., utilization: float | None = ...,
         device_hour: Quantity | str | None = ...,
     ) -> CompilationResult: ...
@@ -326,7 +326,7 @@ class GraphBreakSolver(BaseSolver):
         operators_per_kernel: float | None = ..., guard: Quantity | str | None = ...,
         resume: Quantity | str | None = ..., sync: Quantity | str | None = ...,
         sync_share: float | None = ..., between: float | None = ..., conventions: Conventions | None = ...,
-        mode: str | None = ...,
+        mode: str | None = ..., steps: float | None = ...,
     ) -> GraphBreakResult: ...
 class ParallelismOptimizer(BaseOptimizer):
     @staticmethod
@@ -375,7 +375,7 @@ class CompileModeOptimizer(BaseOptimizer):
         guard: Quantity | str | None = ..., resume: Quantity | str | None = ...,
         sync: Quantity | str | None = ..., sync_share: float | None = ..., between: float | None = ...,
         conventions: Conventions | None = ..., steps: float | None = ..., breaks: float | None = ...,
-        compile_time: Quantity | str | None = ...,
+        compile_time: Quantity | str | None = ..., cached: float | None = ...,
     ) -> CompileModeResult: ...
 class SensitivitySolver(BaseSolver):
     @staticmethod

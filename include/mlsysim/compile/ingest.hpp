@@ -50,6 +50,8 @@ struct CompileRecords {
 inline constexpr std::string_view kExplainSchema = "mlsysim.dynamo_explain/1";
 /// A record as such a document (JSON).
 [[nodiscard]] std::string explain_document(const CompileRecord& record);
+/// JSON Schema of such documents. Members that it does not name may be there.
+[[nodiscard]] std::string explain_schema();
 
 /// Breaks that are alike, with the place where most of them are.
 struct BreakGroup {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,15 +30,16 @@ enum class EventKind : std::uint8_t {
   skip,
   error,
   infeasible,
-  optimizer,  ///< candidates that an optimizer has searched so far
-  sweep,      ///< points of a space that have passed by so far
-  breaks      ///< a place where there is no full answer
+  optimizer,       ///< candidates that an optimizer has searched so far
+  sweep,           ///< points of a space that have passed by so far
+  breaks,          ///< a place where there is no full answer
+  callback_failed  ///< a sink or another callback threw: it is named, and nothing else is changed by it
 };
 template <> struct Choices<EventKind> {
   static constexpr std::string_view what = "kind of events";
-  static constexpr std::array<std::string_view, 10> names{
-      "pipeline_start", "pipeline_end", "stage_start", "stage_end", "skip",
-      "error",          "infeasible",   "optimizer",   "sweep",     "break"};
+  static constexpr std::array<std::string_view, 11> names{
+      "pipeline_start", "pipeline_end", "stage_start", "stage_end", "skip",           "error",
+      "infeasible",     "optimizer",    "sweep",       "break",     "callback_failed"};
 };
 
 /// One number, flag or text of a result.
@@ -58,7 +60,8 @@ struct Event {
   std::span<const EventField> results{};  ///< of a stage's end
 };
 
-/// Who is told. One that throws is named in the report of the run, and changes nothing.
+/// Who is told. One that throws is named in the report of the run and to the other sinks, changes nothing,
+/// and is told nothing more.
 class EventSink {
  public:
   EventSink() = default;
@@ -77,7 +80,10 @@ enum class EventTimes : std::uint8_t { clock, none };
 class Observer final : public Callback {
  public:
   Observer(std::string commit, EventTimes times) : commit_(std::move(commit)), times_(times) {}
-  void add(std::shared_ptr<EventSink> sink) { sinks_.push_back(std::move(sink)); }
+  /// @param name by which its failure is known
+  void add(std::shared_ptr<EventSink> sink, std::string name = "sink") {
+    sinks_.push_back({std::move(sink), std::move(name)});
+  }
   [[nodiscard]] bool empty() const { return sinks_.empty(); }
 
   [[nodiscard]] std::string name() const override { return "observer"; }
@@ -91,19 +97,38 @@ class Observer final : public Callback {
   void on_break(const BreakEvent& e) override;
   void on_progress(const ProgressEvent& e) override;
   void on_sweep(const SweepEvent& e) override;
-  /// Finishes every sink; the first that fails is told of when all have had their turn. @throws InputError
+  /// Finishes every sink that has not failed; the first failure that no run has told of is thrown when all
+  /// have had their turn. @throws InputError
   void finish();
 
  private:
   [[nodiscard]] Event event(EventKind kind);
   void stage(EventKind kind, const StageEvent& e);
   [[nodiscard]] Event event(EventKind kind, const StageEvent& e);
+  /// Tells all. @return what the first sink that failed has thrown, or null
+  [[nodiscard]] std::exception_ptr told(const Event& e);
   void tell(const Event& e);
+  void tell_failure(const std::string& what);
+
+  struct Kept {
+    std::shared_ptr<EventSink> sink;
+    std::string name;
+    bool failed = false;
+  };
+  /// The one value of all stages of a run; empty where they have several, or none.
+  struct Common {
+    std::string text;
+    bool several = false;
+    void see(std::string_view value);
+  };
 
   std::string commit_, pipeline_;
   EventTimes times_;
   std::uint64_t runs_ = 0, count_ = 0, breaks_ = 0;  // breaks of the run that goes on
-  std::vector<std::shared_ptr<EventSink>> sinks_;
+  std::vector<Kept> sinks_;
+  Common model_, family_, hardware_;
+  std::exception_ptr
+      late_;  // of a sweep, whose callbacks may not throw: one sink does not silence the others
   std::vector<EventField> fields_;
 };
 

@@ -62,5 +62,8 @@ struct Setting {
 
 /// An event as one line of JSON, without its end. Numbers of results are in base units.
 [[nodiscard]] std::string json_line(const Event& event);
+/// JSON Schema of such a line, and of an observability.yaml.
+[[nodiscard]] std::string event_schema();
+[[nodiscard]] std::string observability_schema();
 
 }  // namespace mlsysim

@@ -27,6 +27,7 @@ struct ReportPart {
   std::vector<Picture> pictures{};
   struct Detail {
     std::string summary, text;  ///< one line, and what is behind it as plain text
+    std::string html{};         ///< the same for a page; without it the text is shown there
   };
   std::vector<Detail> details{};
 };
@@ -47,7 +48,7 @@ struct ReportPage {
                                      std::span<const Assumption> further = {});
 
 /// A page that needs nothing from elsewhere and runs nothing: its own style, pictures inline, derivations
-/// behind a click. Every text is escaped once.
+/// behind a click, with MathML. Every text is escaped once.
 [[nodiscard]] std::string to_html(const ReportPage& page);
 /// The same in Markdown; pictures as characters, derivations in full.
 [[nodiscard]] std::string to_markdown(const ReportPage& page);

@@ -14,6 +14,8 @@ namespace mlsysim {
 /// the calls inside it. CSV: the operators of the pass where the number is a sum over operators, else one
 /// line for each input and result of each call.
 [[nodiscard]] std::string render(const Explanation& explanation, const RenderOptions& options);
+/// The text above the laws, and the laws with their equations as MathML: a part of an HTML page.
+[[nodiscard]] std::string to_html(const Explanation& explanation, Verbosity verbosity = Verbosity::brief);
 /// The derivation as LaTeX for a document with amsmath.
 [[nodiscard]] std::string to_latex(const Explanation& explanation, Verbosity verbosity = Verbosity::brief);
 

@@ -117,12 +117,13 @@ double chain_of(const In& in, Notes& notes) {
 }  // namespace
 
 Time<> compile_time_of(const In& in, const CompiledViews& v, Notes& notes) {
-  if (in.compile_time) return *in.compile_time;
+  const double rest = 1 - in.cached;
+  if (in.compile_time) return *in.compile_time * rest;
   hold_to_range("the number of operators", AnyQuantity(v.operators), "catalogue.compilation.operators",
                 notes);
   const auto each = detail::figure<dim::time>("catalogue.compilation.time_per_operator", notes);
   notes.assume("compile_time", each * v.operators, "assumed: the same for each operator");
-  return each * v.operators;
+  return each * v.operators * rest;
 }
 
 Time<> CompiledViews::latency(CompileMode mode, double breaks) const {

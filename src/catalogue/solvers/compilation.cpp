@@ -50,6 +50,9 @@ Outcome<GraphBreakSolver::Result> GraphBreakSolver::solve(const Inputs& in, Note
   // A whole answer that is met exactly must not fall to the one below by a rounding of the last digit.
   r.breaks = std::floor(r.exact * (1 + 1e-12));
   r.latency = v.latency(in.mode, r.breaks);
+  const Time<> saved = v.latency(CompileMode::eager, r.breaks) - r.latency;
+  // Steps are whole: the last digit must not ask for one more.
+  if (in.steps && saved > Time<>()) r.longest_compile_time = saved * (*in.steps * (1 - 1e-12));
   return r;
 }
 

@@ -55,7 +55,7 @@ void check_opened(const Derivation& d, std::string_view result, std::span<const 
 
 /// Where the inputs of a scenario's law come from.
 void say_what_was_prepared(Explanation& out) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> groups{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> groups{
       {{"hardware.", "the device's figures at this precision, from its zoo entry and its class"},
        {"links.", "the figures of the node's links and of the fabric"},
        {"facility.", "ratios of the facility and the grid, and the conventions of the books"},

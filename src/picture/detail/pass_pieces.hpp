@@ -5,6 +5,7 @@
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@ inline constexpr Exponents kTime = Time<>::dimension::exps;
 
 /// "Llama3_70B on 8 x H100"
 [[nodiscard]] std::string subject_words(const Scenario& scenario);
+/// References among the sources of assumptions (keys, which hold no blank), and where the figures of the zoo
+/// have theirs.
+[[nodiscard]] std::vector<std::string> assumed_sources(std::span<const Assumption> assumptions);
 /// References behind the figures of the device, each once.
 [[nodiscard]] std::vector<std::string> device_sources(const Scenario& scenario);
 /// The metric, or the main time of the mode.

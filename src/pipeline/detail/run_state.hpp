@@ -58,6 +58,11 @@ struct Run::State {
   void run_in_order(const RunOptions& options);
   void run_in_waves(const RunOptions& options);
 
+  // Writes the inputs that a callback may read before the stage runs; what is wrong with them `attempt`
+  // tells.
+  void show_inputs(std::size_t i);
+  // Whether all that an input may come from is there.
+  [[nodiscard]] bool is_ready(const detail::PipelineInput& input) const;
   // Copies inputs, solves, and says how it ended. What a stage throws lands in `trouble`.
   StageStatus attempt(std::size_t i, SolveContext& context);
   // The last upstream stage that has no result, or kNone.

@@ -171,6 +171,28 @@ TEST_CASE("the breaks that a latency allows are those with which it is met", "[c
       const auto missed = CompilationModel{}.solve(at);
       CHECK((mode == CompileMode::compile ? missed.compiled : missed.captured) > target * unit::ms);
     }
+  // The time to compile that so many steps pay for is that with which the model says so many steps.
+  for (const double steps : {1.0, 50.0, 16069.0, 1e9}) {
+    GraphBreakSolver::Inputs in{.workload = base.workload,
+                                .hardware = base.hardware,
+                                .target_latency = 8.0 * unit::ms,
+                                .precision = base.precision,
+                                .seq_len = base.seq_len,
+                                .steps = steps};
+    const auto found = GraphBreakSolver{}.solve(in);
+    REQUIRE((found && found->longest_compile_time));
+    auto at = base;
+    at.breaks = found->breaks;
+    at.compile_time = *found->longest_compile_time;
+    const auto pays = CompilationModel{}.solve(at);
+    REQUIRE(pays.payback_steps);
+    CHECK(*pays.payback_steps == steps);
+    CHECK(*at.compile_time / pays.saved_per_step == Approx(steps).epsilon(1e-9));
+    at.compile_time = *at.compile_time * (1 + 1e-9) + 2.0 * pays.saved_per_step * 1e-9 * steps;
+    CHECK(*CompilationModel{}.solve(at).payback_steps > steps);
+    in.steps.reset();
+    CHECK_FALSE(GraphBreakSolver{}.solve(in)->longest_compile_time);
+  }
   GraphBreakSolver::Inputs none{
       .workload = base.workload, .hardware = base.hardware, .target_latency = 1.0 * unit::us};
   CHECK_FALSE(GraphBreakSolver{}.solve(none));
@@ -227,6 +249,26 @@ TEST_CASE("the built-in figures say where and when they were measured, and a use
   CHECK(r.compile_time / unit::ms == Approx(37 * r.kernels_eager));
 }
 
+TEST_CASE("what caches spare is no time to compile", "[catalogue][compilation]") {
+  auto in = decode_8b();
+  for (const bool given : {false, true}) {
+    if (given) in.compile_time = 60.0 * unit::s;
+    in.cached = 0;
+    const auto cold = CompilationModel{}.solve(in);
+    in.cached = 0.75;
+    const auto warm = CompilationModel{}.solve(in);
+    CHECK(warm.compile_time / cold.compile_time == Approx(0.25).epsilon(1e-12));
+    CHECK(warm.compiled == cold.compiled);
+    CHECK(*warm.payback_steps == Approx(0.25 * *cold.payback_steps).margin(1));
+    in.cached = 1;
+    CHECK(*CompilationModel{}.solve(in).payback_steps == 0);
+  }
+  // A job that is too short for a cold start may be long enough for a warm one.
+  CompileModeOptimizer::Inputs job{.workload = in.workload, .hardware = in.hardware, .steps = 5000};
+  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::eager);
+  job.cached = 0.95;
+  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::compile);
+}
 TEST_CASE("short jobs stay eager, long ones do not", "[catalogue][compilation]") {
   CompileModeOptimizer::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .steps = 1};
   const auto once = evaluate(CompileModeOptimizer{}, in);

@@ -314,4 +314,12 @@ TEST_CASE("a run that is stopped keeps what it has, and the next one goes on to 
   // A state of a stopped run that went on from a state is a state, too.
   CHECK(read_state(state_text(run_matrix(free, standard_zoo(), second), key), "state", key).size() == 8);
   CHECK_THROWS_AS(read_state(text, "state", state_key(m, standard_zoo(), "d")), InputError);
+  // Another digit anywhere, or an end that is missing, is noticed.
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] < '0' || text[i] > '9') continue;
+    auto changed = text;
+    changed[i] = changed[i] == '9' ? '1' : '9';
+    CHECK_THROWS_AS(read_state(changed, "state", key), InputError);
+    CHECK_THROWS_AS(read_state(text.substr(0, i), "state", key), InputError);
+  }
 }

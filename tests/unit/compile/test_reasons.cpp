@@ -31,9 +31,25 @@ TEST_CASE("reasons from 2.7 on have parts", "[compile]") {
   CHECK(b.hint_class == "supportable");
   CHECK(b.context == "attempted to jump with TensorVariable()");
   CHECK(b.gb_id == "GB0170");
+  // Ids of an older and of a newer registry.
+  CHECK(BreakRegistry::shipped().id_of("Dynamic shape operator") == "GB0036");
+  CHECK(BreakRegistry::shipped().id_of("torch.switch: empty branches") == "GB4307");
   // The id that the page of the reason has goes before that of the table.
   CHECK(break_of("New sort of break\nvisit: https://x/gb/gb9999.html", BreakRegistry::shipped()).gb_id ==
         "GB9999");
+  // From 2.12 on what was traced comes first.
+  const auto lead = break_of(
+      "Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\n"
+      "Dynamic shape operator\n  Explanation: depends on data.\n\n  Developer debug context: "
+      "aten.nonzero.default",
+      BreakRegistry::shipped());
+  CHECK(lead.type == "Dynamic shape operator");
+  CHECK(lead.gb_id == "GB0036");
+  CHECK(lead.category == BreakCategory::dynamic_shape);
+  CHECK(lead.explanation == "depends on data.");
+  CHECK(lead.reason.starts_with("Encountered"));
+  CHECK(break_of("Encountered graph break when formatting", BreakRegistry::shipped()).type ==
+        "Encountered graph break when formatting");
   const auto nested = break_of(
       "Graph break in inlined function\n  Hint: a\n*** While handling this graph break, another graph break "
       "occurred: "

@@ -55,6 +55,33 @@ TEST_CASE("a log with three prints", "[compile]") {
   CHECK(r.read.faults() == 0);
 }
 
+TEST_CASE("a log of a newer version, whose breaks begin with what was traced", "[compile]") {
+  const auto all = ingest({std::string(MLSYSIM_TRACE_DATA) + "/torch_2_15_breaks.log.gz"}, {});
+  REQUIRE(all.records.size() == 1);
+  const auto& r = all.records.front();
+  CHECK(r.torch == "2.15.0+cu132");
+  CHECK(r.frames == 6);
+  CHECK(r.graph_count == 6);
+  CHECK(r.op_count == 7);
+  CHECK(r.guards == 79);
+  CHECK(r.read.records == 181);
+  CHECK(r.read.faults() == 0);
+  REQUIRE(r.breaks.size() == 4);
+  const auto check = [&](std::size_t i, const char* type, BreakCategory category, const char* id, int line) {
+    CHECK(r.breaks[i].type == type);
+    CHECK(r.breaks[i].category == category);
+    CHECK(r.breaks[i].gb_id == id);
+    // The program's own line: the stack of the compiler stands behind it.
+    CHECK(r.breaks[i].place().file == "srv/models/toy.py");
+    CHECK(r.breaks[i].place().line == line);
+  };
+  check(0, "Failed to trace builtin operator", BreakCategory::side_effect_io, "GB0059", 14);
+  check(1, "Data-dependent branching", BreakCategory::data_dependent_control_flow, "GB0170", 15);
+  check(2, "Dynamic shape operator", BreakCategory::dynamic_shape, "GB0036", 17);
+  check(3, "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        BreakCategory::data_dependent_value, "GB0124", 22);
+}
+
 TEST_CASE("logs of the tests of tlparse", "[compile]") {
   const auto artifacts = only("tlparse_artifacts.log");
   CHECK(artifacts.frames == 1);

@@ -133,7 +133,102 @@ TEST_CASE("a sink that throws changes nothing, and is told of where that is aske
   Observer o("abc", EventTimes::none);
   o.add(std::make_shared<Throwing>());
   CHECK(watched(o, 0.8) == 0.2);
-  CHECK_THROWS_AS(watched(o, 0.8, CallbackFaults::raise), PipelineError);
+  CHECK_NOTHROW(watched(o, 0.8, CallbackFaults::raise));  // it failed before, and is told nothing more
+  Observer again("abc", EventTimes::none);
+  again.add(std::make_shared<Throwing>());
+  CHECK_THROWS_AS(watched(again, 0.8, CallbackFaults::raise), PipelineError);
+}
+
+TEST_CASE("what throws is named once to all others, who are told of everything else", "[observe]") {
+  Observer o("abc", EventTimes::none), plain("abc", EventTimes::none);
+  const auto before = std::make_shared<Kept>(), behind = std::make_shared<Kept>(),
+             calm = std::make_shared<Kept>();
+  o.add(before);
+  o.add(std::make_shared<Throwing>(), "csv x.csv");
+  o.add(behind);
+  plain.add(calm);
+  struct Angry final : Callback {
+    [[nodiscard]] std::string name() const override { return "angry"; }
+    void on_stage_end(const StageEvent& /*event*/) override { throw std::runtime_error("no"); }
+  } angry;
+  Run run(chain());
+  run.set("first.hfu", 0.8).execute({.callbacks = {&o, &angry}});
+  CHECK(run.get<StepModel>("second").mfu == 0.2);
+  (void)watched(plain, 0.8);
+  const auto failed = [](const Kept& sink) {
+    std::vector<std::string> out;
+    for (const auto& line : sink.lines)
+      if (const auto e = Json::parse(line); e.at("kind") == "callback_failed") out.push_back(e.at("detail"));
+    return out;
+  };
+  const std::vector<std::string> said{"csv x.csv: full", "angry in on_stage_end: no"};
+  CHECK(failed(*before) == said);
+  CHECK(failed(*behind) == said);
+  const auto others = [&](const Kept& sink) {
+    auto out = kinds(sink.lines);
+    std::erase(out, "callback_failed");
+    return out;
+  };
+  CHECK(others(*before) == kinds(calm->lines));
+  CHECK(others(*behind) == kinds(calm->lines));
+  // Callbacks of a sweep that throw are not called again, so that one sink would silence the others.
+  Observer sweeps("abc", EventTimes::none);
+  const auto kept = std::make_shared<Kept>();
+  sweeps.add(std::make_shared<Throwing>());
+  sweeps.add(kept);
+  for (const double done : {1.0, 2.0, 3.0})
+    CHECK_NOTHROW(sweeps.on_sweep({.title = "s", .done = done, .total = 3}));
+  CHECK(others(*kept) == std::vector<std::string>{"sweep", "sweep", "sweep"});
+  CHECK_THROWS_WITH(sweeps.finish(), "full");
+}
+
+namespace {
+
+struct AskedModel : Model<AskedModel> {
+  struct Inputs {
+    const Workload* workload;
+    const HardwareNode* hardware;
+    MLSYSIM_FIELDS(Inputs, workload, hardware)
+  };
+  struct Result {
+    double mfu;
+    MLSYSIM_FIELDS(Result, mfu)
+  };
+  Result solve(const Inputs& in) const {
+    if (in.hardware->name == "T4") throw DomainError({.id = "test.002", .message = "not there"});
+    return {0.5};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every event of a stage says what it is about, also the first and that of a skip", "[observe]") {
+  PipelineBuilder b("asked");
+  b.given("workload").given("hardware").stage(AskedModel{}, "ask");
+  b.stage(StepModel{}, "step").link("ask.mfu", "step.hfu");
+  Observer o("abc", EventTimes::none);
+  const auto sink = std::make_shared<Kept>();
+  o.add(sink);
+  Run run(b.build());
+  const auto& zoo = standard_zoo();
+  for (const auto* name : {"H100", "A100", "T4"}) {
+    sink->lines.clear();
+    run.set("workload", &zoo.at<Workload>("Llama3_8B")).set("hardware", &zoo.at<HardwareNode>(name));
+    try {
+      run.execute({.callbacks = {&o}});
+    } catch (const DomainError&) {
+      CHECK(name == std::string("T4"));
+    }
+    REQUIRE(sink->lines.size() >= 6);
+    for (std::size_t i = 1; i < sink->lines.size(); ++i) {
+      const auto e = Json::parse(sink->lines[i]);
+      INFO(sink->lines[i]);
+      if (e.contains("stage") && e.at("stage") == "step") continue;  // it has neither model nor device
+      CHECK(e.at("hardware") == name);
+      CHECK(e.at("model_name") == "Llama3_8B");
+      CHECK(e.at("model_family") == "language");
+    }
+  }
 }
 
 TEST_CASE("every reason has an id of its own, a severity, words and a hint", "[observe]") {
@@ -230,6 +325,8 @@ exporters:
         std::string::npos);
   CHECK(prom.find("reason=\"out_of_domain\"} 1\n") != std::string::npos);
   CHECK(prom.find("reason=\"none\"} 0\n") != std::string::npos);
+  CHECK(prom.find("mlsysim_callback_failures_total{commit=\"abc\",pipeline=\"chain\"} 0\n") !=
+        std::string::npos);
   CHECK(prom.find("mlsysim_sweep_points{commit=\"abc\",sweep=\"space\"} 10\n") != std::string::npos);
   CHECK(Json::parse(folder.text("loki.json")).at("streams")[0].at("stream").at("kind") == "event");
 }

@@ -114,3 +114,103 @@ TEST_CASE("a description that cannot be drawn is refused", "[picture]") {
   p.title.clear();
   CHECK_THROWS_AS(to_svg(p), InputError);
 }
+
+namespace {
+
+Table::Cell at(double place) { return place; }
+
+/// Two boxes that a line joins from side to side; the words of one are given.
+Picture sketch(const std::string& words) {
+  PictureMark boxes{
+      .shape = MarkShape::bar, .x = "x", .y = "y", .x_end = "x_end", .y_end = "y_end", .label = "label"};
+  boxes.data = {.schema = "test@1",
+                .title = "boxes",
+                .columns = {{"name"}, {"is"}, {"x"}, {"x_end"}, {"y"}, {"y_end"}, {"label"}},
+                .rows = {{"first", "given", at(0), at(1), at(-0.6), at(0), "first"},
+                         {"second", "stage", at(3), at(4), at(-1.6), at(-1), words}}};
+  PictureMark lines{
+      .shape = MarkShape::rule, .x = "x", .y = "y", .x_end = "x_end", .y_end = "y_end", .label = "label"};
+  lines.data = {.schema = "test@1",
+                .title = "lines",
+                .columns = {{"from"}, {"to"}, {"x"}, {"x_end"}, {"y"}, {"y_end"}, {"label"}},
+                .rows = {{"first", "second", at(1), at(3), at(-0.3), at(-1.3), "tokens"}}};
+  Picture p{.kind = "test",
+            .title = "Two boxes",
+            .description = "One feeds the other.",
+            .marks = {std::move(lines), std::move(boxes)}};
+  p.x.scale = p.y.scale = Scale::place;
+  return p;
+}
+
+/// Two lines of two series over the same range, and a point with words.
+Picture two_lines() {
+  PictureMark m{.shape = MarkShape::line, .x = "x", .y = "y", .series = "which"};
+  m.data = {
+      .schema = "test@1",
+      .title = "lines",
+      .columns = {{"which"}, {"x"}, {"y"}},
+      .rows = {
+          {"low", at(0), at(1)}, {"low", at(10), at(1)}, {"high", at(0), at(5)}, {"high", at(10), at(5)}}};
+  PictureMark kink{.shape = MarkShape::point, .x = "x", .y = "y", .label = "label"};
+  kink.data = {.schema = "test@1",
+               .title = "kinks",
+               .columns = {{"x"}, {"y"}, {"label"}},
+               .rows = {{at(4), at(3), "memory becomes the longest part"}}};
+  return {.kind = "test",
+          .title = "Two lines",
+          .description = "One above the other.",
+          .x = {.title = "x"},
+          .y = {.title = "y", .from_zero = true},
+          .marks = {std::move(m), std::move(kink)},
+          .sources = {"a source"}};
+}
+
+}  // namespace
+
+TEST_CASE("boxes and the lines between them are drawn in characters, and words without room are listed",
+          "[picture]") {
+  const auto text = to_text(sketch("second"), 60);
+  INFO(text);
+  CHECK(count(text, "┌") == 2);
+  CHECK(count(text, "└") == 3);  // of the boxes, and where the line comes down beside the second
+  CHECK(count(text, "┤") == 1);  // where it meets it
+  const auto first = text.find("first"), second = text.find("second"), words = text.find("tokens");
+  CHECK(first < second);
+  CHECK(words != std::string::npos);
+  CHECK(text.find("x_end") == std::string::npos);
+  const std::string odd = "words that are longer than the box which they are written into";
+  const auto listed = to_text(sketch(odd), 60);
+  CHECK(listed.find("[second]  " + odd) != std::string::npos);
+  CHECK(listed.find("…") != std::string::npos);
+}
+
+TEST_CASE("lines of several series have signs of their own, and points their words", "[picture]") {
+  const auto text = to_text(two_lines());
+  INFO(text);
+  CHECK(text.find("· low") != std::string::npos);
+  CHECK(text.find("- high") != std::string::npos);
+  CHECK(count(text, "·") > 30);
+  CHECK(count(text, "-") > 30);
+  CHECK(text.find("● memory becomes the longest part") != std::string::npos);
+}
+
+TEST_CASE("words of a bar may hold commas", "[picture]") {
+  auto p = bars();
+  p.marks[0].data.rows[1][4] = "58 GB, 48 layers, 29 Gparam";
+  CHECK(to_text(p).find("58 GB, 48 layers, 29 Gparam") != std::string::npos);
+}
+
+TEST_CASE("a PNG is an image, or says what is missing", "[picture]") {
+  try {
+    const auto png = to_png(bars());
+    REQUIRE(png.size() > 33);
+    CHECK(png.substr(1, 3) == "PNG");
+    const auto number = [&](std::size_t from) {
+      return 256 * static_cast<unsigned char>(png[from + 2]) + static_cast<unsigned char>(png[from + 3]);
+    };
+    const auto svg = to_svg(bars());
+    CHECK(number(16) == 2 * std::stoi(svg.substr(svg.find("width=\"") + 7)));
+  } catch (const SolverError& e) {
+    CHECK(e.facts().hint.find("librsvg2-2") != std::string::npos);
+  }
+}

@@ -159,6 +159,7 @@ TEST_CASE("a heat map and a curve draw what the scorecard says, and count what d
   CHECK(found);
   REQUIRE_FALSE(heat.notes.empty());
   CHECK(heat.notes.back().find("2 of 6 points") != std::string::npos);
+  CHECK_FALSE(heat.sources.empty());
   CHECK_THROWS_WITH(curve_picture(Space(problem, {numbers_axis("batch_size", {4096})}), "itl"),
                     Catch::Contains("another space"));
 }
@@ -199,8 +200,10 @@ TEST_CASE("a report holds the answer, pictures, derivations, measurements, and s
   const auto page = report_page(base);
   const auto text = to_html(page);
   for (const auto* part : {"What limits it", "What would change it", "The nearest measurements", "<svg",
-                           "<details><summary>itl = ", "Assumptions and their sources"})
+                           "<details><summary>itl = ", "Assumptions and their sources", "<math>", "<mfrac>"})
     CHECK(text.find(part) != std::string::npos);
+  CHECK(text.find("hardware.*: the device") != std::string::npos);
+  CHECK(text.find(" *: ;") == std::string::npos);  // a group of inputs without words
   CHECK(to_markdown(page).starts_with("# Llama3"));
   const auto near = nearest_rows(base, standard_zoo());
   for (std::size_t i = 1; i < near.size(); ++i) CHECK(near[i - 1].distance <= near[i].distance);

@@ -65,6 +65,11 @@ TEST_CASE("small parts of the memory and assumptions are collapsed unless verbos
   CHECK_THAT(brief,
              Catch::Contains("1 more 100 MB") && !Catch::Contains("reserve") && !Catch::Contains("a source"));
   CHECK_THAT(brief, Catch::Contains("1 assumption,"));
+  auto many = sample();
+  many.assumptions = {{"grid", "US_Avg", "a"}, {"efficiency", "0.5", "b"}, {"batch_size", "1", "c"}};
+  CHECK_THAT(
+      render(many, {}),
+      Catch::Contains("assumed: batch_size 1, grid US_Avg, and 1 more, with their sources: --verbose"));
   const auto verbose = render(sample(), {.verbosity = Verbosity::verbose});
   CHECK_THAT(verbose, Catch::Contains("reserve 100 MB") && Catch::Contains("a source"));
 }

@@ -8,6 +8,7 @@
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/tape/latex.hpp>
+#include <mlsysim/tape/mathml.hpp>
 #include <mlsysim/tape/register.hpp>
 
 #include <algorithm>
@@ -55,4 +56,39 @@ TEST_CASE("brackets match, and loops are said to be loops", "[tape][latex]") {
   }
   CHECK(to_latex(entry_of<ErlangC>()).loops);
   CHECK(to_latex(entry_of<ResponseTail>()).long_winded);
+}
+
+TEST_CASE("a derivation as MathML holds the same equations, with every element closed", "[tape][mathml]") {
+  const auto entry = entry_of<YoungInterval>();
+  const std::string id(entry.info.id);
+  const auto d = derive(entry, std::vector<double>{60, 7200}, {&id, 1});
+  const auto text = to_mathml(d);
+  INFO(text);
+  const std::string root =
+      "<msqrt><mrow><mrow><mn>2</mn><mo>·</mo><mi>checkpoint_time</mi></mrow><mo>·</mo><mi>mtbf</mi></mrow></"
+      "msqrt>";
+  CHECK(text.find("<mi>interval</mi><mo>=</mo>" + root) != std::string::npos);
+  CHECK(text.find("<mn>60</mn></mrow><mo>·</mo><mn>7200</mn>") != std::string::npos);
+  CHECK(text.find("<math><mrow><mo>=</mo><mn>929.516</mn></mrow></math>") != std::string::npos);
+  CHECK(text.find("source: young1974") != std::string::npos);
+  for (const auto* element : {"math", "mrow", "msqrt", "mn", "mi", "mo", "p", "table", "tr", "td"})
+    CHECK(count(text, std::string("<") + element + ">") + count(text, std::string("<") + element + " ") ==
+          count(text, std::string("</") + element + ">"));
+}
+
+TEST_CASE("names and texts of laws are shown in MathML, not run", "[tape][mathml]") {
+  static const LawInfo odd{.id = "<script>x</script>", .equation = "a < b & c", .source = "somebody"};
+  Derivation d;
+  d.records.push_back({.law = &odd, .results = {{.name = "<b>", .unit = "", .value = 2}}, .roots = {1}});
+  d.nodes = {{.op = "input", .operands = {}, .value = -1.5e9, .name = "x<y"},
+             {.op = "divide", .operands = {0, 0}, .value = 1, .name = ""}};
+  const auto text = to_mathml(d);
+  INFO(text);
+  CHECK(text.find("<script") == std::string::npos);
+  CHECK(text.find("&lt;script&gt;x&lt;/script&gt;") != std::string::npos);
+  CHECK(text.find("a &lt; b &amp; c") != std::string::npos);
+  CHECK(text.find("<mfrac><mi>x&lt;y</mi><mi>x&lt;y</mi></mfrac>") != std::string::npos);
+  // -1.5 10^9 as numbers of a fraction
+  CHECK(text.find("<mo>−</mo><mrow><mn>1.5</mn><mo>·</mo><msup><mn>10</mn><mn>9</mn></msup></mrow>") !=
+        std::string::npos);
 }

@@ -6,6 +6,8 @@
 #include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/error.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <random>
 
 using namespace mlsysim;
@@ -60,6 +62,9 @@ TEST_CASE("what servers would refuse is refused before", "[telemetry]") {
   CHECK_THROWS_AS(text(gauge({{{{"a", "1"}}, 1, {}}, {{{"a", "1"}}, 2, {}}})), InputError);
   CHECK_THROWS_AS(text(gauge({{{}, 1, 12.0}})), InputError);
   CHECK_THROWS_AS(text(gauge({{{{"__a", "1"}}, 1, {}}})), InputError);
+  // The same name twice would be two types of it.
+  CHECK_THROWS_AS(prometheus_text({gauge({{{{"a", "1"}}, 1, {}}}), gauge({{{{"a", "2"}}, 1, {}}})}),
+                  InputError);
   const auto history = open_metrics_text({gauge({{{}, 1, 12.0}, {{}, 2, 13.0}})});
   CHECK(history ==
         "# TYPE a_gauge gauge\n# HELP a_gauge A gauge.\na_gauge 1 12.000\na_gauge 2 13.000\n# EOF\n");
@@ -96,6 +101,9 @@ TEST_CASE("samples go into the groups that their labels name", "[telemetry]") {
   CHECK(x[0].samples.size() == 1);
   CHECK(x[1].samples[0].value == 4);
   CHECK(groups.at({})[0].samples[0].value == 3);
+  // A label that is empty is none.
+  const MetricFamily empty{"a", "A.", MetricType::gauge, {{{{"p", ""}}, 1, {}}}};
+  CHECK(by_group({empty}, {"p"}).contains({}));
 }
 
 TEST_CASE("keys of groups", "[telemetry]") {
@@ -167,9 +175,44 @@ TEST_CASE("lines of breaks in the other forms", "[telemetry]") {
   CHECK(bodies[0].find("\"1018\"") != std::string::npos);
   CHECK(otlp_metrics_json(compile_metrics(samples(), Aliases::none), 5).find("\"isMonotonic\":true") !=
         std::string::npos);
-  // Bodies stay below what servers take.
-  std::vector<LogRecord> many(2500, log[0]);
-  const auto parts = loki_bodies(many, "ci");
-  CHECK(parts.size() >= 3);
-  for (const auto& body : parts) CHECK(body.size() < 4'000'000);
+}
+
+TEST_CASE("bodies of lines stay below what servers take, whatever a line holds", "[telemetry]") {
+  std::vector<LogRecord> log;
+  const auto add = [&](std::string reason) {
+    log.push_back({log.size() + 1, {{"kind", "x"}, {"model_name", "m"}, {"reason", std::move(reason)}}});
+  };
+  for (int i = 0; i < 2500; ++i) add("short");
+  std::string accents;
+  while (accents.size() < 600'000) accents += "\u00e9";
+  add(std::string(200'000, '"'));     // two characters of logfmt, four of JSON
+  add(std::string(600'000, '\x01'));  // six of JSON
+  add(accents);
+  for (int i = 0; i < 10; ++i) add(std::string(200'000, 'x'));
+  const auto bodies = loki_bodies(log, "ci");
+  CHECK(bodies.size() >= 5);
+  std::size_t lines = 0, cut = 0;
+  std::uint64_t last = 0;
+  for (const auto& body : bodies) {
+    CHECK(body.size() <= 1'000'000);
+    CHECK(body.find("\xEF\xBF\xBD") == std::string::npos);  // no character was cut in two
+    const auto json = nlohmann::json::parse(body);
+    REQUIRE(json.at("streams").size() == 1);
+    const auto& values = json.at("streams")[0].at("values");
+    CHECK(values.size() <= 1000);
+    for (const auto& value : values) {
+      const auto time = std::stoull(value[0].get<std::string>());
+      CHECK(time > last);
+      last = time;
+      const auto line = value[1].get<std::string>();
+      CHECK(line.size() <= 256 * 1024);
+      const auto fields = read_logfmt(line);  // a cut line is one that can be read
+      REQUIRE(fields.size() == 1);
+      REQUIRE(fields[0].size() == 3);
+      cut += fields[0][2].second.ends_with("...[cut]") ? 1 : 0;
+      ++lines;
+    }
+  }
+  CHECK(lines == log.size());
+  CHECK(cut == 3);
 }

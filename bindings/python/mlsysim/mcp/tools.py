@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .. import _mlsysim as _core
 from .._mlsysim import Quantity
 from ..errors import Error, _input_error
+from ..files import _read_text
 from . import schemas
 
 __all__ = ["Call", "Tool", "all_tools", "refusal"]
@@ -234,7 +235,7 @@ def _check_plan(arguments, call):
         card = plans.check(arguments["plan"])
     else:
         path = call.allowed.path(arguments["file"])
-        text = path.read_text(encoding="utf-8")
+        text = _read_text(path, "a plan file")
         call.allowed.check_text(text)
         card = plans.check(text, str(path))
     if arguments.get("detail"):

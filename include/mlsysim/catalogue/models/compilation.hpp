@@ -12,6 +12,9 @@ namespace mlsysim {
 
 namespace key {
 inline constexpr auto breaks = Key<double>{"breaks", "", "graph breaks of a step"}.non_negative().counted();
+inline constexpr auto cached =
+    Key<double>{"cached", "", "share of the compile time that caches spare: 1 where all of it is found"}
+        .within(0, 1);
 }  // namespace key
 
 /// How the operators of a model reach the device.
@@ -89,7 +92,7 @@ struct CompilationModel : Model<CompilationModel> {
     double sync_share = 1, between = 0;
     double breaks = 0;
     std::optional<Time<>> compile_time{};
-    double recompiles = 0, accelerators = 1, utilization = 1;
+    double recompiles = 0, cached = 0, accelerators = 1, utilization = 1;
     std::optional<Money<>> device_hour{};
     const Conventions* conventions = nullptr;
 
@@ -103,6 +106,7 @@ struct CompilationModel : Model<CompilationModel> {
                        field(&I::recompiles, "recompiles", "", "recompilations of a step on average")
                            .within(0, 1)
                            .defaulted("none: shapes stay"),
+                       field(&I::cached, key::cached).defaulted("none: a cold start"),
                        field(&I::accelerators, key::accelerators).defaulted("one device"),
                        field(&I::utilization, "utilization", "",
                              "share of the year in which the devices run this step")

@@ -27,7 +27,7 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
     std::optional<double> seq_len{};
     std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
     std::optional<double> operators_per_kernel{};
-    double sync_share = 1, between = 0, breaks = 0;
+    double sync_share = 1, between = 0, breaks = 0, cached = 0;
     std::optional<Time<>> compile_time{};
     const Conventions* conventions = nullptr;
 
@@ -39,7 +39,8 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
                field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
                field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
                    .non_negative()
-                   .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator")));
+                   .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator"),
+               field(&I::cached, key::cached).defaulted("none: a cold start")));
     }
   };
   struct Result {

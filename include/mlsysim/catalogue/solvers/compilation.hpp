@@ -1,5 +1,5 @@
 #pragma once
-/// The graph breaks that a latency allows (wall 3).
+/// The graph breaks that a latency allows, and the time to compile that a number of steps allows (wall 3).
 
 #include <mlsysim/catalogue/models/compilation.hpp>
 
@@ -8,7 +8,8 @@ namespace mlsysim {
 /// Largest number of graph breaks with which a step still meets a latency.
 ///
 /// The compiled step grows with its breaks in two straight lines, that of the host and that of the device;
-/// the answer is where the higher of them meets the target.
+/// the answer is where the higher of them meets the target. With those breaks each step saves what it takes
+/// less than an eager one, so that a number of steps pays for so much time to compile.
 /// @cite ansel2024pytorch2, section 3
 struct GraphBreakSolver : Solver<GraphBreakSolver> {
   static constexpr std::string_view id = "GraphBreakSolver";
@@ -33,25 +34,32 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
     std::optional<double> operators_per_kernel{};
     double sync_share = 1, between = 0;
     CompileMode mode = CompileMode::compile;
+    std::optional<double> steps{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
       return join(compilation_rows<I>(),
                   rows(field(&I::target_latency, key::target_latency),
-                       field(&I::mode, "mode", "", "compile or cudagraphs").defaulted("compile")));
+                       field(&I::mode, "mode", "", "compile or cudagraphs").defaulted("compile"),
+                       field(&I::steps, "steps", "", "steps within which compiling is to pay")
+                           .at_least(1)
+                           .defaulted("the longest time to compile is not asked")));
     }
   };
   struct Result {
     double breaks = 0, exact = 0;
     Time<> latency, latency_without;
+    std::optional<Time<>> longest_compile_time{};
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(field(&R::breaks, key::breaks),
-                  field(&R::exact, "exact", "", "the same before it is rounded down"),
-                  field(&R::latency, key::latency),
-                  field(&R::latency_without, "latency_without", "ms", "step without breaks"));
+      return rows(
+          field(&R::breaks, key::breaks), field(&R::exact, "exact", "", "the same before it is rounded down"),
+          field(&R::latency, key::latency),
+          field(&R::latency_without, "latency_without", "ms", "step without breaks"),
+          field(&R::longest_compile_time, "longest_compile_time", "s",
+                "time to compile that pays within the steps, with these breaks; absent where no time does"));
     }
   };
   [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
