@@ -41,6 +41,6 @@ struct ReportRequest {
 /// Puts what was asked for of records of compilers behind the pictures of a page. @throws InputError
 void add_records(const ReportRequest& asked, ReportPage& page);
 /// Prints a report to a file, as PDF. @throws SolverError where nothing here prints
-void print_page(ReportPage page, const std::string& file);
+void print_page(const ReportPage& page, const std::string& file);
 
 }  // namespace mlsysim::cli

@@ -254,7 +254,7 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
                                             : to_markdown(page);
   if (target.file.empty()) return {text};
   if (target.form == "pdf")
-    print_page(std::move(page), target.file);
+    print_page(page, target.file);
   else
     files::write(target.file, text, how);
   return {fmt::format("{}\n", target.file)};

@@ -38,7 +38,7 @@ int run_quietly(std::vector<std::string> words) {
 }  // namespace
 
 // Chromium draws MathML; weasyprint does not, and gets the derivations as text.
-void print_page(ReportPage page, const std::string& file) {
+void print_page(const ReportPage& page, const std::string& file) {
   const auto html = file + ".html";
   const files::WriteHow how{.replace = files::Replace::own, .mark = "mlsysim"};
   files::write(html, to_html(page), how);
@@ -51,9 +51,10 @@ void print_page(ReportPage page, const std::string& file) {
                             "--print-to-pdf=" + to, "file://" + absolute}) == 0 &&
                std::filesystem::exists(to));
   if (!printed) {
-    for (auto& part : page.parts)
+    auto plain = page;
+    for (auto& part : plain.parts)
       for (auto& detail : part.details) detail.html.clear();
-    files::write(html, to_html(page), how);
+    files::write(html, to_html(plain), how);
     printed = run_quietly({"weasyprint", absolute, to}) == 0;
   }
   std::filesystem::remove(html);

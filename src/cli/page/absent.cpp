@@ -91,9 +91,7 @@ bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
 std::vector<Callback*> plugin_callbacks() { return {}; }
 
-void print_page(const std::string&, const std::string&) {
-  refuse("printing", "ask for html, and print that");
-}
+void print_page(const ReportPage&, const std::string&) { refuse("printing", "ask for html, and print that"); }
 void add_records(const ReportRequest& asked, ReportPage&) {
   if (!asked.records.empty()) refuse("records of compilers", kInstall);
 }
@@ -117,7 +115,8 @@ std::string Observed::sent() { return {}; }
 // A page is one process.
 const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
 Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
-// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks, which join what they are given
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks, which join what they are
+// given
 std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
   refuse("--mpi", kInstall);
