@@ -115,8 +115,7 @@ std::string Observed::sent() { return {}; }
 // A page is one process.
 const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
 Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
-// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks, which join what they are
-// given
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as where there are ranks
 std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
   refuse("--mpi", kInstall);
