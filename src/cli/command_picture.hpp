@@ -40,7 +40,7 @@ struct ReportRequest {
                             const RenderOptions& options);
 /// Puts what was asked for of records of compilers behind the pictures of a page. @throws InputError
 void add_records(const ReportRequest& asked, ReportPage& page);
-/// Prints a page of HTML to a file, as PDF. @throws SolverError where nothing here prints
-void print_page(const std::string& page, const std::string& file);
+/// Prints a report to a file, as PDF. @throws SolverError where nothing here prints
+void print_page(const ReportPage& page, const std::string& file);
 
 }  // namespace mlsysim::cli

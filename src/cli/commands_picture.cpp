@@ -250,11 +250,11 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
   auto how_shown = options;
   if (!target.file.empty()) how_shown.colour = Colour::off;
   const auto text = words ? to_text(page, how_shown, target.file.empty() ? columns_of_stdout() : 0)
-                    : target.form == "html" || target.form == "pdf" ? to_html(page)
-                                                                    : to_markdown(page);
+                    : target.form == "html" ? to_html(page)
+                                            : to_markdown(page);
   if (target.file.empty()) return {text};
   if (target.form == "pdf")
-    print_page(text, target.file);
+    print_page(page, target.file);
   else
     files::write(target.file, text, how);
   return {fmt::format("{}\n", target.file)};

@@ -3,6 +3,7 @@
 #include "command_picture.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/picture/report_page.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fcntl.h>
@@ -36,19 +37,26 @@ int run_quietly(std::vector<std::string> words) {
 
 }  // namespace
 
-// weasyprint is small, Chromium is common.
-void print_page(const std::string& page, const std::string& file) {
+// Chromium draws MathML; weasyprint does not, and gets the derivations as text.
+void print_page(const ReportPage& page, const std::string& file) {
   const auto html = file + ".html";
   const files::WriteHow how{.replace = files::Replace::own, .mark = "mlsysim"};
-  files::write(html, page, how);
+  files::write(html, to_html(page), how);
   const auto absolute = std::filesystem::absolute(html).string(),
              to = std::filesystem::absolute(file).string();
-  bool printed = run_quietly({"weasyprint", absolute, to}) == 0;
+  bool printed = false;
   for (const char* browser : {"chromium", "chromium-browser", "google-chrome"})
-    if (!printed)
-      printed = run_quietly({browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
-                             "--print-to-pdf=" + to, "file://" + absolute}) == 0 &&
-                std::filesystem::exists(to);
+    printed = printed ||
+              (run_quietly({browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                            "--print-to-pdf=" + to, "file://" + absolute}) == 0 &&
+               std::filesystem::exists(to));
+  if (!printed) {
+    auto plain = page;
+    for (auto& part : plain.parts)
+      for (auto& detail : part.details) detail.html.clear();
+    files::write(html, to_html(plain), how);
+    printed = run_quietly({"weasyprint", absolute, to}) == 0;
+  }
   std::filesystem::remove(html);
   if (!printed)
     throw SolverError({.id = "mlsysim.cli.126",

@@ -35,7 +35,7 @@ struct MathMl {
     if (std::isinf(x)) return x < 0 ? prefixed("-", "<mi>∞</mi>") : "<mi>∞</mi>";
     if (x < 0) return prefixed("-", number(-x));
     const auto [mantissa, ten] = detail::short_number(x);
-    const auto first = fmt::format("<mn>{}</mn>", mantissa);
+    auto first = fmt::format("<mn>{}</mn>", mantissa);
     if (ten.empty()) return first;
     const auto exponent = ten.front() == '-' ? prefixed("-", fmt::format("<mn>{}</mn>", ten.substr(1)))
                                              : fmt::format("<mn>{}</mn>", ten);

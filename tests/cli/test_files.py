@@ -243,3 +243,17 @@ def test_two_processes_do_not_share_a_state(run, refused, tmp_path):
 def test_shards_have_no_signs(run, refused):
     for text in ("1/-1", "-1/2", "+1/2", " 1/2", "1/2 ", "1/2/3", "0x1/2", "1/99999999999999999999", "0/1", "2/1"):
         refused("optimize", *SPACE, "--minimize", "itl", f"--shard={text}", parts=("the shard cannot be read", "k/n"))
+
+
+@pytest.mark.parametrize("printer, formulas", [("chromium", True), ("weasyprint", False)])
+def test_a_report_on_paper_has_formulas_where_the_printer_draws_them(run, tmp_path, printer, formulas):
+    """Printers that keep the page that they are given."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for_browsers = 'for word; do case "$word" in --print-to-pdf=*) to="${word#*=}";; file://*) from="${word#file://}";; esac; done\n/bin/cp "$from" "$to"\n'
+    (programs / printer).write_text("#!/bin/sh\n" + (for_browsers if formulas else '/bin/cp "$1" "$2"\n'))
+    (programs / printer).chmod(0o755)
+    done = run("report", "Llama3_8B", "H100", "-o", "chat.pdf", cwd=tmp_path, env={"PATH": str(programs)})
+    page = (tmp_path / "chat.pdf").read_text()
+    assert done.code == 0 and ("<math>" in page) is formulas and ("\nlaw by law\n" in page) is not formulas
+    assert not (tmp_path / "chat.pdf.html").exists()

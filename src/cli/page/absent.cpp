@@ -91,9 +91,7 @@ bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
 std::vector<Callback*> plugin_callbacks() { return {}; }
 
-void print_page(const std::string&, const std::string&) {
-  refuse("printing", "ask for html, and print that");
-}
+void print_page(const ReportPage&, const std::string&) { refuse("printing", "ask for html, and print that"); }
 void add_records(const ReportRequest& asked, ReportPage&) {
   if (!asked.records.empty()) refuse("records of compilers", kInstall);
 }
