@@ -85,6 +85,7 @@ template <class Check> bool bounded(const Check& check, const std::string& text)
   return read;
 }
 
+#ifdef FUZZ_CORPUS  // targets have one; tests that only change texts do not
 /// The committed files of the target, each through the door of libFuzzer and within the same bounds.
 inline void replay_corpus() {
   long cases = 0;
@@ -119,5 +120,6 @@ int run(int argc, char** argv, long rounds, const Material& material, const Chec
   replay_corpus();
   return read > 0 && read < rounds ? 0 : 1;  // without both a reading and a refusal nothing was tested
 }
+#endif
 
 }  // namespace mlsysim::fuzz
