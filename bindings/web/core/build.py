@@ -26,7 +26,9 @@ LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp pict
                "cli/program_outside.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
-OURS = "-std=c++20 -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
+# Optimised as a whole, by the linker: less to load, since what templates made twice is there once.
+WHOLE = "-flto"
+OURS = f"-std=c++20 {WHOLE} -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
 LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono condition_variable condition_variable_destructor
   error_category exception fstream functional future hash ios ios.instantiations iostream locale memory
   memory_resource mutex mutex_destructor new new_handler new_helpers optional ostream random regex shared_mutex stdexcept string
@@ -75,7 +77,7 @@ def write(folder, sources, tool):
     lines = [f"zig = {tool / 'zig'}", f"machine = {MACHINE}", f"first = -include {HERE / 'standard_library.hpp'}",
              "rule cxx", "  description = $out", "  command = $zig c++ $machine $first $flags -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
              "rule cc", "  description = $out", "  command = $zig cc $machine $flags -c $in -o $out",
-             "rule link", "  description = $out", "  command = $zig cc $machine -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
+             "rule link", "  description = $out", f"  command = $zig cc $machine {WHOLE} -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
              "-lwasi-emulated-signal -o $out"]
     objects = []
 

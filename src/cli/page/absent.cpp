@@ -7,7 +7,9 @@
 #include "cli/search_bounds.hpp"
 #include "cli/search_files.hpp"
 
+#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/observe/exporters.hpp>
 #include <mlsysim/picture/front_beside.hpp>
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/picture/report_page.hpp>
@@ -57,6 +59,11 @@ ModelFile model_of_path(const std::string& path, const ProgramOptions&) {
 }
 
 std::string to_png(const Picture&) { refuse("a picture as PNG", "ask for svg"); }
+
+// Forms of what a page neither writes nor reads.
+std::string event_schema() { refuse("the schema of events", kInstall); }
+std::string observability_schema() { refuse("the schema of observability.yaml", kInstall); }
+std::string explain_schema() { refuse("the schema of explain documents", kInstall); }
 
 // The tables of measurements are left at home: they are larger than all else.
 std::vector<NearRow> nearest_rows(const Scenario&, const Zoo&, std::size_t) { return {}; }
