@@ -18,7 +18,7 @@ VERSION = "0.17.1"  # of ziglang: clang 22
 # Folders of src that are compiled, and files of theirs that are not.
 ROOMS = ("units scalars table tape physics spec lowering resolve price answer files zoo model_files catalogue pipeline engine intervals explore "
          "launch traffic report picture cli").split()
-LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp picture/nearest_rows.cpp cli/main.cpp cli/run_program.cpp cli/process.cpp "
+LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp picture/nearest_rows.cpp picture/report_forms.cpp picture/report_page.cpp cli/main.cpp cli/complete.cpp cli/run_program.cpp cli/process.cpp "
                "cli/child_process.cpp cli/command_agents.cpp cli/command_calibrate.cpp cli/command_ci_send.cpp cli/command_compare_measured.cpp cli/command_compile_diff.cpp cli/command_compile_page.cpp "
                "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
                "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "
@@ -26,9 +26,9 @@ LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp pict
                "cli/program_outside.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
-# Optimised as a whole, by the linker: less to load, since what templates made twice is there once.
-WHOLE = "-flto"
-OURS = f"-std=c++20 {WHOLE} -fexperimental-library -ffp-contract=off -Os -w -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
+# -Os packs best: -Oz and -flto, where exceptions are caught, are larger by brotli.
+SMALL = "-Os -w"
+OURS = f"-std=c++20 {SMALL} -fexperimental-library -ffp-contract=off -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
 LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono condition_variable condition_variable_destructor
   error_category exception fstream functional future hash ios ios.instantiations iostream locale memory
   memory_resource mutex mutex_destructor new new_handler new_helpers optional ostream random regex shared_mutex stdexcept string
@@ -77,7 +77,7 @@ def write(folder, sources, tool):
     lines = [f"zig = {tool / 'zig'}", f"machine = {MACHINE}", f"first = -include {HERE / 'standard_library.hpp'}",
              "rule cxx", "  description = $out", "  command = $zig c++ $machine $first $flags -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
              "rule cc", "  description = $out", "  command = $zig cc $machine $flags -c $in -o $out",
-             "rule link", "  description = $out", f"  command = $zig cc $machine {WHOLE} -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
+             "rule link", "  description = $out", "  command = $zig cc $machine -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
              "-lwasi-emulated-signal -o $out"]
     objects = []
 
@@ -97,7 +97,7 @@ def write(folder, sources, tool):
     page = re.search(r"page_sources\n(.*?)\)", (ROOT / "src/cli/CMakeLists.txt").read_text(encoding="utf-8"), re.DOTALL).group(1).split()
     for file in [*(ROOT / "src/cli" / name for name in page), HERE / "fmt.cpp"]:
         add("cxx", f"web_{file.stem}", file, own)
-    standard = f"-std=c++23 -fexperimental-library -Os -w -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI -include {HERE / 'narrow.hpp'}"
+    standard = f"-std=c++23 {SMALL} -fexperimental-library -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI -include {HERE / 'narrow.hpp'}"
     for name in LIBCXX:
         add("cxx", "cxx_" + name.replace("/", "_"), lib / f"libcxx/src/{name}.cpp", f"{standard} -I{lib / 'libcxx/src'} -I{lib / 'libcxx/libc'}")
     for name in LIBCXXABI:
@@ -106,7 +106,7 @@ def write(folder, sources, tool):
     add("cc", "unwind", lib / "libunwind/src/Unwind-wasm.c", f"-Os -w -fms-extensions -I{lib / 'libunwind/include'}")
     add("cc", "tag", HERE / "exception_tag.S", "")
     for file in sorted((sources / "yaml-cpp/src").glob("*.cpp")):
-        add("cxx", "yaml_" + file.stem, file, f"-std=c++17 -Os -w -I{sources / 'yaml-cpp/include'}")
+        add("cxx", "yaml_" + file.stem, file, f"-std=c++17 {SMALL} -I{sources / 'yaml-cpp/include'}")
     for name in ZLIB:
         add("cc", "zlib_" + name, sources / f"zlib/{name}.c", "-Os -w")
     lines.append("build mlsysim.wasm: link " + " ".join(objects))

@@ -1,6 +1,7 @@
 // What a page does not have: processes, sockets, shared libraries and a disk. Commands that live of them are
 // not there at all; what other commands reach says what is missing.
 
+#include "cli/commands.hpp"
 #include "cli/observed.hpp"
 #include "cli/program.hpp"
 #include "cli/ranks.hpp"
@@ -58,6 +59,14 @@ ModelFile model_of_path(const std::string& path, const ProgramOptions&) {
   return read_model(path);
 }
 
+// The explorer is the page: what it shows is not written down as another one.
+ReportPage report_page(const Scenario&, const Scenario*, std::span<const Assumption>) {
+  refuse("a report", kInstall);
+}
+std::string to_html(const ReportPage&) { refuse("a report", kInstall); }
+std::string to_markdown(const ReportPage&) { refuse("a report", kInstall); }
+std::string to_text(const ReportPage&, const RenderOptions&, std::size_t) { refuse("a report", kInstall); }
+
 std::string to_png(const Picture&) { refuse("a picture as PNG", "ask for svg"); }
 
 // Forms of what a page neither writes nor reads.
@@ -93,6 +102,7 @@ Answer Program::configuration(const CLI::App*) { refuse("--print-config", kInsta
 
 // Taken by value, as where there are plugins: there it is moved to where it stays.
 void set_plugin_request(PluginRequest /*request*/) {}  // NOLINT(performance-unnecessary-value-param)
+std::string completion_script(std::string_view) { refuse("words for a shell", kInstall); }
 bool must_load_plugins() { return false; }
 bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
