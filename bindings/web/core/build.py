@@ -18,7 +18,7 @@ VERSION = "0.17.1"  # of ziglang: clang 22
 # Folders of src that are compiled, and files of theirs that are not.
 ROOMS = ("units scalars table tape physics spec lowering resolve price answer files zoo model_files catalogue pipeline engine intervals explore "
          "launch traffic report picture cli").split()
-LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp picture/nearest_rows.cpp picture/report_forms.cpp picture/report_page.cpp cli/main.cpp cli/complete.cpp cli/run_program.cpp cli/process.cpp "
+LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp picture/nearest_rows.cpp picture/report_forms.cpp picture/report_page.cpp cli/main.cpp cli/complete.cpp cli/zoo_templates.cpp cli/run_program.cpp cli/process.cpp "
                "cli/child_process.cpp cli/command_agents.cpp cli/command_calibrate.cpp cli/command_ci_send.cpp cli/command_compare_measured.cpp cli/command_compile_diff.cpp cli/command_compile_page.cpp "
                "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
                "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "

@@ -102,6 +102,9 @@ Answer Program::configuration(const CLI::App*) { refuse("--print-config", kInsta
 
 // Taken by value, as where there are plugins: there it is moved to where it stays.
 void set_plugin_request(PluginRequest /*request*/) {}  // NOLINT(performance-unnecessary-value-param)
+Answer zoo_new(const std::string&, const std::string&, const std::string&) {
+  refuse("a file to fill in", kInstall);
+}
 std::string completion_script(std::string_view) { refuse("words for a shell", kInstall); }
 bool must_load_plugins() { return false; }
 bool finds_plugins() { return false; }
