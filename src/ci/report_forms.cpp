@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 
 #include <mlsysim/picture/render.hpp>
 #include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 
 #include <fmt/format.h>
 

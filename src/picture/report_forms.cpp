@@ -7,6 +7,7 @@
 #include <mlsysim/report/detail/fitted_table.hpp>
 #include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/version.hpp>
 
 #include <fmt/format.h>

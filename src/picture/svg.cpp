@@ -3,7 +3,7 @@
 #include "detail/svg_marks.hpp"
 
 #include <mlsysim/picture/render.hpp>
-#include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 
 #include <fmt/format.h>
 

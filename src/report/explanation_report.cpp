@@ -2,10 +2,10 @@
 
 #include "detail/json_value.hpp"
 
-#include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/tape/latex.hpp>
 #include <mlsysim/tape/mathml.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -1,28 +1,10 @@
 #include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
 namespace mlsysim::detail {
-
-std::string markup_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (c == '\'')
-      out += "&#39;";
-    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
-      out += c;
-  }
-  return out;
-}
 
 std::string cell_words(const Table::Cell& cell) {
   if (const auto* s = std::get_if<std::string>(&cell.value)) return *s;

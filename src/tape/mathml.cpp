@@ -3,6 +3,8 @@
 #include "derivation_lines.hpp"
 #include "equation_writer.hpp"
 
+#include <mlsysim/units/detail/markup.hpp>
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,23 +12,8 @@
 namespace mlsysim {
 namespace {
 
-/// Names of laws and fields, and what a plugin says of itself.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      out += c;
-  }
-  return out;
-}
+// Names of laws and fields, and what a plugin says of itself, are others' words.
+using detail::markup_escaped;
 
 /// How MathML writes the forms of an equation: each is one element.
 struct MathMl {
@@ -41,8 +28,10 @@ struct MathMl {
                                              : fmt::format("<mn>{}</mn>", ten);
     return joined(first, "multiply", power("<mn>10</mn>", exponent));
   }
-  static std::string name(std::string_view text) { return fmt::format("<mi>{}</mi>", escaped(text)); }
-  static std::string word(std::string_view text) { return fmt::format("<mtext>{}</mtext>", escaped(text)); }
+  static std::string name(std::string_view text) { return fmt::format("<mi>{}</mi>", markup_escaped(text)); }
+  static std::string word(std::string_view text) {
+    return fmt::format("<mtext>{}</mtext>", markup_escaped(text));
+  }
   static std::string euler() { return "<mi>e</mi>"; }
   static std::string result(std::string_view law, std::size_t call, std::string_view field) {
     const auto head = call == 0 ? name(law) : fmt::format("<msub>{}<mn>{}</mn></msub>", name(law), call);
@@ -114,8 +103,8 @@ std::string equation(const Derivation& d, const std::string& name, std::size_t n
 std::string values_of(const Derivation& d, std::size_t record) {
   const auto row = [&](const DerivedValue& v, std::string_view side) {
     return fmt::format("<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n", side,
-                       escaped(v.name), escaped(detail::shown_value(v)),
-                       escaped(detail::origin_of(d, v, record)));
+                       markup_escaped(v.name), markup_escaped(detail::shown_value(v)),
+                       markup_escaped(detail::origin_of(d, v, record)));
   };
   std::string out =
       "<div class=\"wide\"><table><thead><tr><th scope=\"col\">is</th><th scope=\"col\">name</th>"
@@ -132,18 +121,18 @@ std::string to_mathml(const Derivation& d, Repeats repeats) {
   const auto written = detail::written_records(d, repeats);
   for (const std::size_t r : written.full) {
     const auto& law = *d.records[r].law;
-    out += fmt::format("<p><b>[{}] {}</b>", r + 1, escaped(law.id));
-    if (!law.equation.empty()) out += fmt::format(" <code>{}</code>", escaped(law.equation));
-    if (!law.source.empty()) out += fmt::format("<br>source: {}", escaped(detail::source_of(law)));
-    if (!law.assumptions.empty()) out += fmt::format("<br>assumes: {}", escaped(law.assumptions));
+    out += fmt::format("<p><b>[{}] {}</b>", r + 1, markup_escaped(law.id));
+    if (!law.equation.empty()) out += fmt::format(" <code>{}</code>", markup_escaped(law.equation));
+    if (!law.source.empty()) out += fmt::format("<br>source: {}", markup_escaped(detail::source_of(law)));
+    if (!law.assumptions.empty()) out += fmt::format("<br>assumes: {}", markup_escaped(law.assumptions));
     out += "</p>\n" + values_of(d, r);
     if (d.records[r].roots.empty()) continue;
     out += "<p>In base units:</p>\n";
     for (const auto& [name, node] : detail::equations_of(d, r, written.full)) out += equation(d, name, node);
   }
   for (const auto& [law, records] : written.further)
-    out += fmt::format("<p>{} again, as above: {}</p>\n", escaped(law),
-                       escaped(detail::results_line(d, records)));
+    out += fmt::format("<p>{} again, as above: {}</p>\n", markup_escaped(law),
+                       markup_escaped(detail::results_line(d, records)));
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include <mlsysim/report/detail/markup.hpp>
+#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/validation/report.hpp>
 
 #include "detail/result_text.hpp"
