@@ -11,7 +11,8 @@ std::span<const Measurand* const> measurands() {
     std::vector<const Measurand*> out;
     for (const auto& family :
          {detail::kernel_measurands(), detail::collective_measurands(), detail::training_measurands(),
-          detail::serving_measurands(), detail::steady_measurands(), detail::other_measurands()})
+          detail::serving_measurands(), detail::steady_measurands(), detail::diffusion_measurands(),
+          detail::other_measurands()})
       out.insert(out.end(), family.begin(), family.end());
     return out;
   }();

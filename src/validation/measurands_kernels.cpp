@@ -3,83 +3,17 @@
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-#include "detail/case_measurand.hpp"
+#include "detail/bare_pass.hpp"
 
-#include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/feed_forward.hpp>
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/single_op.hpp>
-#include <mlsysim/physics/energy.hpp>
-#include <mlsysim/physics/operator_load.hpp>
-#include <mlsysim/price/pass_cost.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::detail {
 namespace {
-
-Device<> device_at(const HardwareNode& hardware, Precision precision, const PredictionContext& context) {
-  Notes quiet;
-  return device_view(context.constants->device(hardware), precision, context.constants->conventions(), quiet);
-}
-
-/// Operators one after the other, as the comparison sees them.
-Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContext& context) {
-  const auto all = [](const Op<>&) { return true; };
-  if (context.comparison == Yardstick::roofline) return {roofline_of(ops, d, all).base()};
-  if (context.comparison == Yardstick::textbook) {
-    // A student's derating: half of the peak, the whole bandwidth, one dispatch.
-    Device<> half = d;
-    half.compute.dense = d.compute.dense * context.constants->conventions().textbook_efficiency;
-    return {(roofline_of(ops, half, all) + d.dispatch_overhead).base()};
-  }
-  PassCost<> sum;
-  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), d.kernels.issue);
-  return {sum.total.base(), terms_of(sum, context)};
-}
-
-/// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
-/// textbook knows full power; the roofline a power that rises with the busy time.
-Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration, const PredictionContext& context) {
-  if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
-  const auto all = [](const Op<>&) { return true; };
-  PassCost<> sum;
-  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), Time<>());
-  const Time<> loaded = context.comparison == Yardstick::textbook ? duration
-                        : context.comparison == Yardstick::roofline
-                            ? roofline_of(ops, d, all)
-                            : OperatorLoad::solve<double>({.work = sum.work,
-                                                           .traffic = sum.traffic,
-                                                           .peak = d.compute.dense,
-                                                           .bandwidth = d.memory.bandwidth,
-                                                           .work_draw = d.draw.work,
-                                                           .traffic_draw = d.draw.traffic})
-                                  .loaded;
-  const double load = std::min(1.0, loaded / duration);
-  Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
-                                                  .utilization = load,
-                                                  .time = duration,
-                                                  .idle_fraction = d.conventions.idle_fraction})
-                   .power.base()};
-  if (context.wants_terms) p.terms = {{"load", load, TermRole::fact}};
-  return p;
-}
-
-/// The frame that the rules of the lowering work in, without a model around it.
-struct Bare {
-  Structure structure;
-  StackView<> stack;
-  Plan<> plan;
-  OpList<> ops;
-
-  explicit Bare(const Storage& storage) {
-    structure.phase = Phase::prefill;
-    stack.layers = stack.hidden = 1;
-    set_storage(plan, storage);
-  }
-  Frame<double> frame() { return {structure, stack, plan, ops}; }
-};
 
 struct ProductCase {
   const HardwareNode* hardware = nullptr;
@@ -219,9 +153,10 @@ void add_attention(const AttentionCase& c, Bare& bare) {
   OpList<> all;
   lower(s, h, {}, bare.plan, all);
   for (const auto& op : all)
-    if (op.kind == OpKind::attention && op.count > 0) bare.ops.push(op);
+    if ((op.kind == OpKind::attention || op.parts & part::core) && op.count > 0) bare.ops.push(op);
   if (c.writes_cache && bare.ops.size() > 0) {
-    const double values = 2.0 * c.batch * c.new_tokens * c.kv_heads * c.head_dim;
+    const double width = c.kv_lora > 0 ? c.kv_lora + c.rope : 2.0 * c.kv_heads * c.head_dim;
+    const double values = c.batch * c.new_tokens * width;
     elementwise(bare.frame(), "cache", OpGroup::attention, 1.0, values, 1,
                 bytes_per_element(c.kv_precision) / 2, 0);
   }

@@ -179,17 +179,41 @@ def latent(f, share, a, reach):
     if on_latents:
         matmul(f, "absorbed_key_projection", "attention", share, f.tokens, kv_lora, nope, heads)
         chosen_core(f, "latent_attention", share, heads, 1, width, kv_lora, width, reach)
+        if plan.phase == "decode":
+            # Parts of the tokens leave FP32 sums, as wide as a latent; a second kernel reads them, at least one each.
+            sums = f.tokens * heads * kv_lora
+            op = emit(f.ops, "stream", "attention", "latent_attention_join", share, {"core"})
+            op.work, op.live = 2 * sums, plan.activation_bytes * sums
+            op.traffic = op.live + 4 * sums
         matmul(f, "absorbed_value_projection", "attention", share, f.tokens, v, kv_lora, heads)
     else:
         matmul(
             f, "key_value_up_projection", "attention", share, f.tokens, heads * (nope + v), kv_lora
         )
-        core(f, "attention", share, heads, heads, nope + rope, v, width, reach)
+        made_core(f, share, heads, nope + rope, v, width, reach)
     if select:
         index(f, share, reach, query_inputs, select.get("pool", 1))
     matmul(f, "output_gate", "attention", share * bool(a.get("output_gate")), f.tokens, heads * v, h.hidden)
     matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
     join_attention(f, share)
+
+
+def made_core(f, share, heads, qk, v, width, reach):
+    """A prompt whose keys and values were made for every head: read as they are, after a cast where the cache has
+    8 bits; not split over units."""
+    plan, first = f.plan, len(f.ops)
+    narrow = plan.phase == "prefill" and 1 <= plan.kv_bytes < plan.activation_bytes
+    if narrow:
+        values = f.tokens * heads * (2 * qk + v)
+        cast = elementwise(f, "attention_cast", "attention", share, values, 1, 0, 2, {"core"})
+        cast.traffic += plan.kv_bytes * values
+        first += 1
+    core(f, "attention", share, heads, heads, qk, v, width, reach)
+    op = f.ops[first]
+    if op.kind == "attention":
+        op.whole_keys = True
+        value = plan.kv_bytes if narrow else plan.activation_bytes
+        op.traffic = op.live + value * f.sequences * op.n * heads * (qk + v)
 
 
 def chosen_core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):

@@ -46,7 +46,8 @@ def product_time(op, device, executions):
 
 def attention_time(op, device):
     """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
-    the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding).
+    the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding), where
+    they are read from a cache.
     Softmax runs beside the products (sqrt(a^2 + b^2)), but not faster with narrower formats."""
     d = device
     new, keys = max(op.m, 1), max(op.n, 1)
@@ -79,10 +80,12 @@ def attention_time(op, device):
     present = min(op.copies, 1)
     memory = op.traffic / (d.memory_bandwidth * d.memory_share * d.attention_stream)
     whole, spread = max(every, (fixed + last * step) * present), max(every, (fixed + 0.5 * step) * present)
-    busy = min(together(whole, memory), together(spread, memory) + d.attention_split)
+    ways = [(together(whole, memory), whole)]
+    if not op.whole_keys:
+        ways.append((together(spread, memory) + d.attention_split, spread + d.attention_split))
     return cost(
-        d.attention_launch * present + busy,
-        min(whole, spread + d.attention_split),
+        d.attention_launch * present + min(total for total, _ in ways),
+        min(compute for _, compute in ways),
         memory,
         d.attention_launch,
     )

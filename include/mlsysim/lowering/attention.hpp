@@ -238,6 +238,55 @@ template <class T> [[nodiscard]] T share_on_latents(const Frame<T>& f, const Rea
   return select(f.plan.context > reach.top_k * reach.index_block, T{1.0}, T{0.0});
 }
 
+/// Adds the parts that decoding on latents leaves behind: its kernels divide the cached tokens among the
+/// units and store one FP32 sum a head, as wide as a latent, for each part; a second kernel adds them up. One
+/// part a sequence is counted: how many more there are depends on the device.
+/// @cite flashdecoding2023, the reduction over splits
+template <class T>
+void join_parts(const Frame<T>& f, const T& count, const T& heads, const LatentView<T>& h) {
+  Op<T>& op =
+      emit(f.ops, OpKind::elementwise, OpGroup::attention, "latent_attention_join", count, part::core);
+  const T sums = f.tokens * heads * h.kv_rank;
+  op.work = flops<T>(2.0 * sums);
+  op.live = f.activations(sums);
+  op.traffic = op.live + sums * (4.0 * unit::B);
+  op.unfused_traffic = op.traffic;
+}
+
+/// Casts queries, keys and values of a prompt to the format in which attention multiplies, where the cache
+/// has fewer bits than activations, but not fewer than a matrix engine takes here (8).
+template <class T>
+[[nodiscard]] T cast_for_attention(const Frame<T>& f, const T& count, const T& heads,
+                                   const LatentView<T>& h) {
+  const Data<T> cached = f.plan.kv_bytes, made = f.plan.activation_bytes;
+  const T narrow = select(cached < made, select(cached < Data<T>(1.0 * unit::B), T{0.0}, T{1.0}), T{0.0});
+  const T values = f.tokens * heads * (2.0 * (h.nope + h.rope) + h.v_dim);
+  auto& op =
+      elementwise(f, "attention_cast", OpGroup::attention, count * narrow, values, 1, 0, 2, part::core);
+  op.traffic += cached * values;
+  op.unfused_traffic = op.traffic;
+  return narrow;
+}
+
+/// Attention of a prompt whose keys and values were made from the latents just now, for every head. Kernels
+/// read them where they lie, in place of a cache, and do not split them over the units.
+template <class T>
+void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cached_width,
+               const ReachView<T>& reach, const LatentView<T>& h) {
+  const bool cached = f.structure.phase == Phase::prefill;
+  const T narrow = cached ? cast_for_attention(f, count, heads, h) : T{0.0};
+  const std::size_t first = f.ops.size();
+  attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, cached_width, reach);
+  Op<T>& op = f.ops[first];
+  op.whole_keys = true;
+  if (op.kind != OpKind::attention) return;
+  const T values = f.sequences * op.n * heads * (h.nope + h.rope + h.v_dim);
+  const Data<T> keys = select(narrow > T{0.5}, Data<T>(f.plan.kv_bytes * values), f.activations(values));
+  const Data<T> scores = op.unfused_traffic - op.traffic;
+  op.traffic = op.live + keys;
+  op.unfused_traffic = op.traffic + scores;
+}
+
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
 /// projections absorbed into the query and the output; so do prompts of which an index chooses entries.
 template <class T>
@@ -264,13 +313,14 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Lat
       chosen_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
     else
       attention_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+    if (f.structure.phase == Phase::decode) join_parts(f, absorbed, heads, h);
     matmul(f, "absorbed_value_projection", OpGroup::attention, absorbed, f.tokens, h.v_dim, h.kv_rank, heads);
   }
   if (f.structure.phase != Phase::decode) {
     const T spread = count * (1.0 - latent_share);
     matmul(f, "key_value_up_projection", OpGroup::attention, spread, f.tokens, heads * (h.nope + h.v_dim),
            h.kv_rank);
-    attention_core(f, "attention", spread, heads, heads, h.nope + h.rope, h.v_dim, latent, reach);
+    made_core(f, spread, heads, latent, reach, h);
   }
   if (reach.selected) block_index(f, count, reach, query_inputs, reach.index_pool);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);

@@ -120,6 +120,7 @@ template <class T = double> struct Op {
   Parts remade{};           ///< what recomputation must repeat so that `kept` need not be kept
   bool wide = false;        ///< a product that stays at 16 bits in narrow training
   bool by_warp = false;     ///< a product whose kernel widens its weights on their way, warp by warp
+  bool whole_keys = false;  ///< attention whose kernel does not split the keys of a sequence over units
   std::string_view name{};  ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)

@@ -59,6 +59,7 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
        .new_tokens = rows,
        .keys = keys,
        .reach = reach,
+       .whole_keys = op.whole_keys ? T{1.0} : T{0.0},
        .pair_work = op.work / pairs,
        .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
        .traffic = op.traffic,

@@ -37,6 +37,7 @@ class CaseMeasurand final : public Measurand {
 [[nodiscard]] std::vector<const Measurand*> training_measurands();
 [[nodiscard]] std::vector<const Measurand*> serving_measurands();
 [[nodiscard]] std::vector<const Measurand*> steady_measurands();
+[[nodiscard]] std::vector<const Measurand*> diffusion_measurands();
 [[nodiscard]] std::vector<const Measurand*> other_measurands();
 
 /// The terms of a priced pass, where they are wanted.

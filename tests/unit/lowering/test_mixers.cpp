@@ -218,7 +218,11 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   check(b["rotary_and_cache"], {6 * rotated, 0, 4 * rotated, 4 * rotated + 5 * 60 * 30, 0, 0});
   check(b["key_value_up_projection"], product(60, 4 * 22, 24));
   const double io = 2 * 60 * 4 * 28, cache = 5 * 6 * 40 * 30;
-  check(b["attention"], {2 * 24 * 355 * 28, 0, io, io + cache, 0, cache});
+  // What was made for each head is read, in 16 bits; the latent is what is kept.
+  check(b["attention"], {2 * 24 * 355 * 28, 0, io, io + 2 * 6 * 40 * 4 * 28, 0, cache});
+  CHECK(b["attention"].whole_keys);
+  CHECK(b["attention_cast"].count == 0);
+  CHECK_FALSE(b.has("latent_attention_join"));
   check(b["output_gate"], product(60, 48, 96));
   CHECK(b["output_gate"].count == 3);
   check(b["output_projection"], product(60, 96, 48));
@@ -236,10 +240,32 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   check(step["latent_attention"], {2 * 24 * 40 * (30 + 24), 0, both, both + cache, 0, cache});
   CHECK(step["latent_attention"].group_heads == 4);
   check(step["absorbed_value_projection"], product(6, 12, 24, 4));
+  CHECK_FALSE(step["latent_attention"].whole_keys);
+  // A sum of 24 values in FP32 for each of 6 x 4 heads is read, and the output written in 16 bits.
+  const double sums = 6 * 4 * 24;
+  check(step["latent_attention_join"], {2 * sums, 0, 2 * sums, (2 + 4) * sums, 0, 0});
+  CHECK(step["latent_attention_join"].count == 3);
+  CHECK_FALSE(step.has("attention_cast"));
   Bench one(Phase::decode);
   h.q_rank = 1;  // the least rank that is one
   mix(one, h);
   check(one["query_up_projection"], product(6, 64, 1));
+}
+
+TEST_CASE("a cache of 8 bits has queries, keys and values of a prompt cast, a narrower one has not",
+          "[lowering]") {
+  Bench b(Phase::prefill);
+  b.plan.kv_bytes = 1 * u::B;
+  mix(b, latent());
+  const double values = 60 * 4 * (16 + 16 + 12), io = 2 * 60 * 4 * 28;
+  check(b["attention_cast"], {2 * values, 0, 2 * values, (2 + 1) * values, 0, 0});
+  CHECK(b["attention_cast"].count == 3);
+  CHECK(b["attention"].traffic.base() == Approx(io + 6 * 40 * 4 * 28));
+  Bench four(Phase::prefill);
+  four.plan.kv_bytes = 0.5 * u::B;
+  mix(four, latent());
+  CHECK(four["attention_cast"].count == 0);
+  CHECK(four["attention"].traffic.base() == Approx(io + 2 * 6 * 40 * 4 * 28));
 }
 
 TEST_CASE("compressed attention: a window, and blocks of the past of which some are read", "[lowering]") {

@@ -118,6 +118,7 @@ AttentionTime::Inputs<double> on_100_units(double copies, double group, double t
           .new_tokens = tokens,
           .keys = keys,
           .reach = reach,
+          .whole_keys = 0,
           .pair_work = 512 * u::FLOP,
           .pair_softmax = 0 * u::s,
           .traffic = 0 * u::B,
@@ -143,6 +144,10 @@ TEST_CASE("fused attention: blocks over units", "[physics]") {
   // One copy leaves units idle: the last block takes 4 steps.
   const auto one = AttentionTime::solve(on_100_units(1, 1, 512, 512, 256.5));
   CHECK_THAT(one.time.in(u::us), WithinRel(5 + 3 + std::min(4 * step, 0.5 * step + 3), 1e-6));
+  auto undivided = on_100_units(1, 1, 512, 512, 256.5);
+  undivided.whole_keys = 1;
+  CHECK_THAT(AttentionTime::solve(undivided).time.in(u::us), WithinRel(5 + 3 + 4 * step, 1e-6));
+  CHECK_THAT(AttentionTime::solve(undivided).compute.in(u::us), WithinRel(3 + 4 * step, 1e-6));
   // All keys for all queries: the mean is no longer than the last.
   const auto full = AttentionTime::solve(on_100_units(1000, 1, 512, 512, 512));
   CHECK_THAT(full.time.in(u::us), WithinRel(5 + 40 * (3 + 4 * step), 1e-6));
