@@ -18,6 +18,7 @@ struct ServingEngine {
   std::string name;
   std::string version;                 ///< release that it describes; empty: not stated
   Time<> host_step{}, host_request{};  ///< host time of a pass, and of each request in it
+  double measured_requests = 0;        ///< in a pass, up to which the two were measured; 0: not stated
   Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
   std::optional<Time<>>
       prefill_issue{};   ///< host time of one operator of a prompt's pass, launched one by one
@@ -35,6 +36,11 @@ struct ServingEngine {
         field(&E::host_step, "host_step", "ms", "host time of one pass: scheduling, sampling, bookkeeping")
             .non_negative(),
         field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),
+        field(&E::measured_requests, "measured_requests", "",
+              "requests in a pass up to which the times of the host were measured")
+            .non_negative()
+            .counted()
+            .defaulted("not stated"),
         field(&E::request_time, "request_time", "ms",
               "time of a request outside the engine: parsing, tokens to text, transport")
             .non_negative(),

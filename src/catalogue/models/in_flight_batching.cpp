@@ -318,6 +318,20 @@ void describe_step(const In& in, const ServingEngine& engine, const Steady& s, c
               s.tokens_per_pass();
 }
 
+/// Warns where the host's time for each request is drawn out beyond the passes on which it was measured.
+void warn_of_host(const In& in, const ServingEngine& engine, const Steady::Step& step, double running,
+                  Notes& notes) {
+  const double requests = running / (step.inflight * in.ep_size);
+  if (engine.measured_requests <= 0 || requests <= engine.measured_requests) return;
+  if (engine.host_request <= Time<>()) return;
+  notes.warn([&] {
+    return fmt::format(
+        "the host's times of {} were measured with up to {} requests in a pass; {:.0f} run here, at the same "
+        "{:.0f} us each",
+        engine.name, engine.measured_requests, requests, engine.host_request.in(unit::us));
+  });
+}
+
 /// Adds the wait for a free slot to the time to the first token, or removes that time where no mean exists.
 void add_wait_for_slot(const In& in, double most, double rate, Notes& notes, Out& r) {
   if (in.concurrency && r.ttft) {
@@ -394,6 +408,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   // A request does not wait for its own prompt between two of its own tokens.
   const auto step = s.step(running, in.concurrency ? running - 1 : running);
   describe_step(in, engine, s, step, running, r);
+  warn_of_host(in, engine, step, running, notes);
   r.kv_cache_size = passes.cache(held) * running;
 
   double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());

@@ -366,6 +366,27 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
                     [](const auto& w) { return w.find("engine") != std::string::npos; }));
 }
 
+TEST_CASE("in flight: the host's times are not drawn out beyond what was measured in silence",
+          "[catalogue][in_flight]") {
+  In in = request(128, 128);
+  in.precision = Precision::bf16;
+  in.engine = &standard_zoo().at<ServingEngine>("tensorrt_llm");
+  const auto warned = [&](double concurrency) {
+    in.concurrency = concurrency;
+    NoteBook book;
+    Notes notes(book);
+    const auto r = InFlightBatchingModel{}.solve(in, notes);
+    CHECK(r.running_requests == Approx(concurrency));
+    return std::any_of(book.warnings.begin(), book.warnings.end(), [](const auto& w) {
+      return w.find("measured with up to 128 requests in a pass") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(warned(128));
+  CHECK(warned(129));
+  in.engine = &standard_zoo().at<ServingEngine>("tensorrt_llm_cpp");  // its host has no time for a request
+  CHECK_FALSE(warned(129));
+}
+
 TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in_flight]") {
   In in = request(1024, 256);
   in.precision = Precision::bf16;
