@@ -197,12 +197,12 @@ inputs: {hardware: H100, batch: 256, key_heads: 16, value_heads: 64, key_dim: 12
   CHECK(state > bytes / 3.35e12);
   CHECK(state < 1.3 * bytes / 3.35e12);
   CHECK(predicted("state_precision: bf16") == Approx(state / 2).epsilon(0.05));
-  const double convolution = predicted("convolution: \"1\"");
+  const double convolution = predicted("convolution: true");
   CHECK(convolution > 2 * 256 * 3 * 12288 * 4.0 / 3.35e12);
   CHECK(convolution < state / 5);
   // The same work in three kernels starts twice more.
   const double starts = 2 * standard_zoo().at<HardwareNode>("H100").kernels.launch->base();
-  CHECK(predicted("convolution: \"1\", calls: \"3\"") - convolution == Approx(starts).epsilon(0.01));
+  CHECK(predicted("convolution: true, calls: \"3\"") - convolution == Approx(starts).epsilon(0.01));
 }
 
 TEST_CASE("validation: an attention block is its projections and what it sees of the cache", "[validation]") {
