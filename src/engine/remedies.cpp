@@ -109,7 +109,7 @@ void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
     const std::size_t before = out.size();
     try_change(out, c,
                devices > r.accelerators()
-                   ? fmt::format("{} accelerators with tp_size {} (now {})", devices, tp, r.accelerators())
+                   ? fmt::format("{} accelerators (now {}) with tp_size {}", devices, r.accelerators(), tp)
                    : fmt::format("tp_size {} (now {})", tp, r.tp_size()));
     if (out.size() > before) return;
   }

@@ -239,6 +239,132 @@ Prediction experts_time(const ExpertsCase& c, const PredictionContext& context) 
   return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
 }
 
+struct LinearCase {
+  const HardwareNode* hardware = nullptr;
+  Precision precision = Precision::bf16, state_precision = Precision::fp32;
+  double batch = 1, new_tokens = 1;
+  double key_heads = 1, value_heads = 1, key_dim = 128, value_dim = 128, conv_width = 4;
+  bool convolution = false;
+  double calls = 1;
+  static constexpr auto fields() {
+    using C = LinearCase;
+    return rows(
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::precision, "precision", "", "format of queries, keys and values").defaulted("bf16"),
+        field(&C::state_precision, "state_precision", "", "format of the state").defaulted("fp32"),
+        field(&C::batch, "batch", "", "sequences").at_least(1),
+        field(&C::new_tokens, "new_tokens", "", "tokens of a sequence in this call")
+            .at_least(1)
+            .counted()
+            .defaulted("1"),
+        field(&C::key_heads, "key_heads", "", "heads of queries and keys; groups of a state space")
+            .at_least(1),
+        field(&C::value_heads, "value_heads", "", "heads of values, each with a state").at_least(1),
+        field(&C::key_dim, "key_dim", "", "width of a key; of a state space its state").positive(),
+        field(&C::value_dim, "value_dim", "", "width of a value").positive(),
+        field(&C::conv_width, "conv_width", "", "tokens that the convolution sees").positive().defaulted("4"),
+        field(&C::convolution, "convolution", "", "the convolution before the state alone, else the state's")
+            .defaulted("no"),
+        field(&C::calls, "calls", "", "kernels that share the work").at_least(1).defaulted("1"));
+  }
+};
+
+/// The convolution, or the recurrence over the state, of one layer of linear attention, as the lowering makes
+/// them.
+Prediction linear_time(const LinearCase& c, const PredictionContext& context) {
+  Bare bare(inference_storage(c.precision, std::nullopt));
+  bare.structure.phase = c.new_tokens > 1 ? Phase::prefill : Phase::decode;
+  bare.stack.hidden = c.value_heads * c.value_dim;
+  LinearView<> rule{.key_heads = c.key_heads,
+                    .value_heads = c.value_heads,
+                    .key_dim = c.key_dim,
+                    .value_dim = c.value_dim,
+                    .conv_width = c.conv_width};
+  rule.state_bytes = bytes_per_element(c.state_precision) * unit::B;
+  bare.stack.mixers.push_back({rule, {}, 1.0});
+  bare.plan.batch = c.batch;
+  bare.plan.new_tokens = bare.plan.context = c.new_tokens;
+  OpList<> all;
+  lower(bare.structure, bare.stack, {}, bare.plan, all);
+  for (auto op : all) {
+    const bool wanted = c.convolution ? op.name == "short_convolution" : op.kind == OpKind::recurrence;
+    if (!wanted || op.count <= 0) continue;
+    op.count *= c.calls;
+    op.work = op.work / c.calls;
+    op.traffic = op.traffic / c.calls;
+    bare.ops.push(op);
+  }
+  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+}
+
+struct BlockCase {
+  const Workload* workload = nullptr;
+  const HardwareNode* hardware = nullptr;
+  Precision precision = Precision::bf16, kv_precision = Precision::bf16;
+  double batch = 1, new_tokens = 1, past = 0, heads = 1, compression = 0;
+  bool index_shared = false;
+  static constexpr auto fields() {
+    using C = BlockCase;
+    return rows(
+        field(&C::workload, "workload", "", "model of the zoo"),
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
+        field(&C::kv_precision, "kv_precision", "", "format of the cache").defaulted("bf16"),
+        field(&C::batch, "batch", "", "sequences").at_least(1),
+        field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence")
+            .at_least(1)
+            .counted()
+            .defaulted("1"),
+        field(&C::past, "past", "", "tokens that a sequence held before").non_negative().defaulted("0"),
+        field(&C::heads, "heads", "", "query heads on this device").at_least(1),
+        field(&C::compression, "compression", "",
+              "tokens of a compressed entry; 1: the kind without; 0: the kind that an index steers")
+            .non_negative()
+            .defaulted("0"),
+        field(&C::index_shared, "index_shared", "", "a layer that takes the choice of an earlier one")
+            .defaulted("no"));
+  }
+};
+
+/// The kind of attention of a model that a row names: null where it has none.
+const MixerView<>* kind_of(const BlockCase& c, const StackView<>& stack) {
+  for (const auto& mixer : stack.mixers) {
+    const auto& reach = mixer.reach;
+    const bool same = c.compression > 1    ? reach.compressed && reach.block == c.compression
+                      : c.compression == 1 ? !reach.compressed && !reach.selected
+                                           : reach.selected && reach.index_shared == c.index_shared;
+    if (same) return &mixer;
+  }
+  return nullptr;
+}
+
+/// The attention block of one layer on one device, projections included, without norms and exchanges.
+Prediction block_time(const BlockCase& c, const PredictionContext& context) {
+  const auto model = model_view(*c.workload, c.new_tokens > 1 ? Phase::prefill : Phase::decode);
+  StackView<> stack = model.shape();
+  const MixerView<>* kind = kind_of(c, stack);
+  if (kind == nullptr) return {0, {}, "the model has no such kind of attention"};
+  MixerView<> one = *kind;
+  one.layers = 1;
+  stack.mixers = {one};
+  stack.feed_forwards.clear();
+  stack.layers = 1;
+  Bare bare(inference_storage(c.precision, c.kv_precision));
+  bare.plan.tp = std::max(1.0, stack.heads / c.heads);
+  bare.plan.batch = c.batch;
+  bare.plan.new_tokens = c.new_tokens;
+  bare.plan.context = c.past + c.new_tokens;
+  Structure structure = model.structure;
+  structure.moe = false;
+  OpList<> all;
+  lower(structure, stack, {}, bare.plan, all);
+  for (const auto& op : all)
+    if (op.group == OpGroup::attention && op.kind != OpKind::collective && op.count > 0) bare.ops.push(op);
+  auto device = device_at(*c.hardware, c.precision, context);
+  set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
+  return priced(bare.ops, device, context);
+}
+
 struct StreamCase {
   const HardwareNode* hardware = nullptr;
   double values = 33554432;
@@ -283,7 +409,13 @@ std::vector<const Measurand*> kernel_measurands() {
       "attention_power", MeasurandKind::other, "W", "board power while one attention kernel is repeated");
   static const CaseMeasurand<ExpertsCase, experts_time> g(
       "expert_layer", MeasurandKind::time, "us", "time of the routed experts of one layer on one device");
-  return {&a, &b, &c, &d, &e, &f, &g};
+  static const CaseMeasurand<LinearCase, linear_time> h(
+      "linear_attention", MeasurandKind::time, "us",
+      "time of the convolution or of the recurrence of one layer of linear attention");
+  static const CaseMeasurand<BlockCase, block_time> i(
+      "attention_block", MeasurandKind::time, "us",
+      "time of the attention block of one layer on one device, projections included");
+  return {&a, &b, &c, &d, &e, &f, &g, &h, &i};
 }
 
 }  // namespace mlsysim::detail

@@ -107,8 +107,9 @@ def test_what_does_not_fit_exits_with_2_and_says_what_would(run):
 
 def test_a_remedy_works(run):
     remedies = run(*TOO_LARGE, "-o", "json").json()["remedies"]
-    devices = next(r["change"] for r in remedies if "accelerators with tp_size" in r["change"]).split()
-    count, tp = devices[0], devices[4]
+    devices = next(r["change"] for r in remedies if " with tp_size " in r["change"]).split()
+    count, tp = devices[0], devices[-1]  # "16 accelerators (now 8) with tp_size 8"
+    assert devices[2:4] == ["(now", "1)"]
     assert run(*TOO_LARGE, "--accelerators", count, "--tp-size", tp).code == 0
     half = str(int(count) // 2)
     assert run(*TOO_LARGE, "--accelerators", half, "--tp-size", half).code == 2

@@ -143,6 +143,31 @@ def test_decoding_gains_from_wide_expert_parallelism():
     assert 1.0 < each(64)[1] / each(16)[1] < 2.0
 
 
+def test_a_deployment_of_wide_expert_parallelism():
+    """SGLang on H100 published for DeepSeek-V3 (May 2025): four nodes that process prompts of 4096 tokens, 32 ranks, 50,302 tokens
+    a second and node, 59,337 where the experts were balanced by force; nine nodes that decode after 2000 tokens, 72 ranks of
+    256 requests, 22,282 tokens a second and node.
+
+    A prompt's token is 2 x 37e9 FLOP and attention over 2048 on average, 61 x 2 x 128 x 320 x 2048 = 10 GFLOP: 84 GFLOP, 23,500 tokens
+    a second and device at 1979 TFLOP/s, 59,337 / 8 = 7,400 are a third of it. To decode, a rank reads its 671 / 72 = 9.3 GB of experts and
+    256 x 2050 x 70 kB = 37 GB of cache: 46 GB at 3.35 TB/s x 0.85 = 16 ms for each of 61 layers together, and sends 256 x 8 copies of
+    7168 bytes and back of 14,336 over a card of 50 GB/s, 58 times: 51 ms, half of which hides beside the other half batch. 256 tokens in 50 to 90
+    ms are 23,000 to 41,000 a node. The recipe exchanges one half of a batch while it computes the other (two-batch overlap).
+    """
+    def run(ranks, **more):
+        return mlsysim.InFlightBatchingModel().solve(
+            Models.DeepSeek_V3, Hardware.H100, precision="fp8", engine="sglang", ep_size=ranks, **more)
+
+    prompts = [run(32, seq_len=4096, output_tokens=1, max_batch_size=128, prefill_chunk_tokens=16384, expert_overlap=overlap)
+               for overlap in ("none", "micro_batch")]
+    waited, hidden = (found.request_throughput.m_as("request/s") * 4096 / 4 for found in prompts)
+    assert 0.8 * 50_302 < waited < hidden < 1.25 * 59_337 < 8 * 23_500
+    steps = run(72, seq_len=2000, output_tokens=100, concurrency=256 * 72, max_batch_size=256 * 72, prefill_replicas=64,
+                expert_overlap="micro_batch")
+    each = 256 * 8 / seconds(steps.decode_pass)
+    assert 0.8 * 22_282 < each < 1.25 * 22_282
+
+
 # 5. A budget of tokens a pass.
 
 
@@ -170,6 +195,22 @@ def test_a_budget_of_tokens_leaves_small_batches_as_they_were():
     single = times(serve("Llama3_8B", "H100", batch=1, seq_len=1000))[0]
     assert one == two and four == pytest.approx(4 * single, rel=1e-9)
     assert one < four < 1.5 * one
+
+
+def test_a_long_prompt_is_taken_chunk_by_chunk():
+    """Gemma 3 27B in bf16 on one H100 (80 GiB = 85.9 GB), a prompt of 131,072 tokens.
+
+    Weights are 27.0e9 x 2 = 54 GB; ten of the 62 layers see everything: 10 x 131,072 tokens x 2 x 16 heads x 128 x 2 bytes =
+    10.7 GB, the others 1024 tokens. Between layers the whole prompt would hold some tensors of 131,072 x 21,504 values, 5.6 GB
+    each, and not fit; 8192 tokens at a time hold 0.35 GB of each. So 65 GB and a few on top: it fits, as it does in engines.
+    """
+    card = serve("Gemma3_27B", "H100", seq_len=131072)
+    assert card.feasibility.status == "PASS"
+    assert 54 + 10.7 < sum(part.m_as("GB") for part in card.memory.values()) < 54 + 10.7 + 8
+    whole = serve("Gemma3_27B", "H100", seq_len=131072, chunked_prefill=False)
+    assert whole.feasibility.status == "FAIL"
+    # The weights are read sixteen times, 0.3 s beside arithmetic of 12: within a twentieth of one pass.
+    assert times(card)[0] == pytest.approx(times(whole)[0], rel=0.05)
 
 
 def test_how_many_requests_fit_has_one_answer():
@@ -253,6 +294,19 @@ def test_a_policy_that_writes_its_actions_as_tokens():
     assert action / 1.4 < seconds(card.performance["request_latency"]) < 1.4 * action
 
 
+@pytest.mark.parametrize("device,dense", [("A100", 312e12), ("RTX4090", 165e12)])
+def test_an_image_of_stable_diffusion(device, dense):
+    """Stable Diffusion 1.5: 50 steps, two evaluations each (with and without the prompt), 402e9 multiply-adds an evaluation, of which
+    63e9 are scores of attention: 100 x 803 GFLOP = 80 TFLOP an image. Convolutions of 320 to 1280 channels on 64 x 64 latents sustain 0.3
+    to 0.7 of the dense 16-bit rate: 0.37 to 0.86 s on an A100, 0.7 to 1.6 s on an RTX 4090. Text encoder and decoder are not
+    counted, and 100 launches of 10 us are nothing. As if one evaluation were 20 GFLOP it would be 40 times less.
+    """
+    work = 50 * 2 * 2 * 401.6e9
+    card = mlsysim.SystemEvaluator.evaluate("image", Models.StableDiffusion_v1_5, getattr(Hardware, device), 1, "fp16")
+    assert work / (0.7 * dense) < seconds(card.performance["latency"]) < work / (0.3 * dense)
+    assert card.performance["evaluations"] == 100
+
+
 def test_one_request_on_a_large_mixture():
     """DeepSeek-V3, one request on 8 H200 in fp8: 37e9 weights are read, 37 GB / (8 x 4.8 TB/s) = 1.0 ms, but 61 layers of
     two all-reduces at 15 us are 1.8 ms and 25 kernels of 1.5 to 4 us each 2.3 to 6 ms: 5 to 9 ms.
@@ -264,12 +318,15 @@ def test_one_request_on_a_large_mixture():
 def test_the_first_token_of_a_long_prompt():
     """Llama-3-405B in fp8, 131,072 tokens, 16 H100 (8 x 2): products 2 x 405e9 x 131072 = 106 PFLOP, attention 126 layers x
     2 x 2 x 131072^2 / 2 x 16384 = 71 PFLOP. Products sustain 0.4 to 0.7 of 1979 TFLOP/s, attention, which computes in 16
-    bits, 0.5 to 0.7 of 989. Two pipeline stages take turns for one prompt: 8 devices at a time.
+    bits, 0.5 to 0.7 of 989. Two pipeline stages take turns for one prompt in one pass: 8 devices at a time. In sixteen chunks the
+    second stage computes one while the first computes the next: 17 turns of half a chunk's time, 17 / 32 of one pass.
     """
     products, attention = 2 * 405e9 * 131072, 126 * 2 * 131072**2 * 16384
     fast, slow = (products / (8 * 1979e12 * p) + attention / (8 * 989e12 * a) for p, a in ((0.7, 0.7), (0.4, 0.5)))
-    first = times(serve("Llama3_405B", "H100", 16, "fp8", seq_len=131072, tp_size=8, pp_size=2))[0]
+    asked = dict(seq_len=131072, tp_size=8, pp_size=2)
+    first = times(serve("Llama3_405B", "H100", 16, "fp8", chunked_prefill=False, **asked))[0]
     assert fast < first < 1.3 * slow
+    assert times(serve("Llama3_405B", "H100", 16, "fp8", **asked))[0] == pytest.approx(17 / 32 * first, rel=0.05)
 
 
 # 9. Devices with little arithmetic or links that are not known.

@@ -181,14 +181,17 @@ def of(hardware, path):
 
 
 def of_class(path, name="gpu", hardware=None):
-    """What a class gives, or the class that it is like: a value, or a factor of another figure of the device."""
+    """What a class gives, or the class that it is like: a value, or a factor of another figure of the device, or of one over it."""
     c = entry("device_class", name)
     value = get(c, path)
     if value is not None:
         return value
     for rule in c.get("rules", []):
         if rule["figure"] == path:
-            return rule["times"] * of(hardware, rule["of"])
+            inverse, path = rule["of"].startswith("1 / "), rule["of"].removeprefix("1 / ")
+            known = of(hardware, path)
+            if known is not None:
+                return rule["times"] / known if inverse else rule["times"] * known
     return of_class(path, c["like"], hardware) if "like" in c else None
 
 

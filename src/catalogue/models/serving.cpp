@@ -32,6 +32,21 @@ void check_prompt(const In& in, double prompt) {
                      .hint = "at least the last token of the prompt is computed"});
 }
 
+/// Layers of the model that draft for it are part of a pass of its engine; a static batch would count the whole
+/// model twice.
+void check_draft(const In& in) {
+  if (in.draft_model == nullptr) return;
+  detail::require_tokens(*in.draft_model, "draft_model");
+  if (in.draft_model != in.workload) return;
+  throw InputError({.id = "mlsysim.catalogue.148",
+                    .message = fmt::format("a static batch has no price for the draft layers of '{}' itself",
+                                           in.workload->name),
+                    .key = "draft_model",
+                    .found = "the model itself",
+                    .expected = "a smaller model",
+                    .hint = "InFlightBatchingModel prices them: mlsysim resolver run InFlightBatchingModel"});
+}
+
 /// Which prompts share a pass, and how a long one is divided. Formulas from totals take all at once where
 /// nothing is asked.
 void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
@@ -45,13 +60,11 @@ void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
   v.budgeted = true;
   v.chunk = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
-  v.divided = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
+  v.divided = in.chunked_prefill.value_or(true);
   if (fresh <= v.chunk) return;
   if (v.divided) v.chunks = std::ceil(fresh / v.chunk);
   if (!in.chunked_prefill)
-    notes.assume("chunked_prefill", v.divided ? "yes" : "no",
-                 v.divided ? "a budget of a pass or an engine is given"
-                           : "no engine is named: a longer prompt has a pass of its own");
+    notes.assume("chunked_prefill", "yes", "engines divide prompts that are longer than a pass");
 }
 
 /// How the kernels of prompts and steps reach the devices. @return what to ask of them
@@ -172,7 +185,7 @@ void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c,
 
 ServingViews<> prepare_serving(const In& in, Notes& notes) {
   detail::require_tokens(*in.workload, "workload");
-  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
+  check_draft(in);
   const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
   check_prompt(in, prompt);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);

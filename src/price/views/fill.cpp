@@ -12,7 +12,8 @@
 namespace mlsysim {
 namespace {
 
-constexpr int kDeepest = 8;  // of rules, and of classes that are like others
+constexpr int kDeepest = 8;                    // of rules, and of classes that are like others
+constexpr std::string_view kOneOver = "1 / ";  // before the figure against which a rule goes
 
 /// Visits the numbers of a spec's blank object.
 template <class S, class F> void for_each_number(F&& f) {
@@ -101,14 +102,23 @@ class Filler {
           return FilledFigure{*value, FigureOrigin::value, nullptr, c};
       for (const auto& rule : c->rules) {
         if (rule.figure != row.path) continue;
-        const auto from = (*this)(row_at(rule.of), below(depth));
-        if (from) return FilledFigure{rule.times * from->base, FigureOrigin::rule, nullptr, c, &rule};
+        if (const auto from = named_by(rule.of, depth))
+          return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, c, &rule};
       }
     }
     return std::nullopt;
   }
 
  private:
+  /// What a rule goes with: a figure, or one over it.
+  [[nodiscard]] std::optional<double> named_by(std::string_view of, int depth) const {
+    const bool inverse = of.starts_with(kOneOver);
+    if (inverse) of.remove_prefix(kOneOver.size());
+    const auto found = (*this)(row_at(of), below(depth));
+    if (!found) return std::nullopt;
+    return inverse ? 1 / found->base : found->base;
+  }
+
   [[nodiscard]] int below(int depth) const {
     if (depth < kDeepest) return depth + 1;
     throw InputError(

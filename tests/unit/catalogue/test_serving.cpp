@@ -91,6 +91,9 @@ TEST_CASE("a draft model must generate tokens", "[catalogue][serving][bad]") {
     CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(flight),
                       Contains("does not generate tokens") && Contains("draft_model"));
   }
+  // A model is no small one beside itself: its weights would count twice.
+  in.workload = in.draft_model = &standard_zoo().at<Workload>("DeepSeek_V3");
+  CHECK_THROWS_WITH(run(in), Contains("draft layers of 'DeepSeek_V3' itself"));
   in.draft_model = nullptr;
   in.workload = &standard_zoo().at<Workload>("BERT_Base");
   CHECK_THROWS_WITH(run(in), Contains("does not generate tokens"));

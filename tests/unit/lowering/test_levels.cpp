@@ -231,7 +231,10 @@ TEST_CASE("starts of collectives are the node's, else the device's, else those o
   device.collectives.launch.reset();
   REQUIRE(device.device_class->collectives.launch.has_value());
   CHECK(machine(fleet).launch == *device.device_class->collectives.launch);
-  // A device of no known generation has the convention.
+  // A processor of no known generation takes as many cycles as the three that are known do: 14240 / 1.41 GHz.
   device.device_class = &standard_zoo().at<DeviceClass>("gpu");
+  CHECK(machine(fleet).launch.in(u::us) == Approx(10.1).epsilon(1e-3));
+  // Of systolic arrays nothing is known: the convention.
+  device.device_class = &standard_zoo().at<DeviceClass>("systolic");
   CHECK(machine(fleet).launch == conventions_of(standard_zoo()).collective_launch);
 }
