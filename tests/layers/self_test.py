@@ -151,7 +151,7 @@ class Tree(unittest.TestCase):
         unit = next(u for u in units if u[0] == str(group))
 
         def key(files):
-            return tidy.key_of(self.root, build, unit, files, tidy.Digests())
+            return tidy.key_of(22, self.root, build, unit, files, tidy.Digests())
 
         first = key([str(source)])
         self.assertEqual(first, key([str(source)]))
