@@ -13,6 +13,7 @@ import check_fidelity  # noqa: E402
 import check_includes  # noqa: E402
 import check_lists  # noqa: E402
 import check_sizes  # noqa: E402
+import header_times  # noqa: E402
 import tidy  # noqa: E402
 import expected  # noqa: E402
 
@@ -151,7 +152,7 @@ class Tree(unittest.TestCase):
         unit = next(u for u in units if u[0] == str(group))
 
         def key(files):
-            return tidy.key_of(self.root, build, unit, files, tidy.Digests())
+            return tidy.key_of(22, self.root, build, unit, files, tidy.Digests())
 
         first = key([str(source)])
         self.assertEqual(first, key([str(source)]))
@@ -161,6 +162,17 @@ class Tree(unittest.TestCase):
         self.assertNotEqual(first, second)
         checks.write_text("Checks: '*'\n")
         self.assertNotEqual(second, key([str(source)]))
+
+    def test_a_header_that_begins_another_one_costs_no_more(self):
+        self.write("a.hpp", "// why\n#pragma once\n\n#include <mlsysim/b.hpp>\n#include <mlsysim/c.hpp>\n")
+        self.write("b.hpp", "#pragma once\n#include <mlsysim/d.hpp>\n")
+        self.write("c.hpp", "#pragma once\nint x;\n#include <mlsysim/d.hpp>\n")
+        self.write("d.hpp", "#pragma once\n#include <vector>\n")
+        followers = header_times.followed(self.root, ["a.hpp", "b.hpp", "c.hpp", "d.hpp"])
+        self.assertEqual({"a.hpp": [], "b.hpp": ["a.hpp"], "c.hpp": [], "d.hpp": ["b.hpp"]}, followers)
+        self.assertEqual(0.5, header_times.at_most("d.hpp", {"a.hpp": 0.5, "c.hpp": 0.2}, followers))
+        self.assertEqual(0.4, header_times.at_most("d.hpp", {"a.hpp": 0.5, "d.hpp": 0.4}, followers))
+        self.assertEqual(float("inf"), header_times.at_most("d.hpp", {"a.hpp": "does not compile", "c.hpp": 0.2}, followers))
 
     def test_expected_text(self):
         self.assertTrue(expected.matches("a\n...\nz\n", "a\nb\nc\nz"))
