@@ -49,9 +49,14 @@ void smaller_batch(std::vector<Remedy>& out, const Scenario& s) {
 
 /// Passes of prompts as engines take them.
 void budget_of_pass(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
-  if (mode != Mode::serve || s.prefill_chunk_tokens) return;
-  Notes quiet;
+  if (mode != Mode::serve) return;
   Scenario c = s;
+  if (s.chunked_prefill == false) {
+    c.chunked_prefill = true;
+    return try_change(out, c, "chunked_prefill true");
+  }
+  if (s.prefill_chunk_tokens) return;
+  Notes quiet;
   c.prefill_chunk_tokens = Figures{standard_zoo(), quiet}.number("catalogue.serving.chunk_tokens");
   try_change(out, c, fmt::format("prefill_chunk_tokens {:g}", *c.prefill_chunk_tokens));
 }

@@ -8,7 +8,7 @@ namespace mlsysim {
 /// A figure that follows from another one of the same device.
 struct FigureRule {
   std::string figure;  ///< path of what is wanted: "device_link.bandwidth"
-  std::string of;      ///< path of what is known: "memory.bandwidth"
+  std::string of;      ///< path of what is known: "memory.bandwidth"; or one over it: "1 / compute.clock"
   double times = 1;
 
   static constexpr auto fields() {

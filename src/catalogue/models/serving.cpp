@@ -32,8 +32,8 @@ void check_prompt(const In& in, double prompt) {
                      .hint = "at least the last token of the prompt is computed"});
 }
 
-/// Layers of the model that draft for it are part of a pass of its engine; a static batch would count the whole
-/// model twice.
+/// Layers of the model that draft for it are part of a pass of its engine; a static batch would count the
+/// whole model twice.
 void check_draft(const In& in) {
   if (in.draft_model == nullptr) return;
   detail::require_tokens(*in.draft_model, "draft_model");

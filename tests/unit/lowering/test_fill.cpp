@@ -105,10 +105,11 @@ TEST_CASE("a rule of the zoo has the unit of its figure, and times of GPUs follo
       INFO(c->name << ": " << rule.figure);
       CHECK(unit_of(rule.of) == unit_of(rule.figure));
     }
-  // Measured kernels of three generations start after 5217, 5168 and 5109 cycles: a V100 at 1.53 GHz is taken to
-  // need the 5170 / 1.53e9 = 3.4 us of its own clock, not the 2.6 us of a device at 1.98 GHz.
+  // Measured kernels of three generations start after 5217, 5168 and 5109 cycles: a V100 at 1.53 GHz is taken
+  // to need the 5170 / 1.53e9 = 3.4 us of its own clock, not the 2.6 us of a device at 1.98 GHz.
   const auto conventions = conventions_of(zoo);
-  for (const auto& [name, clock] : {std::pair("V100", 1.53e9), {"RTX4090", 2.52e9}, {"JetsonThorT5000", 1.7e9}}) {
+  for (const auto& [name, clock] :
+       {std::pair("V100", 1.53e9), {"RTX4090", 2.52e9}, {"JetsonThorT5000", 1.7e9}}) {
     const auto launch = *filled(row("kernels.launch"), zoo.at<HardwareNode>(name), conventions);
     INFO(name);
     CHECK(launch.origin == FigureOrigin::rule);

@@ -179,8 +179,8 @@ inputs: {hardware: H100, hidden: 8192, width: 28672, experts: 8, top_k: 2, )" +
 }
 
 TEST_CASE("validation: a step of linear attention reads and writes its state", "[validation]") {
-  // 64 states of 128 x 128 values for each of 256 sequences, in fp32 1.07 GB, read and written: 0.64 ms at 3.35
-  // TB/s. The convolution keeps 3 tokens of 2 x 16 x 128 + 64 x 128 values: 75 MB both ways, 23 us.
+  // 64 states of 128 x 128 values for each of 256 sequences, in fp32 1.07 GB, read and written: 0.64 ms
+  // at 3.35 TB/s. The convolution keeps 3 tokens of 2 x 16 x 128 + 64 x 128 values: 75 MB both ways, 23 us.
   const auto predicted = [](const std::string& inputs) {
     const auto table = parse_table(R"(schema: mlsysim/validation@1
 title: one row
@@ -217,16 +217,16 @@ inputs: {hardware: H100, )" + inputs + "}\n",
                                    "t.yaml", CsvTable::parse("time\n1\n", "t.csv"));
     return validate(table, standard_zoo(), Depth::ours).rows.front().predicted;
   };
-  // Llama-3-8B: 42e6 weights of 2 bytes and, of 16 sequences, 65,536 tokens x 2 x 8 heads x 128 x 2 bytes: 4.38 GB,
-  // 1.31 ms at 3.35 TB/s.
+  // Llama-3-8B: 42e6 weights of 2 bytes and, of 16 sequences, 65,536 tokens x 2 x 8 heads x 128 x 2
+  // bytes: 4.38 GB, 1.31 ms at 3.35 TB/s.
   const double whole = predicted("workload: Llama3_8B, compression: 1, batch: 16, past: 65535, heads: 32");
   const double bytes = 4096.0 * (6144 + 4096) * 2 + 16 * 65536.0 * 2 * 8 * 128 * 2;
   CHECK(whole > bytes / 3.35e12);
   CHECK(whole < 1.3 * bytes / 3.35e12);
   // On four devices each has a quarter of it.
   CHECK(predicted("workload: Llama3_8B, compression: 1, batch: 16, past: 65535, heads: 8") < whole / 3);
-  // DeepSeek-V3.2 attends to 2048 tokens of any context; its index alone grows with it, 132 bytes a token where a
-  // latent has 1152.
+  // DeepSeek-V3.2 attends to 2048 tokens of any context; its index alone grows with it, 132 bytes a token
+  // where a latent has 1152.
   const std::string sparse = "workload: DeepSeek_V3_2, batch: 64, heads: 128, past: ";
   const double near = predicted(sparse + "4095"), far = predicted(sparse + "65535");
   CHECK(far > near);

@@ -134,7 +134,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets")
                    .positive()
                    .defaulted("no target"),
-               field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+               field(&I::fleet, key::fleet).defaulted("the machines in which the device ships")),
           power_rows<I>(), fidelity_rows<I>());
     }
   };

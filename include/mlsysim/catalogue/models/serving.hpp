@@ -95,8 +95,8 @@ struct ServingModel : Model<ServingModel> {
                    .positive()
                    .defaulted("100 GB/s, convention of MLSys-im")),
           speculation_rows<I>(),
-          rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")), power_rows<I>(),
-          launch_rows<I>(), fidelity_rows<I>());
+          rows(field(&I::fleet, key::fleet).defaulted("the machines in which the device ships")),
+          power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {
