@@ -48,7 +48,8 @@ std::vector<double> numbers(const SystemEvaluation& card) {
 }
 
 bool check_plan(const std::string& text) {
-  if (!fuzz::takes(text, [&] { (void)parse_plan(text, "fuzz.yaml", standard_zoo()).build(); }, "fuzz.yaml"))
+  if (!fuzz::takes(
+          text, [&] { (void)parse_plan(text, "fuzz.yaml", standard_zoo()).build(); }, "fuzz.yaml"))
     return false;
   return answers(text, [&] {
     const auto plan = parse_plan(text, "fuzz.yaml", standard_zoo());

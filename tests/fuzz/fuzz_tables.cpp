@@ -38,7 +38,9 @@ CsvTable data() {
 
 bool check(const std::string& text) {
   std::optional<MeasuredTable> read;
-  if (!fuzz::takes(text, [&] { read = parse_table(text, "fuzz", data()); }, "fuzz")) return false;
+  if (!fuzz::takes(
+          text, [&] { read = parse_table(text, "fuzz", data()); }, "fuzz"))
+    return false;
   return fuzz::takes(text, [&] {
     const auto& table = *read;
     const auto rows = rows_of(table, standard_zoo());

@@ -36,7 +36,9 @@ using fuzz::fail;
 
 void check_text(const std::string& text) {
   Zoo zoo;
-  if (!fuzz::takes(text, [&] { zoo = load_text(text, "fuzz.yaml", base()); }, "fuzz.yaml")) return;
+  if (!fuzz::takes(
+          text, [&] { zoo = load_text(text, "fuzz.yaml", base()); }, "fuzz.yaml"))
+    return;
   for (const Entry* entry : zoo.entries()) {
     const auto first = to_yaml(zoo, *entry);
     try {

@@ -19,9 +19,10 @@ namespace mlsysim::fuzz {
 
 /// Ends the program unless an error has an id, words and a place: the name that the text was given under,
 /// or where it has none the input that is meant or what of it was found.
-inline void check_refusal(const ErrorFacts& facts, std::string_view place, const std::string& text) {
-  const auto words = render(facts);
-  if (facts.id.empty() || facts.message.empty()) fail("an error without id or message", words + "\n----\n" + text);
+inline void check_refusal(const ErrorFacts& facts, const std::string& words, std::string_view place,
+                          const std::string& text) {
+  if (facts.id.empty() || facts.message.empty() || words.empty())
+    fail("an error without id or message", words + "\n----\n" + text);
   const bool placed = place.empty() ? !(facts.key.empty() && facts.found.empty() && facts.where.file.empty())
                                     : words.find(place) != std::string::npos;
   if (!placed) fail("an error without a place", words + "\n----\n" + text);
@@ -36,9 +37,11 @@ template <class F> bool takes(const std::string& text, F&& f, std::string_view p
     return true;
   } catch (const ErrorList& list) {
     if (list.problems().empty()) fail("a list of no problems", text);
-    for (const auto& problem : list.problems()) check_refusal(problem, place, text);
+    // A file that the text names brings problems with places of its own; the title says what they belong to.
+    for (const auto& p : list.problems())
+      check_refusal(p, render(p) + (p.where.file.empty() ? "" : "\n" + list.facts().message), place, text);
   } catch (const Error& error) {
-    check_refusal(error.facts(), place, text);
+    check_refusal(error.facts(), error.what(), place, text);
   } catch (const std::exception& other) {
     fail(other.what(), text);
   }
