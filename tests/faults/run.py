@@ -220,8 +220,9 @@ def main():
     for name in ("program", "cache", "library"):
         setattr(options, name, pathlib.Path(getattr(options, name)).resolve())
     problems, sampled = [], []
-    # Beside the build, not in /tmp, which is taken away in one case.
-    with tempfile.TemporaryDirectory(dir=options.library.resolve().parent) as folder:
+    # Where nothing waits for a disk, else beside the build; not in /tmp, which is taken away in one case.
+    memory = pathlib.Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else options.library.resolve().parent) as folder:
         bench = Bench(options, pathlib.Path(folder))
         bench.prepare(options.program, options.cache)
         if options.only in ("", "surroundings"):
