@@ -147,7 +147,7 @@ std::atomic<const UnitRegistry*> published{nullptr};
 }  // namespace
 
 const UnitRegistry& shipped_units() {
-  static const auto& registry = *new UnitRegistry(shipped());  // static objects of others end later
+  static const UnitRegistry registry = shipped();
   return registry;
 }
 

@@ -30,8 +30,12 @@ Known at_first;
 /// Made before the host, so it ends after it.
 struct Last {
   ~Last() {
-    if (known() == at_first) return;
-    std::fputs("the end of the host left something behind\n", stderr);
+    const auto now = known();
+    if (now == at_first) return;
+    std::fprintf(stderr,
+                 "left behind: of %zu resolvers %zu, of %zu units %zu, of %zu entries %zu, readers %d\n",
+                 at_first.resolvers, now.resolvers, at_first.units, now.units, at_first.entries, now.entries,
+                 now.readers);
     std::_Exit(1);
   }
 } last;
