@@ -92,3 +92,21 @@ function(mlsysim_executable target)
   target_link_libraries(${target} PRIVATE mlsysim::${arg_PART})
   add_dependencies(${target} mlsysim_zoo_files)
 endfunction()
+
+# The environment in which Python has the package of this build. The interpreter is not sanitized, so the run-time of the
+# sanitizer comes before it, and what it keeps until its end is no leak of ours.
+set(MLSYSIM_PYTHON_ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
+if(MLSYSIM_SANITIZE MATCHES "address|thread" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  if(MLSYSIM_SANITIZE MATCHES address)
+    set(runtime asan)
+  else()
+    set(runtime tsan)
+  endif()
+  set(preload)
+  foreach(library ${runtime} stdc++)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${library}.so
+      OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(APPEND preload "${path} ")
+  endforeach()
+  list(APPEND MLSYSIM_PYTHON_ENVIRONMENT "LD_PRELOAD=${preload}" "ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0")
+endif()

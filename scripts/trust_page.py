@@ -87,10 +87,13 @@ def step_of(part):
     return part.split(":")[0]
 
 
+def words_of(option):
+    """What the script that runs the parts says."""
+    return subprocess.run([ROOT / "scripts" / "check-all", option], capture_output=True, text=True, check=True).stdout
+
+
 def every_part():
-    """The parts that there are, from the script that runs them."""
-    told = subprocess.run([ROOT / "scripts" / "check-all", "--list"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in told.splitlines()]
+    return [line.split()[0] for line in words_of("--list").splitlines()]
 
 
 def row_of_step(step, what, of_it, parts):
@@ -102,8 +105,8 @@ def row_of_step(step, what, of_it, parts):
         if verdict != "passed":
             others.setdefault(verdict, []).append(name.split(":")[-1])
     last = max((p["date"] for p in of_it.values()), default="-")
-    told = "; ".join([str(passed), *(f"{verdict}: {', '.join(names)}" for verdict, names in others.items())])
-    return f"| {step} | {what} | {len(parts)} | {told} | {last} | {sum(p['seconds'] or 0 for p in of_it.values())} |"
+    result = "; ".join([str(passed), *(f"{verdict}: {', '.join(names)}" for verdict, names in others.items())])
+    return f"| {step} | {what} | {len(parts)} | {result} | {last} | {sum(p['seconds'] or 0 for p in of_it.values())} |"
 
 
 def section(step, of_it):
@@ -141,6 +144,9 @@ def add(page, part, command, verdict, commit, seconds, log):
 
 def check(page):
     problems = [f"there is no test {t}" for t in missing_tests()]
+    steps, parts = {step for step, _, _ in STEPS}, {step_of(part) for part in every_part()}
+    problems += [f"the step '{step}' is not both here and in scripts/check-all" for step in sorted(steps ^ parts)]
+    problems += [f"scripts/check-all --help does not name the step '{step}'" for step in sorted(steps - set(re.findall(r"\w+", words_of("--help"))))]
     if page_of(read(page)) != page.read_text():
         problems.append(f"{page} is not what its record gives; write it anew: scripts/trust_page.py write {page}")
     print("\n".join(problems) or f"{len(FAULTS)} faults, each with its tests")

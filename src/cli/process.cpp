@@ -37,6 +37,7 @@ int write_all(int stream, std::string_view text) {
 }
 
 int answers = STDOUT_FILENO;
+thread_local bool memory_was_short = false;
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -51,16 +52,23 @@ void say_no_memory() noexcept {
 }
 
 void prepare_process() {
-  // Libraries that we use end the process where they have no memory in a place that may not throw.
+  // Libraries that we use end the process where they have no memory in a place that may not throw; what was
+  // thrown there is not always to be had any more, so that memory was short is noted.
+  std::set_new_handler([] {
+    memory_was_short = true;
+    throw std::bad_alloc();
+  });
   std::set_terminate([] {
+    bool no_memory = !std::current_exception() && std::uncaught_exceptions() > 0 && memory_was_short;
     try {
       if (std::current_exception()) std::rethrow_exception(std::current_exception());
     } catch (const std::bad_alloc&) {
-      say_no_memory();
-      _exit(static_cast<int>(Exit::bad_input));
+      no_memory = true;
     } catch (...) {  // NOLINT(bugprone-empty-catch): it ends as it would
     }
-    std::abort();
+    if (!no_memory) std::abort();
+    say_no_memory();
+    _exit(static_cast<int>(Exit::bad_input));
   });
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, on_interrupt);

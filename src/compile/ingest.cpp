@@ -127,6 +127,12 @@ std::vector<Found> files_of(const std::vector<fs::path>& paths) {
       const auto below = at->path().lexically_relative(path);
       inside.push_back({at->path(), below.has_parent_path() ? below.begin()->string() : std::string()});
     }
+    // Nothing to read would be a report without breaks, which looks like success.
+    if (inside.empty())
+      detail::refuse_record(path.generic_string(), "mlsysim.compile.014", "a folder holds no file",
+                            "a folder without a regular file in it or below it",
+                            "records of a compiler: a file for each, or for each rank",
+                            "check the path, and that TORCH_TRACE was set when the program ran");
     std::sort(inside.begin(), inside.end(), [](const Found& a, const Found& b) { return a.file < b.file; });
     out.insert(out.end(), inside.begin(), inside.end());
   }

@@ -270,7 +270,8 @@ template <class E> void rethrow_as(const Error& error, const ErrorFacts& facts) 
   throw out;
 }
 
-/// Calls f(); an error that names a place of the document but does not show it gets its line and caret.
+/// Calls f(); an error that names a place of the document but does not show it gets its line and caret, and
+/// one of another place or none, since it is about several keys or about what replaces one, names the plan.
 template <class F> auto showing_lines(const YamlDocument* document, F&& f) {
   const auto unshown = [&](const ErrorFacts& facts) {
     return document != nullptr && facts.where.line != 0 && facts.where.file == document->file() &&
@@ -293,7 +294,9 @@ template <class F> auto showing_lines(const YamlDocument* document, F&& f) {
                      .key = list.facts().key,
                      .where = list.facts().where},
                     problems);
-  } catch (const Error& error) {
+  } catch (Error& error) {
+    if (document != nullptr && error.facts().where.file != document->file())
+      error.add_context(fmt::format("in the plan {}", document->file()));
     if (!unshown(error.facts())) throw;
     const auto facts = shown(error.facts());
     rethrow_as<UnitError>(error, facts);

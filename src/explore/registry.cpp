@@ -8,11 +8,12 @@
 namespace mlsysim {
 
 const ResolverRegistry& shipped_resolvers() {
-  static const ResolverRegistry registry = [] {
-    ResolverRegistry r;
-    add_catalogue(r);
-    r.add<SensitivitySolver>();
-    add_catalogue_laws(r);
+  // Never freed: static objects of others may ask at their end.
+  static const auto& registry = *[] {
+    auto* r = new ResolverRegistry;
+    add_catalogue(*r);
+    r->add<SensitivitySolver>();
+    add_catalogue_laws(*r);
     return r;
   }();
   return registry;

@@ -4,6 +4,7 @@
 #include "detail/formats.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/standard_units.hpp>
 
 #include <fmt/format.h>
 
@@ -18,7 +19,12 @@ using namespace detail;  // NOLINT: the private half of this room
 class PluginHost::Impl {
  public:
   explicit Impl(HostOptions options)
-      : options_(std::move(options)), services_(std::make_shared<LocalServices>(options_.log)) {}
+      : options_(std::move(options)), services_(std::make_shared<LocalServices>(options_.log)) {
+    // A host may be static. What it withdraws from never dies, but for the units that ship, of which every
+    // plugin has a table of its own that must go with it: made before the host, those of this program end
+    // after it.
+    (void)shipped_units();
+  }
   ~Impl() {
     std::vector<Loaded> none;
     std::vector<std::pair<Loaded, PluginFailure>> refused;

@@ -21,8 +21,9 @@ std::mutex& guard() {
   static std::mutex mutex;
   return mutex;
 }
+/// It never dies: a host of plugins that is static withdraws its readers at the end of the program.
 std::shared_ptr<const Readers>& published() {
-  static std::shared_ptr<const Readers> readers = std::make_shared<const Readers>();
+  static auto& readers = *new std::shared_ptr<const Readers>(std::make_shared<const Readers>());
   return readers;
 }
 std::shared_ptr<const Readers> present() {

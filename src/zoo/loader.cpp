@@ -119,6 +119,7 @@ namespace {
 
 std::atomic<const Zoo*> published{nullptr};
 std::mutex publishing;
+const Zoo* plain = nullptr;  // what ships and what the user has, once it was read; guarded by `publishing`
 
 /// Readers may hold references into any zoo there ever was, so none is freed.
 const Zoo& publish(Zoo zoo) {
@@ -134,12 +135,19 @@ const Zoo& standard_zoo() {
   if (const auto* zoo = published.load(std::memory_order_acquire)) return *zoo;
   const std::lock_guard lock(publishing);
   if (const auto* zoo = published.load(std::memory_order_acquire)) return *zoo;
-  return publish(load_zoo());
+  plain = &publish(load_zoo());
+  return *plain;
 }
 
 void publish_contributions(std::vector<ZooContribution> contributed) {
   const std::lock_guard lock(publishing);
-  (void)publish(load_zoo({}, contributed));
+  // Contributions are withdrawn without reading anything: it may be the end of the program, after that of the
+  // tables that reading needs.
+  if (plain == nullptr) plain = &publish(load_zoo());
+  if (contributed.empty())
+    published.store(plain, std::memory_order_release);
+  else
+    (void)publish(load_zoo({}, contributed));
 }
 
 Zoo load_file(const std::filesystem::path& file, const Zoo& base) {

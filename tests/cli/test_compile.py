@@ -49,6 +49,9 @@ def test_refusals(refused, tmp_path):
             parts=["the log is damaged", "1 payloads unlike their checksum"])
     refused("compile", "ingest", __file__, parts=["no record of a compiler", "TORCH_TRACE"])
     refused("compile", "ingest", tmp_path / "none", parts=["cannot be read"])
+    (tmp_path / "empty" / "below").mkdir(parents=True)
+    for command in (["ingest", tmp_path / "empty"], ["ingest", DATA, tmp_path / "empty"], ["diff", tmp_path / "empty", DATA]):
+        refused("compile", *command, parts=["a folder holds no file", str(tmp_path / "empty"), "TORCH_TRACE"])
     (tmp_path / "a.json").write_text("{}")
     refused("compile", "ingest", DATA / "tlparse_simple.log.gz", "--registry", tmp_path / "a.json",
             parts=["no registry of graph breaks"])

@@ -219,9 +219,10 @@ def main():
     # They are run in other folders than this.
     for name in ("program", "cache", "library"):
         setattr(options, name, pathlib.Path(getattr(options, name)).resolve())
-    problems = []
-    # Beside the build, not in /tmp, which is taken away in one case.
-    with tempfile.TemporaryDirectory(dir=options.library.resolve().parent) as folder:
+    problems, sampled = [], []
+    # Where nothing waits for a disk, else beside the build; not in /tmp, which is taken away in one case.
+    memory = pathlib.Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else options.library.resolve().parent) as folder:
         bench = Bench(options, pathlib.Path(folder))
         bench.prepare(options.program, options.cache)
         if options.only in ("", "surroundings"):
@@ -233,6 +234,8 @@ def main():
             if options.only not in ("", scenario.name):
                 continue
             reference = bench.reference(scenario)
+            there = reference[4].get("memory", 0)
+            sampled.append(f"{scenario.name}: {len(bench.numbers('memory', there))} of {there}")
             for kind, rest, must_be_same in KINDS:
                 for n in bench.numbers(kind, reference[4].get(COUNTED.get(kind, kind), 0)):
                     fault = f"{kind}:{n}{rest}"
@@ -246,7 +249,8 @@ def main():
         print(problem)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     tried = dict(bench.tried)
-    print(f"{tried.get('runs', 0)} runs with a fault, {len(problems)} problems, {used.ru_utime + used.ru_stime:.0f} s of processor time: {tried}")
+    print(f"{tried.get('runs', 0)} runs with a fault, {len(problems)} problems, {used.ru_utime + used.ru_stime:.0f} s of processor time: {tried}"
+          + (f"; allocations that fail, alone and with all that follow: {', '.join(sampled)}" if sampled else ""))
     if options.summary:
         options.summary.write_text(json.dumps({"tried": tried, "problems": len(problems), "every": options.every}) + "\n")
     return 1 if problems or not bench.tried else 0

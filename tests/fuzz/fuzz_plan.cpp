@@ -48,6 +48,9 @@ std::vector<double> numbers(const SystemEvaluation& card) {
 }
 
 bool check_plan(const std::string& text) {
+  if (!fuzz::takes(
+          text, [&] { (void)parse_plan(text, "fuzz.yaml", standard_zoo()).build(); }, "fuzz.yaml"))
+    return false;
   return answers(text, [&] {
     const auto plan = parse_plan(text, "fuzz.yaml", standard_zoo());
     const auto built = plan.build();

@@ -5,6 +5,7 @@
 /// fuzz_zoo [rounds] [seed]
 
 #include "fuzz/mutate.hpp"
+#include "fuzz/promise.hpp"
 #include "zoo/detail/zoo_cache.hpp"
 
 #include <mlsysim/zoo/loader.hpp>
@@ -31,19 +32,13 @@ const Zoo& base() {
   return zoo;
 }
 
-[[noreturn]] void fail(const char* what, const std::string& detail) {
-  std::fprintf(stderr, "%s\n%s\n", what, detail.c_str());
-  std::abort();
-}
+using fuzz::fail;
 
 void check_text(const std::string& text) {
   Zoo zoo;
-  try {
-    zoo = load_text(text, "fuzz.yaml", base());
-  } catch (const Error& error) {
-    if (error.id().empty() || std::string(error.what()).empty()) fail("an error without id or text", text);
+  if (!fuzz::takes(
+          text, [&] { zoo = load_text(text, "fuzz.yaml", base()); }, "fuzz.yaml"))
     return;
-  }
   for (const Entry* entry : zoo.entries()) {
     const auto first = to_yaml(zoo, *entry);
     try {

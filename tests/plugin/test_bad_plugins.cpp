@@ -28,7 +28,7 @@ const std::string kBad = kBuild + "/tests/plugin/bad/mlsysim-plugin-";
 /// Little time and memory: what loops and eats should not take long.
 HostOptions strict(std::vector<fs::path> paths, Isolation isolation) {
   auto out = closed(std::move(paths), isolation);
-  out.limits = {.timeout = std::chrono::milliseconds(1500), .memory = 1ULL << 30};
+  out.limits = {.timeout = std::chrono::milliseconds(kSanitized ? 10000 : 1500), .memory = 1ULL << 30};
   return out;
 }
 

@@ -1,9 +1,13 @@
 """Shared objects: a device, a model, a fleet made by hand."""
 
+import os
+
 import pytest
 
 import mlsysim
 from mlsysim import Fleet, HardwareNode, NetworkFabric, Node, Q_
+
+SLOWER = int(os.environ.get("MLSYSIM_TIME_FACTOR", "1"))  # more than 1 where the package is sanitized
 
 
 def make_device(**changes):

@@ -92,6 +92,40 @@ def test_a_saved_text_is_the_same_document_without_torch(tmp_path):
         assert subprocess.run([*words, *wrong], capture_output=True, check=False).returncode == 2
 
 
+def test_documents_replace_nothing_unasked_and_go_through_no_link(tmp_path, monkeypatch):
+    saved, other, link, pipe, page = (tmp_path / name for name in ("saved.txt", "other.txt", "link.json", "pipe", "page.json"))
+    saved.write_bytes(gzip.decompress((DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz").read_bytes()))
+    other.write_text("of somebody else")
+    link.symlink_to(other)
+    os.mkfifo(pipe)
+
+    def export(*words, text=saved):
+        done = subprocess.run([sys.executable, dynamo_export.__file__, "--name", "m", "--text", text, *words],
+                              capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stderr
+
+    for target, why in ((link, "a link"), (pipe, "no regular file"), (other, "the file exists"), (tmp_path, "no regular file"),
+                        (tmp_path / "nowhere" / "page.json", "needs a folder")):
+        code, said = export("-o", target)
+        assert code == 2 and str(target) in said and why in said, said
+    assert other.read_text() == "of somebody else" and not (tmp_path / "nowhere").exists()
+    code, said = export("-o", page, text=pipe)  # nobody writes to it
+    assert code == 2 and "no regular file" in said and not page.exists()
+    assert export("-o", page)[0] == 0
+    page.chmod(0o640)
+    first = page.stat().st_ino
+    assert export("-o", page)[0] == 0  # its own document is replaced, by a whole one beside it
+    assert page.stat().st_ino != first and page.stat().st_mode & 0o777 == 0o640
+    assert export("--force", "-o", other)[0] == 0 and other.read_text() == page.read_text()
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    before = page.read_text()
+    for target in (page, tmp_path / "new.json"):
+        with pytest.raises(OSError, match="No space left"):
+            dynamo_export._write(target, "{}", force=True)
+    assert page.read_text() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.json", "other.txt", "page.json", "pipe", "saved.txt"]  # nothing is left beside
+
+
 def test_newer_reasons_and_homes(tmp_path):
     output = fake_output()
     output.break_reasons[0].reason = "Encountered graph break when attempting to trace CALL: a call, e.g. f(x):\n\n" + output.break_reasons[0].reason + "\nin /home/me/x.py"

@@ -1,16 +1,24 @@
 """What importing costs and brings in."""
 
+import resource
 import subprocess
 import sys
-import time
+
+from conftest import SLOWER
 
 
 def seconds_of(code, runs=7):
+    """Of the processor, so that other work on the machine does not count."""
+
+    def used():
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
     best = float("inf")
     for _ in range(runs):
-        start = time.perf_counter()
+        start = used()
         subprocess.run([sys.executable, "-c", code], check=True)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, used() - start)
     return best
 
 
@@ -22,7 +30,7 @@ def modules_after(code):
 
 def test_the_import_is_quick():
     # Budget 30 ms over bare Python; the rest is for a machine that does other things meanwhile.
-    assert seconds_of("import mlsysim") - seconds_of("pass") < 0.060
+    assert seconds_of("import mlsysim") - seconds_of("pass") < 0.060 * SLOWER
 
 
 def test_numpy_is_not_imported_without_need():

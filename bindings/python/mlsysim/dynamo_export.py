@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import re
+import stat
 import sys
 
 __all__ = ["SCHEMA", "document_of", "document_of_text", "explain", "failure", "main"]
@@ -212,6 +213,57 @@ def explain(model, args, kwargs=None, *, name, family=None, commit=None):
     return document_of(output, name=name, family=family, commit=commit, args=named)
 
 
+def _read_text(path):
+    """What is no regular file is refused and not waited for, as by the readers of the library."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8", errors="replace") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("no regular file")
+        return file.read()
+
+
+def _check_target(path, force):
+    """Whether a document may be written there. @raises ValueError, OSError"""
+    if not os.path.lexists(path):
+        if not os.path.isdir(os.path.dirname(path) or "."):
+            raise ValueError("a file needs a folder that is there")
+        return
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ValueError("a link, or no regular file; name the file that it leads to, or choose another")
+    if not force:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            head = file.read(4096)
+        if f'"schema": "{SCHEMA}"' not in head:
+            raise ValueError("the file exists, and is no such document; choose another name, or add --force")
+
+
+def _write(path, text, force):
+    """Writes beside, then gives the name: a document is there whole or not at all, as by the writer of the library."""
+    _check_target(path, force)
+    beside, new = f"{path}.{os.getpid()}.part", not os.path.lexists(path)
+    made = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with open(made, "w", encoding="utf-8") as file:
+            if not new:
+                os.fchmod(made, stat.S_IMODE(os.lstat(path).st_mode))
+            file.write(text)
+            file.flush()
+            os.fsync(made)
+        if new:
+            os.link(beside, path)  # a name that was free must be so still
+        else:
+            os.rename(beside, path)
+    finally:
+        if os.path.lexists(beside):
+            os.unlink(beside)
+    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    except OSError:
+        pass  # some file systems cannot, and that is no error
+    finally:
+        os.close(folder)
+
+
 def main(words=None):
     parser = argparse.ArgumentParser(prog="python -m mlsysim.dynamo_export", description=__doc__.split("\n", 1)[0])
     parser.add_argument("what", metavar="MODULE:FUNCTION", nargs="?", help="gives (model, args) or (model, args, kwargs)")
@@ -220,14 +272,19 @@ def main(words=None):
     parser.add_argument("--family")
     parser.add_argument("--commit", default=os.environ.get("GIT_COMMIT") or os.environ.get("GITHUB_SHA") or None)
     parser.add_argument("-o", "--output", default="-", help="file; standard output where it is left out")
+    parser.add_argument("--force", action="store_true", help="replace a file that is no such document")
     asked = parser.parse_args(words)
     if (asked.what is None) == (asked.text is None):
         parser.error("expected MODULE:FUNCTION or --text FILE")
     names = {"name": asked.name, "family": asked.family, "commit": asked.commit}
+    if asked.output != "-":
+        try:  # before a model is explained, which takes long
+            _check_target(asked.output, asked.force)
+        except (OSError, ValueError) as error:
+            parser.error(f"{asked.output}: {error}")
     if asked.text is not None:
         try:
-            with open(asked.text, encoding="utf-8", errors="replace") as file:
-                document = document_of_text(file.read(), **names)
+            document = document_of_text(_read_text(asked.text), **names)
         except (OSError, ValueError) as error:
             parser.error(f"{asked.text}: {error}")
     else:
@@ -240,8 +297,10 @@ def main(words=None):
     if asked.output == "-":
         sys.stdout.write(text)
     else:
-        with open(asked.output, "w", encoding="utf-8") as file:
-            file.write(text)
+        try:
+            _write(asked.output, text, asked.force)
+        except (OSError, ValueError) as error:
+            parser.error(f"{asked.output}: {error}")
     return 0 if document["status"] == "ok" else 1
 
 

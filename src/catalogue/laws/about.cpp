@@ -3,11 +3,11 @@
 
 #include "catalogue/laws/traced_laws.hpp"
 
+#include <mlsysim/catalogue/detail/once.hpp>
 #include <mlsysim/catalogue/walls.hpp>
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -118,10 +118,10 @@ const About* find(std::string_view resolver) {
 std::span<const std::string_view> laws_of(std::string_view resolver) {
   const About* about = find(resolver);
   if (about == nullptr) return {};
-  static std::array<std::once_flag, std::size(kAll)> made;
+  static std::array<detail::Once, std::size(kAll)> made;
   static std::array<std::vector<std::string_view>, std::size(kAll)> known;
   const auto at = static_cast<std::size_t>(about - kAll);
-  std::call_once(made[at], [&] {
+  made[at].call([&] {
     auto laws = detail::traced_laws(about->asks);
     for (std::string_view rest = about->calls; !rest.empty();) {
       const auto id = rest.substr(0, rest.find(' '));

@@ -89,11 +89,11 @@ void Compiled::record(const Subject& subject, const Space& space) {
 }
 
 const ColumnProgram& Compiled::program() const {
-  std::call_once(program_made_, [this] { program_.emplace(tape); });
+  program_made_.call([this] { program_.emplace(tape); });
   return *program_;
 }
 const GridProgram& Compiled::grid() const {
-  std::call_once(grid_made_, [this] { grid_.emplace(tape, sizes_, inputs_); });
+  grid_made_.call([this] { grid_.emplace(tape, sizes_, inputs_); });
   return *grid_;
 }
 

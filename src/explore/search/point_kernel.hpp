@@ -4,12 +4,12 @@
 
 #include "explore/search/block_kernels.hpp"
 
+#include <mlsysim/catalogue/detail/once.hpp>
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/grid.hpp>
 
 #include <array>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,7 +51,7 @@ struct Compiled {
  private:
   std::vector<std::size_t> sizes_;  ///< rows of the axes over numbers
   std::vector<GridInput> inputs_;   ///< one a column
-  mutable std::once_flag program_made_, grid_made_;
+  mutable Once program_made_, grid_made_;
   mutable std::optional<ColumnProgram> program_;
   mutable std::optional<GridProgram> grid_;
 };

@@ -2,6 +2,7 @@
 
 #include "explore/subject/spec_figures.hpp"
 
+#include <mlsysim/catalogue/detail/once.hpp>
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/requests.hpp>
@@ -18,7 +19,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +59,7 @@ struct MovingScenario {
   }
   /// From the inputs that move to the results that are listed; made when it is first asked for.
   [[nodiscard]] const Tape& tape() const {
-    std::call_once(made_, [&] {
+    made_.call([&] {
       tape_ = record_tape(inputs.size(), [&](std::span<const Recorded> in) {
         std::vector<Recorded> all(base.begin(), base.end());
         for (std::size_t i = 0; i < inputs.size(); ++i) all[inputs[i]] = in[i];
@@ -73,7 +73,7 @@ struct MovingScenario {
   }
 
  private:
-  mutable std::once_flag made_;
+  mutable detail::Once made_;
   mutable Tape tape_;
 };
 
