@@ -12,7 +12,7 @@ namespace {
 void include(Bounds& b, const std::vector<double>& values) {
   for (std::size_t r = 0; r < values.size(); ++r) {
     // The first point sets both ends; a result that is no number leaves nothing known.
-    if (values[r] != values[r])
+    if (std::isnan(values[r]))
       b.results[r] = Interval::whole();
     else
       b.results[r] = hull(b.results[r], Interval(values[r]));

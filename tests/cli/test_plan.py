@@ -16,7 +16,7 @@ KEYS_SERVE = [
     ("workload.prefill_chunk_tokens", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 256"),
     ("workload.chunked_prefill", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 512, chunked_prefill: false"),
     ("workload.engine", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 512, engine: tensorrt_llm"),
-    ("workload.draft_model", "draft_model: GPT2_Small", "draft_model: Llama3_8B"),
+    ("workload.draft_model", "draft_model: GPT2_Small", "draft_model: Llama3_2_1B"),
     ("workload.draft_acceptance_rate", "draft_acceptance_rate: 0.7", "draft_acceptance_rate: 0.5"),
     ("workload.draft_acceptance_decay", "draft_acceptance_decay: 0.9", "draft_acceptance_decay: 0.8"),
     ("workload.acceptance_length", "draft_acceptance_decay: 0.9", "acceptance_length: 2"),

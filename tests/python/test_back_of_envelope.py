@@ -204,10 +204,10 @@ def test_a_long_prompt_is_taken_chunk_by_chunk():
     10.7 GB, the others 1024 tokens. Between layers the whole prompt would hold some tensors of 131,072 x 21,504 values, 5.6 GB
     each, and not fit; 8192 tokens at a time hold 0.35 GB of each. So 65 GB and a few on top: it fits, as it does in engines.
     """
-    card = serve("Gemma3_27B", "H100", seq_len=131072)
+    card = serve("Gemma3_27B", "H100", seq_len=131072, chunked_prefill=True)
     assert card.feasibility.status == "PASS"
     assert 54 + 10.7 < sum(part.m_as("GB") for part in card.memory.values()) < 54 + 10.7 + 8
-    whole = serve("Gemma3_27B", "H100", seq_len=131072, chunked_prefill=False)
+    whole = serve("Gemma3_27B", "H100", seq_len=131072)
     assert whole.feasibility.status == "FAIL"
     # The weights are read sixteen times, 0.3 s beside arithmetic of 12: within a twentieth of one pass.
     assert times(card)[0] == pytest.approx(times(whole)[0], rel=0.05)
@@ -324,9 +324,9 @@ def test_the_first_token_of_a_long_prompt():
     products, attention = 2 * 405e9 * 131072, 126 * 2 * 131072**2 * 16384
     fast, slow = (products / (8 * 1979e12 * p) + attention / (8 * 989e12 * a) for p, a in ((0.7, 0.7), (0.4, 0.5)))
     asked = dict(seq_len=131072, tp_size=8, pp_size=2)
-    first = times(serve("Llama3_405B", "H100", 16, "fp8", chunked_prefill=False, **asked))[0]
+    first = times(serve("Llama3_405B", "H100", 16, "fp8", **asked))[0]
     assert fast < first < 1.3 * slow
-    assert times(serve("Llama3_405B", "H100", 16, "fp8", **asked))[0] == pytest.approx(17 / 32 * first, rel=0.05)
+    assert times(serve("Llama3_405B", "H100", 16, "fp8", chunked_prefill=True, **asked))[0] == pytest.approx(17 / 32 * first, rel=0.05)
 
 
 # 9. Devices with little arithmetic or links that are not known.

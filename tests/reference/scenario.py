@@ -176,14 +176,14 @@ def with_macro(out, s, utilization, tokens):
 
 def settle_budget(s):
     """Tokens of a pass of prompts and of a chunk. Formulas from totals take all prompts at once where nothing is
-    asked; others divide a prompt that is longer than a pass, unless it is said."""
+    asked; a prompt is divided where a budget or an engine is given, or it is said."""
     engine = None if s.fidelity == "textbook" else launches.engine_of(s)
     s.budget = s.prefill_chunk_tokens
     if s.fidelity != "textbook":
         s.budget = launches.pass_tokens(s.device, engine, s.budget)
     divided = s.chunked_prefill
     if divided is None:
-        divided = True
+        divided = bool(s.prefill_chunk_tokens or engine)
     s.chunk = s.budget if s.budget and divided else s.seq_len
 
 

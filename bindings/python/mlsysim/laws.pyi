@@ -117,10 +117,11 @@ class ChunkedAttentionPairs(_Law):
 class AttentionTime(_Law):
     @staticmethod
     def solve(
-        copies: float, group: float, new_tokens: float, keys: float, reach: float, pair_work: Quantity | str,
-        pair_softmax: Quantity | str, traffic: Quantity | str, tile: float, block_tile: float, units: float,
-        peak: Quantity | str, bandwidth: Quantity | str, launch: Quantity | str, block: Quantity | str,
-        block_rows: Quantity | str, least_step: Quantity | str, split: Quantity | str,
+        copies: float, group: float, new_tokens: float, keys: float, reach: float, whole_keys: float,
+        pair_work: Quantity | str, pair_softmax: Quantity | str, traffic: Quantity | str, tile: float,
+        block_tile: float, units: float, peak: Quantity | str, bandwidth: Quantity | str,
+        launch: Quantity | str, block: Quantity | str, block_rows: Quantity | str, least_step: Quantity | str,
+        split: Quantity | str,
     ) -> AttentionTimeResult: ...
 class KvBytesPerToken(_Law):
     @staticmethod

@@ -1243,9 +1243,9 @@ class Selection(_Spec):
 class ServingEngine(_Spec):
     def __init__(
         self, *, name: str, host_step: Quantity | str, host_request: Quantity | str,
-        request_time: Quantity | str, version: str | None = ..., prefill_issue: Quantity | str | None = ...,
-        beside: bool = ..., mixed: bool = ..., lookahead: float = ...,
-        memory: EngineMemoryRule | Mapping[str, Any] | None = ..., **other_names: Any,
+        request_time: Quantity | str, version: str | None = ..., measured_requests: int = ...,
+        prefill_issue: Quantity | str | None = ..., beside: bool = ..., mixed: bool = ...,
+        lookahead: float = ..., memory: EngineMemoryRule | Mapping[str, Any] | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -1255,6 +1255,8 @@ class ServingEngine(_Spec):
     def host_step(self) -> Quantity: ...
     @property
     def host_request(self) -> Quantity: ...
+    @property
+    def measured_requests(self) -> int: ...
     @property
     def request_time(self) -> Quantity: ...
     @property

@@ -114,7 +114,7 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
 template <class I> [[nodiscard]] constexpr auto pass_engine_rows() {
   return rows(field(&I::chunked_prefill, "chunked_prefill", "",
                     "prompts longer than a pass are taken chunk by chunk; else each has a pass of its own")
-                  .defaulted("chunk by chunk, as engines do; at textbook fidelity with a budget alone"),
+                  .defaulted("where prefill_chunk_tokens or an engine is given"),
               field(&I::engine, key::engine).defaulted("none in particular"));
 }
 

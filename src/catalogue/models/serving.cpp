@@ -60,11 +60,13 @@ void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
   v.budgeted = true;
   v.chunk = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
-  v.divided = in.chunked_prefill.value_or(true);
+  v.divided = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
   if (fresh <= v.chunk) return;
   if (v.divided) v.chunks = std::ceil(fresh / v.chunk);
   if (!in.chunked_prefill)
-    notes.assume("chunked_prefill", "yes", "engines divide prompts that are longer than a pass");
+    notes.assume("chunked_prefill", v.divided ? "yes" : "no",
+                 v.divided ? "a budget of a pass or an engine is given"
+                           : "no engine is named: a longer prompt has a pass of its own");
 }
 
 /// How the kernels of prompts and steps reach the devices. @return what to ask of them

@@ -95,13 +95,17 @@ TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[e
   s.accelerators = 8;
   s.precision = Precision::bf16;
   s.mode = Mode::serve;
-  s.chunked_prefill = false;
   const auto e = SystemEvaluator::evaluate(s);
   CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
   CHECK(std::any_of(e.remedies.begin(), e.remedies.end(),
-                    [](const Remedy& r) { return r.change == "chunked_prefill true"; }));
-  s.chunked_prefill.reset();  // as engines do
+                    [](const Remedy& r) { return r.change == "prefill_chunk_tokens 8192"; }));
+  s.prefill_chunk_tokens = 8192;
   CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+  s.prefill_chunk_tokens.reset();
+  s.chunked_prefill = false;
+  const auto whole = SystemEvaluator::evaluate(s);
+  CHECK(std::any_of(whole.remedies.begin(), whole.remedies.end(),
+                    [](const Remedy& r) { return r.change == "chunked_prefill true"; }));
 }
 
 TEST_CASE("training Llama-3.1-8B on 32 DGX H100 nodes", "[engine]") {
