@@ -78,11 +78,14 @@ def followed(top, names):
     return found
 
 
-def at_most(name, measured, followers):
-    """What a header costs at most [s], from its own time and those of what begins with it."""
+def at_most(name, measured, followers, above=()):
+    """What a header costs at most [s], from its own time and those of what begins with it. Headers that begin each other say
+    nothing of one another."""
     spent = measured.get(name)
     own = [spent] if isinstance(spent, float) else []
-    return min(own + [at_most(other, measured, followers) for other in followers[name]], default=math.inf)
+    above = (*above, name)
+    return min(own + [at_most(other, measured, followers, above) for other in followers[name] if other not in above],
+               default=math.inf)
 
 
 def main():

@@ -172,6 +172,9 @@ class Tree(unittest.TestCase):
         self.assertEqual({"a.hpp": [], "b.hpp": ["a.hpp"], "c.hpp": [], "d.hpp": ["b.hpp"]}, followers)
         self.assertEqual(0.5, header_times.at_most("d.hpp", {"a.hpp": 0.5, "c.hpp": 0.2}, followers))
         self.assertEqual(0.4, header_times.at_most("d.hpp", {"a.hpp": 0.5, "d.hpp": 0.4}, followers))
+        circle = {"a.hpp": ["b.hpp"], "b.hpp": ["a.hpp"]}
+        self.assertEqual(float("inf"), header_times.at_most("a.hpp", {}, circle))
+        self.assertEqual(0.3, header_times.at_most("a.hpp", {"b.hpp": 0.3}, circle))
         self.assertEqual(float("inf"), header_times.at_most("d.hpp", {"a.hpp": "does not compile", "c.hpp": 0.2}, followers))
 
     def test_expected_text(self):
