@@ -162,7 +162,8 @@ void add_attention(const AttentionCase& c, Bare& bare) {
   }
 }
 
-Device<> attention_device(const AttentionCase& c, const PredictionContext& context) {
+/// The device of a case with a cache, in whose format attention multiplies.
+template <class Case> Device<> attention_device(const Case& c, const PredictionContext& context) {
   auto device = device_at(*c.hardware, c.precision, context);
   set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
   return device;
@@ -360,9 +361,7 @@ Prediction block_time(const BlockCase& c, const PredictionContext& context) {
   lower(structure, stack, {}, bare.plan, all);
   for (const auto& op : all)
     if (op.group == OpGroup::attention && op.kind != OpKind::collective && op.count > 0) bare.ops.push(op);
-  auto device = device_at(*c.hardware, c.precision, context);
-  set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
-  return priced(bare.ops, device, context);
+  return priced(bare.ops, attention_device(c, context), context);
 }
 
 struct StreamCase {
