@@ -115,6 +115,8 @@ def check_file(path, root, rooms):
             if not target:
                 if room and inner[0] not in TOP_HEADERS:
                     found.append(f"{where}: {name} is for users; inside the library include what is needed")
+            elif public and name == "/".join(path.relative_to(root).parts[1:]):
+                found.append(f"{where}: {name} includes itself")
             elif target not in rooms:
                 found.append(f"{where}: {name} names '{target}', which is no room; known: {' '.join(rooms)}")
             elif room and target != room and target not in rooms[room]:

@@ -92,6 +92,7 @@ class Tree(unittest.TestCase):
         self.assertIn("<thread> in units", self.includes("src/units/a.cpp", "#include <thread>\n")[0])
         self.assertIn("is for users", self.includes("src/units/a.cpp", "#include <mlsysim/mlsysim.hpp>\n")[0])
         self.assertIn("is no room", self.includes("src/attic/a.cpp", "")[0])
+        self.assertIn("includes itself", self.includes("include/mlsysim/zoo/a.hpp", "#include <mlsysim/zoo/a.hpp>\n")[0])
 
     def test_unlisted_file_and_headers(self):
         self.write("src/units/CMakeLists.txt", "mlsysim_room(units PART core SOURCES a.cpp)  # b.cpp\n")

@@ -1,7 +1,6 @@
 #pragma once
 /// The defaults that a resolver works with.
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/spec/conventions.hpp>
 
 namespace mlsysim {
