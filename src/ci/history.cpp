@@ -151,8 +151,11 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
     refuse("mlsysim.ci.017", "this is no history", file,
            fmt::format("'{}', which would run statements of its own", made.text(0)), "name another file");
   if (how == Open::write) {
+    // As a whole: what is ended in between is an empty file, which is taken above.
+    state_->run("BEGIN IMMEDIATE");
     state_->run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
     state_->run(kSchema);
+    state_->run("COMMIT");
   }
 }
 CiHistory::CiHistory(CiHistory&&) noexcept = default;

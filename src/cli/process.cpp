@@ -70,7 +70,9 @@ void prepare_process() {
     say_no_memory();
     _exit(static_cast<int>(Exit::bad_input));
   });
+  // What these would end is told by the call that fails, with the name of the file.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGINT, on_interrupt);
 }
 

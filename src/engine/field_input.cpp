@@ -73,6 +73,13 @@ DynamicValue anything(std::string_view text) {
   }
 }
 
+/// What somebody may have meant who named no entry: a model's folder is a path, so that none hides an entry.
+template <class T> std::string meant(std::string_view text, const std::vector<std::string>& names) {
+  if (std::is_same_v<T, Workload> && names_model(text))
+    return fmt::format("for the model in the folder of that name write ./{}", text);
+  return did_you_mean(text, names);
+}
+
 template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
                     const Location& where) {
@@ -101,7 +108,7 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
        .key = field.name,
        .found = fmt::format("'{}'", text),
        .expected = fmt::format("the name of an entry ({}), or a YAML file", ObjectType<T>::name),
-       .hint = did_you_mean(text, names),
+       .hint = meant<T>(text, names),
        .where = where});
 }
 

@@ -67,6 +67,14 @@ def test_unknown_model(refused):
     refused("eval", "Llama3_7B", "H100", parts=["there is no workload 'Llama3_7B'", "did you mean", "Llama3_70B"])
 
 
+def test_a_folder_of_a_model_is_a_path(refused, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    refused("eval", "mine", "H100", parts=["there is no workload 'mine'", "write ./mine"])
+    refused("eval", "Llama3_8B", "mine", parts=["there is no hardware 'mine'"])
+
+
 def test_unknown_device(refused):
     refused("eval", "Llama3_8B", "H1000", parts=["there is no hardware 'H1000'", "did you mean", "'H100'"])
 

@@ -1,19 +1,21 @@
-/* Preloaded into a program: makes the n-th call of a kind fail, or ends the process there.
+/* clang-format off
+ * Preloaded into a program: makes the n-th call of a kind fail, or ends the process there.
  *
- * FAULTS=open|read|write|fsync|rename|memory:N[:ERRNO]  the N-th such call fails, with this errno (default:
- * EIO) FAULTS=open|...|memory:N+[:ERRNO]                     and every later one, as a full disk does
- * FAULTS=short:N                                        the N-th write takes half of its bytes, which is no
- * error FAULTS=interrupt:N                                    the N-th read or write is interrupted (EINTR)
- * FAULTS=kill:N                                         SIGKILL before the N-th call that touches files
- * FAULTS=torn:N                                         SIGKILL after half of the bytes of the N-th write
- * FAULTS_CLOCK=SECONDS                                  every look at a clock sees it this much further;
- * where it is
- *                                                       negative, the time of day goes back
- * FAULTS_WITHOUT=PREFIX                                 what begins with it is not there
- * FAULTS_COUNT=FILE                                     at the end, how many calls of each kind there were
+ * FAULTS=open|read|write|fsync|rename|memory:N[:ERRNO]   the N-th such call fails, with this errno (default: EIO)
+ * FAULTS=open|...|memory:N+[:ERRNO]                      and every later one, as a full disk does
+ * FAULTS=short:N                                         the N-th write takes half of its bytes, which is no error
+ * FAULTS=interrupt:N                                     the N-th read or write is interrupted (EINTR)
+ * FAULTS=kill:N                                          SIGKILL before the N-th call that touches files: between two of
+ *                                                        them files are as they are, so no other call leaves other ones
+ * FAULTS=torn:N                                          SIGKILL after half of the bytes of the N-th write
+ * FAULTS_CLOCK=SECONDS                                   every look at a clock sees it this much further; where it is
+ *                                                        negative, the time of day goes back
+ * FAULTS_WITHOUT=PREFIX                                  what begins with it is not there
+ * FAULTS_COUNT=FILE                                      at the end, how many calls of each kind there were
  *
  * Every wrapper asks fails() and then does what the C library does. Calls are counted over all threads, from
- * main on: where there is no memory for the objects before it, the language has no place for a message. */
+ * main on: where there is no memory for the objects before it, the language has no place for a message.
+ * clang-format on */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -147,22 +149,37 @@ ssize_t read(int file, void* to, size_t size) {
   REAL(read);
   return fails(READ) ? -1 : real(file, to, size);
 }
-ssize_t pread(int file, void* to, size_t size, off_t from) {
-  REAL(pread);
-  return fails(READ) ? -1 : real(file, to, size, from);
+#define READS(name, type)                                    \
+  ssize_t name(int file, void* to, size_t size, type from) { \
+    REAL(name);                                              \
+    return fails(READ) ? -1 : real(file, to, size, from);    \
+  }
+READS(pread, off_t)
+READS(pread64, off64_t)
+
+/* How many of the bytes of a write, which has been counted, are written: all, or the half that goes before an
+ * end or a return. */
+static size_t written(size_t size) {
+  const int here = (fault == TORN || fault == SHORT) && atomic_load(&counts[WRITE]) == at;
+  return here && size > 1 ? size / 2 : size;
+}
+static ssize_t after_write(ssize_t done) {
+  if (fault == TORN && atomic_load(&counts[WRITE]) == at) raise(SIGKILL);
+  return done;
 }
 
 ssize_t write(int file, const void* from, size_t size) {
   REAL(write);
   if (file == STDERR_FILENO) return real(file, from, size); /* what is wrong can always be said */
-  if (fails(WRITE)) return -1;
-  if ((fault == TORN || fault == SHORT) && atomic_load(&counts[WRITE]) == at) {
-    const ssize_t half = real(file, from, size > 1 ? size / 2 : size);
-    if (fault == TORN) raise(SIGKILL);
-    return half;
-  }
-  return real(file, from, size);
+  return fails(WRITE) ? -1 : after_write(real(file, from, written(size)));
 }
+#define WRITES(name, type)                                                       \
+  ssize_t name(int file, const void* from, size_t size, type to) {               \
+    REAL(name);                                                                  \
+    return fails(WRITE) ? -1 : after_write(real(file, from, written(size), to)); \
+  }
+WRITES(pwrite, off_t)
+WRITES(pwrite64, off64_t)
 size_t fwrite(const void* from, size_t size, size_t items, FILE* file) {
   REAL(fwrite);
   return file != stderr && fails(WRITE) ? 0 : real(from, size, items, file);
@@ -184,6 +201,7 @@ SIMPLE(RENAME, renameat2, (int a, const char* from, int b, const char* to, unsig
        flags)
 /* These are counted for kill alone. */
 SIMPLE(OTHER, ftruncate, (int file, off_t size), file, size)
+SIMPLE(OTHER, ftruncate64, (int file, off64_t size), file, size)
 SIMPLE(OTHER, close, (int file), file)
 int mkdir(const char* path, mode_t mode) {
   REAL(mkdir);
