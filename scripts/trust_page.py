@@ -7,6 +7,7 @@ trust_page.py --check PAGE            whether the page is that of its record, an
 """
 
 import datetime
+import fcntl
 import json
 import pathlib
 import re
@@ -135,11 +136,14 @@ def page_of(record):
 def add(page, part, command, verdict, commit, seconds, log):
     pattern = {step: p for step, _, p in STEPS}[step_of(part)]
     said = [line.replace(str(ROOT), ".").strip() for line in re.findall(pattern, log.read_text(errors="replace"), re.M)]
-    record = read(page)
-    record[part] = {"command": command, "verdict": verdict, "commit": commit, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-                    "seconds": int(seconds), "said": said[-MOST_LINES:]}
-    page.with_suffix(".json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
-    page.write_text(page_of(record))
+    # Parts may be run side by side: each reads what the others noted.
+    with open(__file__) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        record = read(page)
+        record[part] = {"command": command, "verdict": verdict, "commit": commit, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+                        "seconds": int(seconds), "said": said[-MOST_LINES:]}
+        page.with_suffix(".json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+        page.write_text(page_of(record))
 
 
 def check(page):

@@ -111,7 +111,7 @@ Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view
     return {SharedText::lasting(as.empty() ? std::string_view(known) : as), value, f.exps,
             SharedText::lasting(f.unit), SharedText::lasting(f.meaning)};
   }
-  assert(!"a metric is a row of the results");
+  assert(false && "a metric is a row of the results");
   return {};
 }
 template <class Numbers>

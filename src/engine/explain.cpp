@@ -452,10 +452,7 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   Notes notes(*book);
   const ResolvedScenario r(scenario, notes);
   NumberTerms out;
-  {
-    Notes quiet;
-    out.figures = figures_of(r.hardware(), detail::precision_of(r));
-  }
+  out.figures = figures_of(r.hardware(), detail::precision_of(r));
   const auto names = metrics_of(r.mode());
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
   Notes quiet;

@@ -39,7 +39,7 @@ std::string fenced(const std::string& text) {
 std::string html_choice(const ChoiceTable& c, std::size_t number) {
   const auto& t = c.table;
   const auto by = column_of(t, c.by);
-  const auto behind = c.behind.empty() ? t.columns.size() : column_of(t, c.behind);
+  const auto behind = c.behind.empty() ? std::string::npos : column_of(t, c.behind);  // npos: none
   std::map<std::string, std::size_t> counts;
   for (const auto& row : t.rows) ++counts[words_of(row[by])];
   std::string style,

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/picture/report_page.hpp>
 
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/standard_units.hpp>
@@ -198,6 +199,29 @@ TEST_CASE("words of a bar may hold commas", "[picture]") {
   auto p = bars();
   p.marks[0].data.rows[1][4] = "58 GB, 48 layers, 29 Gparam";
   CHECK(to_text(p).find("58 GB, 48 layers, 29 Gparam") != std::string::npos);
+}
+
+TEST_CASE("each cell of a table with a choice is shown once, with or without a text behind", "[picture]") {
+  ChoiceTable c{.table = {.schema = "s@1", .title = "t", .columns = {{"kind"}, {"place"}, {"text"}}},
+                .by = "kind",
+                .behind = ""};
+  c.table.rows = {{std::string("one"), std::string("here"), std::string("words of one")},
+                  {std::string("two"), std::string("there"), std::string("words of two")}};
+  const auto cells = [&c] {
+    const auto html =
+        to_html(ReportPage{.title = "t", .answer = "a", .parts = {{.heading = "h", .choices = {c}}}});
+    const auto from = html.find("<tbody>");
+    return html.substr(from, html.find("</tbody>", from) - from);
+  };
+  CHECK(cells() ==
+        "<tbody>\n<tr class=\"c0\"><td>one</td><td>here</td><td>words of one</td></tr>\n"
+        "<tr class=\"c1\"><td>two</td><td>there</td><td>words of two</td></tr>\n");
+  c.behind = "text";
+  CHECK(cells() ==
+        "<tbody>\n<tr class=\"c0\"><td>one</td><td><details><summary>here</summary><pre>words of "
+        "one</pre></details></td></tr>\n"
+        "<tr class=\"c1\"><td>two</td><td><details><summary>there</summary><pre>words of "
+        "two</pre></details></td></tr>\n");
 }
 
 TEST_CASE("a PNG is an image, or says what is missing", "[picture]") {
