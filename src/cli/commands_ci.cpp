@@ -9,6 +9,7 @@
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/metrics.hpp>
+#include <mlsysim/units/detail/whole.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -241,7 +242,7 @@ Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options) {
     if (!request.older_than.empty()) {
       const auto age = AnyQuantity::parse(request.older_than).as<dim::time>();
       limits.before = static_cast<std::int64_t>(time_given(request.time) / 1'000'000'000) -
-                      static_cast<std::int64_t>(age / unit::s);
+                      detail::whole<std::int64_t>(age / unit::s);
     }
     if (!request.matrix.empty()) {
       limits.cells.emplace();

@@ -1,6 +1,7 @@
 #include "detail/readers.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/detail/whole.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,10 +47,7 @@ const Json& member(const Json& of, const char* name) {
   return at == of.end() ? none : *at;
 }
 std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : std::string(); }
-double count_of(const Json& json) {
-  const double x = json.is_number() ? json.get<double>() : 0;
-  return std::isfinite(x) && x > 0 ? x : 0;
-}
+double count_of(const Json& json) { return json.is_number() ? counted(json.get<double>()) : 0; }
 
 CompileBreak break_of(const Json& json, const BreakRegistry& registry) {
   const auto type = text_of(member(json, "type"));
@@ -72,7 +70,7 @@ CompileBreak break_of(const Json& json, const BreakRegistry& registry) {
   out.graph_break = !broken.is_boolean() || broken.get<bool>();
   for (const auto& frame : member(json, "stack"))
     out.stack.push_back({short_path(text_of(member(frame, "file"))),
-                         static_cast<int>(std::min(1e9, count_of(member(frame, "line")))),
+                         detail::whole<int>(count_of(member(frame, "line"))),
                          text_of(member(frame, "function")), text_of(member(frame, "code"))});
   return out;
 }
@@ -164,20 +162,22 @@ BreakRegistry BreakRegistry::read(const std::string& file) {
 std::string explain_document(const CompileRecord& r) {
   using detail::Json;
   const auto text = [](const std::string& t) { return t.empty() ? Json(nullptr) : Json(t); };
-  const auto whole = [](double n) { return static_cast<std::int64_t>(n); };
   Json out{{"schema", kExplainSchema},
            {"producer", {{"tool", "mlsysim"}, {"torch", text(r.torch)}}},
            {"model", {{"family", text(r.family)}, {"name", text(r.model)}, {"commit", text(r.commit)}}},
            {"status", r.status},
            {"error", text(r.error)},
-           {"graph_count", whole(r.graph_count)},
-           {"graph_break_count", whole(r.graph_breaks)},
-           {"op_count", whole(r.op_count)}};
+           {"graph_count", detail::whole<std::int64_t>(r.graph_count)},
+           {"graph_break_count", detail::whole<std::int64_t>(r.graph_breaks)},
+           {"op_count", detail::whole<std::int64_t>(r.op_count)}};
   auto& graphs = out["graphs"] = Json::array();
   for (std::size_t i = 0; i < r.graphs.size(); ++i) {
     Json ops = Json::array();
-    for (const auto& [name, n] : r.graphs[i].ops) ops.push_back({{"name", name}, {"count", whole(n)}});
-    graphs.push_back({{"index", i}, {"ops", std::move(ops)}, {"op_count", whole(r.graphs[i].op_count)}});
+    for (const auto& [name, n] : r.graphs[i].ops)
+      ops.push_back({{"name", name}, {"count", detail::whole<std::int64_t>(n)}});
+    graphs.push_back({{"index", i},
+                      {"ops", std::move(ops)},
+                      {"op_count", detail::whole<std::int64_t>(r.graphs[i].op_count)}});
   }
   auto& breaks = out["breaks"] = Json::array();
   for (std::size_t i = 0; i < r.breaks.size(); ++i) {
@@ -196,11 +196,11 @@ std::string explain_document(const CompileRecord& r) {
                       {"context", b.context},
                       {"graph_break", b.graph_break},
                       {"stack", std::move(stack)}});
-    if (b.count != 1) breaks.back()["count"] = whole(b.count);
+    if (b.count != 1) breaks.back()["count"] = detail::whole<std::int64_t>(b.count);
   }
-  out["unlisted_breaks"] = whole(r.unlisted());
-  out["guards"] = {{"count", whole(r.guards)}, {"by_type", Json::object()}};
-  for (const auto& [type, n] : r.guard_types) out["guards"]["by_type"][type] = whole(n);
+  out["unlisted_breaks"] = detail::whole<std::int64_t>(r.unlisted());
+  out["guards"] = {{"count", detail::whole<std::int64_t>(r.guards)}, {"by_type", Json::object()}};
+  for (const auto& [type, n] : r.guard_types) out["guards"]["by_type"][type] = detail::whole<std::int64_t>(n);
   Json phases = Json::object();
   for (const auto& p : r.phases) phases[p.name] = {p.time / unit::s};
   out["compile_times"] = {{"unit", "s"}, {"total", r.compile_time / unit::s}, {"phases", std::move(phases)}};

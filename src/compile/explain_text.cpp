@@ -1,5 +1,7 @@
 #include "detail/readers.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -40,7 +42,7 @@ std::optional<SourceLine> frame_of(std::string_view line) {
   const auto rest = line.substr(at + 7);
   const auto in = rest.find(" in ");
   SourceLine out{.file = short_path(line.substr(0, at))};
-  out.line = static_cast<int>(number_of(rest.substr(0, in)).value_or(0));
+  out.line = detail::whole<int>(number_of(rest.substr(0, in)).value_or(0));
   if (in != std::string_view::npos) out.function = rest.substr(in + 4);
   return out;
 }
@@ -59,7 +61,7 @@ void take_times(CompileRecord& out, std::string_view line) {
     const auto x = number_of(rest.substr(0, stop));
     if (!x) return;  // the head of the table, or a line below it
     ++runs;
-    seconds += *x;
+    seconds += counted(*x);
     rest = stop == std::string_view::npos ? std::string_view{} : rest.substr(stop);
   }
   if (runs == 0) return;
@@ -100,7 +102,7 @@ class TextReader {
   bool head(std::string_view text) {
     const auto count = [&](std::string_view name, double& to) {
       if (!text.starts_with(name)) return false;
-      to = std::max(0.0, number_of(text.substr(name.size())).value_or(0));
+      to = counted(number_of(text.substr(name.size())).value_or(0));
       return true;
     };
     if (count("Graph Count:", out_.graph_count) || count("Graph Break Count:", out_.graph_breaks) ||

@@ -3,6 +3,8 @@
 
 #include "detail/readers.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -400,7 +402,7 @@ class Machine {
 
 std::string text_of(const Node* node) { return node == nullptr ? std::string() : std::string(node->text); }
 double number_of(const Node* node) {
-  return node == nullptr || node->kind != Node::Kind::number ? 0 : std::max(0.0, node->number);
+  return node != nullptr && node->kind == Node::Kind::number ? counted(node->number) : 0;
 }
 
 /// Frames of a StackSummary: the rows that were appended to it.
@@ -415,7 +417,7 @@ std::vector<SourceLine> stack_of(Machine& m, const Node* summary) {
     auto text = text_of(code);
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-    out.push_back({short_path(file->text), static_cast<int>(number_of(m.member(frame, "lineno"))),
+    out.push_back({short_path(file->text), detail::whole<int>(number_of(m.member(frame, "lineno"))),
                    text_of(m.member(frame, "name")), std::move(text)});
   };
   for (const auto part : summary->items) {

@@ -3,6 +3,8 @@
 #include "detail/md5.hpp"
 #include "detail/readers.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -106,10 +108,7 @@ const Json& member(const Json& of, const char* name) {
   const auto at = of.find(name);
   return at == of.end() ? none : *at;
 }
-double count_of(const Json& json) {
-  const double x = json.is_number() ? json.get<double>() : 0;
-  return std::isfinite(x) && x > 0 ? x : 0;
-}
+double count_of(const Json& json) { return json.is_number() ? counted(json.get<double>()) : 0; }
 std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : std::string(); }
 
 /// Frames of a traceback of Python: '  File "F", line N, in FUNCTION', each with its line of code below.
@@ -337,7 +336,7 @@ struct TraceReader::State {
         else
           name = at->second;
       }
-      stack.push_back({short_path(name), static_cast<int>(std::min(1e9, count_of(member(f, "line")))),
+      stack.push_back({short_path(name), detail::whole<int>(count_of(member(f, "line"))),
                        text_of(member(f, "name")), text_of(member(f, "loc"))});
     }
     return stack;
@@ -348,7 +347,7 @@ struct TraceReader::State {
     out.guards += count_of(member(m, "guard_count"));
     times(m);
     const SourceLine place{short_path(text_of(member(m, "co_filename"))),
-                           static_cast<int>(std::min(1e9, count_of(member(m, "co_firstlineno")))),
+                           detail::whole<int>(count_of(member(m, "co_firstlineno"))),
                            text_of(member(m, "co_name"))};
     // The metrics of a compilation end it. Where its breaks have records, its restarts are no second breaks.
     const bool has_own = named.erase(compilation_of(head)) > 0;

@@ -2,6 +2,7 @@
 
 #include "detail/builder.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
@@ -126,7 +127,7 @@ std::int64_t size_of_symbol(Program& program, const ProgramOptions& options, con
     at = program.symbols.end() - 1;
   }
   if (const auto bound = options.dims.find(name); bound != options.dims.end())
-    return static_cast<std::int64_t>(bound->second);
+    return detail::whole<std::int64_t>(bound->second);
   if (std::find(program.open.begin(), program.open.end(), name) == program.open.end())
     program.open.push_back(name);
   return -2 - (at - program.symbols.begin());  // -1 is what shapes leave to be worked out

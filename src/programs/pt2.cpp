@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace mlsysim {
 namespace detail {
@@ -171,7 +172,7 @@ class Pt2Reader {
     const char* end = at + text.size();
     bool known = true;
     const auto value = sum(at, end, known, 0);
-    if (known && at == end) return static_cast<std::int64_t>(value);
+    if (known && at == end && std::abs(value) <= 0x1p53) return static_cast<std::int64_t>(value);
     return size_of_symbol(p_, options_, text);
   }
   double sum(const char*& at, const char* end, bool& known, int depth) {

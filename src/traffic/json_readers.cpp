@@ -2,6 +2,8 @@
 
 #include "traffic/detail/readers.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -63,7 +65,7 @@ void read_conversation(const TrafficValue& v, const TrafficHow& how, RequestTall
       refuse_traffic(v.file, v.line, fmt::format("the turn {}", shown(turns[k])),
                      "an object with a text 'value'");
     const double count = characters(turns[k]["value"].get_ref<const std::string&>());
-    lengths[k] = static_cast<std::uint64_t>(std::ceil(count / how.characters_per_token));
+    lengths[k] = detail::whole<std::uint64_t>(std::ceil(count / how.characters_per_token));
   }
   tally.add({.prompt = lengths[0], .answer = lengths[1]});
 }

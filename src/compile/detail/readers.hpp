@@ -41,6 +41,10 @@ class TraceReader {
   std::unique_ptr<State> state_;
 };
 
+/// A count or a time as it was stated; what is no number, below zero or beyond what doubles count exactly is
+/// none.
+[[nodiscard]] inline double counted(double stated) { return stated > 0 && stated <= 0x1p53 ? stated : 0; }
+
 /// `count` phases of a name, added to those that are there.
 void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds);
 

@@ -188,7 +188,11 @@ SpaceAxis parse_axis(std::string_view text,
   if (equals == std::string_view::npos || equals == 0)
     refuse(text, "an axis has no name and values", "NAME=VALUES", "e.g. batch_size=1,8,64");
   SpaceAxis axis;
-  for (const auto name : split(text.substr(0, equals), ',')) axis.names.emplace_back(name);
+  for (const auto name : split(text.substr(0, equals), ',')) {
+    if (name.empty())
+      refuse(text, "a name of the axis is empty", "NAME=VALUES, or names separated by commas");
+    axis.names.emplace_back(name);
+  }
   const auto given = trimmed(text.substr(equals + 1));
   if (given.empty()) refuse(text, "the axis is empty", "at least one value");
   if (given.starts_with("@"))

@@ -3,12 +3,21 @@
 
 #include "builder.hpp"
 
+#include <mlsysim/units/detail/whole.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace mlsysim::detail {
 
 /// An element type by its number in the schema.
 [[nodiscard]] std::string_view onnx_element(int number);
+
+/// An extent that was computed; below zero are symbols.
+[[nodiscard]] inline std::int64_t extent_of(double computed) {
+  return whole<std::int64_t>(std::clamp(std::floor(computed), 0.0, 0x1p53));
+}
 
 /// What is known of an ONNX graph while its nodes are read in order.
 struct OnnxState {

@@ -72,6 +72,23 @@ TEST_CASE("logs with lines of others, cuts and strange numbers", "[compile]") {
   CHECK(explain_document(read(log)) == explain_document(plain));
 }
 
+TEST_CASE("counts beyond what a double counts exactly are none, in every form", "[compile]") {
+  const auto counted = [](const std::string& bytes) {
+    const auto r = read(bytes);
+    CHECK(explain_document(read(explain_document(r))) == explain_document(r));
+    return r.op_count;
+  };
+  for (const std::string number : {"1e28", "1e308", "inf", "nan", "-3"}) {
+    INFO(number);
+    CHECK(counted("Graph Count: 2\nGraph Break Count: 1\nOp Count: " + number + "\nBreak Reasons:\n") == 0);
+  }
+  CHECK(counted("Graph Count: 2\nGraph Break Count: 1\nOp Count: 128\nBreak Reasons:\n") == 128);
+  auto document =
+      explain_document(read("Graph Count: 2\nGraph Break Count: 1\nOp Count: 128\nBreak Reasons:\n"));
+  document.replace(document.find("128"), 3, "1e28");
+  CHECK(counted(document) == 0);
+}
+
 TEST_CASE("breaks of newer versions have records of their own, and their restarts are not counted again",
           "[compile]") {
   const std::string head = "V0801 10:00:00.000000 1 torch/_dynamo/x.py:1] ";
