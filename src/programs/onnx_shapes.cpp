@@ -469,7 +469,7 @@ void OnnxShapes::resize() {
     const auto scales = n_.floats_of(n_.op == "Upsample" ? 1 : 2);
     if (scales.size() != out.size()) return unknown("its scales are computed by the program");
     for (std::size_t i = 0; i < out.size(); ++i)
-      if (out[i] >= 0) out[i] = extent_of(static_cast<double>(out[i]) * scales[i]);
+      if (out[i] >= 0) out[i] = computed_extent(static_cast<double>(out[i]) * scales[i]);
   }
   give(0, out);
 }

@@ -21,13 +21,13 @@ std::int64_t OnnxShapes::spatial(std::int64_t size, std::size_t axis, const Dims
   const double n = static_cast<double>(size), stride = std::max(1.0, at(n_.ints("strides"), axis, 1));
   const double reach = at(n_.ints("dilations"), axis, 1) * (at(kernel, axis, 1) - 1) + 1;
   const auto pad = n_.text("auto_pad");
-  if (pad == "SAME_UPPER" || pad == "SAME_LOWER") return extent_of(std::ceil(n / stride));
+  if (pad == "SAME_UPPER" || pad == "SAME_LOWER") return computed_extent(std::ceil(n / stride));
   const auto& pads = n_.ints("pads");
   const double span =
       n - reach + (pad == "VALID" ? 0 : at(pads, axis, 0) + at(pads, axis + kernel.size(), 0));
   if (span < 0) return 0;
-  return extent_of((n_.integer("ceil_mode", 0) != 0 ? std::ceil(span / stride) : std::floor(span / stride)) +
-                   1);
+  return computed_extent(
+      (n_.integer("ceil_mode", 0) != 0 ? std::ceil(span / stride) : std::floor(span / stride)) + 1);
 }
 
 void OnnxShapes::convolution() {
@@ -37,18 +37,18 @@ void OnnxShapes::convolution() {
       checked_groups(static_cast<double>(n_.integer("group", 1)), n_.op, s_.file, n_.number);
   const Dims kernel(w.begin() + 2, w.end());
   const bool transposed = n_.op == "ConvTranspose";
-  Dims out{x[0],
-           transposed && w[1] >= 0 ? extent_of(static_cast<double>(w[1]) * groups) : w[transposed ? 1 : 0]};
+  Dims out{x[0], transposed && w[1] >= 0 ? computed_extent(static_cast<double>(w[1]) * groups)
+                                         : w[transposed ? 1 : 0]};
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     if (!transposed || x[i + 2] < 0) {
       out.push_back(transposed ? x[i + 2] : spatial(x[i + 2], i, kernel));
       continue;
     }
     const auto& pads = n_.ints("pads");
-    out.push_back(extent_of(at(n_.ints("strides"), i, 1) * (static_cast<double>(x[i + 2]) - 1) +
-                            at(n_.ints("output_padding"), i, 0) +
-                            (at(kernel, i, 1) - 1) * at(n_.ints("dilations"), i, 1) + 1 - at(pads, i, 0) -
-                            at(pads, i + kernel.size(), 0)));
+    out.push_back(computed_extent(at(n_.ints("strides"), i, 1) * (static_cast<double>(x[i + 2]) - 1) +
+                                  at(n_.ints("output_padding"), i, 0) +
+                                  (at(kernel, i, 1) - 1) * at(n_.ints("dilations"), i, 1) + 1 -
+                                  at(pads, i, 0) - at(pads, i + kernel.size(), 0)));
   }
   const TensorType result = give(0, out);
   // An open extent counts as 1, as everywhere.

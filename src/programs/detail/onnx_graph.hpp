@@ -15,7 +15,7 @@ namespace mlsysim::detail {
 [[nodiscard]] std::string_view onnx_element(int number);
 
 /// An extent that was computed; below zero are symbols.
-[[nodiscard]] inline std::int64_t extent_of(double computed) {
+[[nodiscard]] inline std::int64_t computed_extent(double computed) {
   return whole<std::int64_t>(std::clamp(std::floor(computed), 0.0, 0x1p53));
 }
 
@@ -81,7 +81,7 @@ class OnnxShapes {
   void remember(std::size_t i, Dims values);
   void unknown(std::string why);
   [[nodiscard]] std::int64_t new_symbol();
-  [[nodiscard]] std::int64_t extent_of(const Dims& dims);
+  [[nodiscard]] std::int64_t computed_extent(const Dims& dims);
   [[nodiscard]] std::int64_t spatial(std::int64_t size, std::size_t axis, const Dims& kernel) const;
   void reshape(Dims& out, const Dims& x);
 
