@@ -81,7 +81,7 @@ class OnnxShapes {
   void remember(std::size_t i, Dims values);
   void unknown(std::string why);
   [[nodiscard]] std::int64_t new_symbol();
-  [[nodiscard]] std::int64_t computed_extent(const Dims& dims);
+  [[nodiscard]] std::int64_t extent_of(const Dims& dims);
   [[nodiscard]] std::int64_t spatial(std::int64_t size, std::size_t axis, const Dims& kernel) const;
   void reshape(Dims& out, const Dims& x);
 
