@@ -58,7 +58,7 @@ std::string fit_json(const Fit& fit) {
   for (const auto& i : fit.items)
     out["items"].push_back({{"part", i.part}, {"what", i.what}, {"bytes", i.bytes / unit::B}});
   for (const auto& c : fit.changes) out["changes"].push_back({{"change", c.change}, {"effect", c.effect}});
-  return out.dump();
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 PlanFile plan_of(const std::string& plan, const std::string& name) {

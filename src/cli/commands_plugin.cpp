@@ -86,7 +86,7 @@ std::string text_of(const plugin::OwnedValue& v) {
   const auto j = json_of(v);
   return j.is_string()   ? j.get<std::string>()
          : j.is_object() ? fmt::format("{} {}", v.number, v.text)
-                         : j.dump();
+                         : j.dump(-1, ' ', false, decltype(j)::error_handler_t::replace);
 }
 
 /// Whether --isolated names it; a plugin that is named must load.

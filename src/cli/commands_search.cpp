@@ -383,8 +383,8 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
       throw InputError({.id = "mlsysim.cli.078",
                         .message = "the shards answer different questions",
                         .key = path,
-                        .found = j.at("request").dump(),
-                        .expected = head.dump()});
+                        .found = j.at("request").dump(-1, ' ', false, Json::error_handler_t::replace),
+                        .expected = head.dump(-1, ' ', false, Json::error_handler_t::replace)});
     if (!bounded) states.push_back(state_in(j, path));
   }
   try {

@@ -152,9 +152,11 @@ std::optional<BoundedPart> bounded_on_ranks(const AskedSpace& s, const ExploreOp
       bounded_part(*s.space, s.question, how, static_cast<std::uint64_t>(r.rank) + 1,
                    static_cast<std::uint64_t>(r.size), [&](double mine) { return r.least(mine); });
   const auto whole =
-      joined_over_ranks(r, part_json(own).dump(), [](const std::string& a, const std::string& b) {
-        return part_json(together(part_of(Json::parse(a)), part_of(Json::parse(b)))).dump();
-      });
+      joined_over_ranks(r, part_json(own).dump(-1, ' ', false, Json::error_handler_t::replace),
+                        [](const std::string& a, const std::string& b) {
+                          return part_json(together(part_of(Json::parse(a)), part_of(Json::parse(b))))
+                              .dump(-1, ' ', false, Json::error_handler_t::replace);
+                        });
   if (r.rank != 0) return std::nullopt;
   return part_of(Json::parse(whole));
 }

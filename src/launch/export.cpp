@@ -306,15 +306,19 @@ Json as_tree(const FlagTable& table, const std::vector<Told>& told) {
   return out;
 }
 
+std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string as_sections(const Json& tree, std::string_view section, std::string_view line) {
   std::string out;
   for (const auto& [key, value] : tree.items())
-    if (!value.is_object()) out += fmt::format(fmt::runtime(line), key, value.dump());
+    if (!value.is_object()) out += fmt::format(fmt::runtime(line), key, text_of(value));
   for (const auto& [key, value] : tree.items()) {
     if (!value.is_object()) continue;
     out += fmt::format(fmt::runtime(section), key);
     for (const auto& [inner, leaf] : value.items())
-      out += (section.ends_with(":\n") ? "  " : "") + fmt::format(fmt::runtime(line), inner, leaf.dump());
+      out += (section.ends_with(":\n") ? "  " : "") + fmt::format(fmt::runtime(line), inner, text_of(leaf));
   }
   return out;
 }
@@ -375,7 +379,7 @@ LaunchText export_launch(const Scenario& scenario, LaunchFormat format, const st
       break;
     case LaunchFormat::deepspeed:
       name = "launch.json";
-      out.text = as_tree(table, told).dump(2) + "\n";
+      out.text = text_of(as_tree(table, told), 2) + "\n";
       break;
     case LaunchFormat::torchtitan:
       name = "launch.toml";

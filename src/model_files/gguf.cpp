@@ -283,7 +283,7 @@ ModelFile read_gguf(std::string_view bytes, std::uint64_t size, const std::strin
   }
   Json config = config_of(keys, name);
   config["tie_word_embeddings"] = tensors > 0 && !own_head;
-  const auto text = config.dump();
+  const auto text = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   ModelFile m = read_config({.config = text, .quantization = {}, .generation = {}}, name);
   m.entry.source.note = fmt::format("header of a GGUF file of version {}", version);
   std::erase_if(m.notes, [](const std::string& note) { return note.starts_with("dtype "); });

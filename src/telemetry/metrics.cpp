@@ -257,7 +257,7 @@ std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::ui
       {"resourceMetrics",
        {{{"resource", {{"attributes", {attribute("service.name", "mlsysim")}}}},
          {"scopeMetrics", {{{"scope", {{"name", "mlsysim"}}}, {"metrics", std::move(metrics)}}}}}}}};
-  return out.dump() + "\n";
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace mlsysim

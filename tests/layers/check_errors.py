@@ -1,4 +1,4 @@
-"""Checks that every id of an error stands for one error, and that docs/reference/errors.md lists them all.
+"""Checks that every id of an error stands for one error, that docs/reference/errors.md lists them all, and that texts of others raise no others.
 
 An id is a literal such as "mlsysim.unit.003". It stands in one place of the code, or in several that say the same words. The
 table is written from the code (--fix): what the message says, and where. Where the words come from elsewhere (a helper that
@@ -144,6 +144,20 @@ def composed(root):
                     yield f"{path.relative_to(root).as_posix()}:{number}: the id of an error is written whole, as one literal"
 
 
+DUMP = re.compile(r"\.dump\(")
+
+
+def strict_texts(root):
+    """Places that write JSON and throw what is no error of ours where a name of somebody else is no UTF-8. Schemas hold our names alone."""
+    for top in TOPS:
+        for path in sorted((root / top).rglob("*.?pp")):
+            text = path.read_text()
+            for call in () if "schema" in path.name else DUMP.finditer(text):
+                if "error_handler_t::replace" not in enclosed(text, call.end()):
+                    line = text.count("\n", 0, call.start()) + 1
+                    yield f"{path.relative_to(root).as_posix()}:{line}: dump() without error_handler_t::replace throws at names that are no UTF-8"
+
+
 def doubles(places):
     """Ids that stand for several errors."""
     out = []
@@ -184,7 +198,7 @@ def breaks_of(root):
 def complaints_of(root):
     places, written = places_of(root), table_of(root)
     due = rows_of(places, written)
-    found = [*composed(root), *doubles(places)]
+    found = [*composed(root), *strict_texts(root), *doubles(places)]
     found += [f"{TABLE}: {error} is not in the code" for error in written if error not in due]
     if (root / KINDS).exists():
         breaks = breaks_of(root)

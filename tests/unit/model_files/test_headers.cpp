@@ -48,6 +48,10 @@ TEST_CASE("a GGUF header is a model", "[model_files]") {
   CHECK_THROWS_AS(read_gguf(file, 64, "m.gguf"), InputError);
   CHECK_THROWS_AS(read_gguf(file.substr(0, 50), 64, "m.gguf"), InputError);
   CHECK_THROWS_AS(read_gguf("GGUX", 4, "m.gguf"), InputError);
+  // An architecture whose name is no UTF-8.
+  auto named = file;
+  named[named.find("llama")] = '\xB9';
+  CHECK_THROWS_AS(read_gguf(named, named.size() + 100000, "m.gguf"), InputError);
 }
 
 namespace {

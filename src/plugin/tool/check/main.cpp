@@ -111,7 +111,8 @@ void list(bool json) {
                      {"what", std::string(c.what)},
                      {"after", std::string(c.after)}});
     fmt::print("{}\n",
-               Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}.dump(2));
+               Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}.dump(
+                   2, ' ', false, Json::error_handler_t::replace));
     return;
   }
   fmt::print("mlsysim-plugin-check {}, list of checks {}\n", MLSYSIM_VERSION_TEXT, kKitVersion);
