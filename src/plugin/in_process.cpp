@@ -54,6 +54,13 @@ class InProcess final : public PluginCode {
 
   [[nodiscard]] Services& services() const override { return *services_; }
 
+  /// A thread that may not call at all has no turn to wait for: it is refused.
+  std::unique_lock<std::recursive_mutex> turn() override {
+    if (table_.threads == MLS_THREAD_SAFE || (table_.threads == MLS_THREAD_MAIN_ONLY && !on_main_thread()))
+      return {};
+    return std::unique_lock(serial_);
+  }
+
   void* create(std::size_t i, std::span<const MlsValue> options) override {
     const auto& r = resolvers_[i];
     if (r.create == nullptr) return nullptr;
@@ -399,8 +406,7 @@ class InProcess final : public PluginCode {
             .found = "a thread that is not the main one",
             .expected = "the main thread (MLS_THREAD_MAIN_ONLY)"},
            description_.name, what(slot, i));
-    std::unique_lock<std::recursive_mutex> lock;
-    if (table_.threads != MLS_THREAD_SAFE) lock = std::unique_lock(serial_);
+    const auto mine = turn();
     const Running now(path_.c_str(), page_.c_str(), slot.data());
     try {
       return f();
@@ -476,6 +482,7 @@ void* Generation::instance(std::span<const MlsValue> options) {
   if (!description().has_instances) return nullptr;
   std::string key;
   for (const auto& v : options) key += fmt::format("{}:{}:{}:{};", v.kind, v.flag, v.number, from_c(v.text));
+  const auto mine = code_->turn();
   const std::lock_guard lock(mutex_);
   const auto known = instances_.find(key);
   if (known != instances_.end()) return known->second.instance;

@@ -183,6 +183,7 @@ class Isolated final : public PluginCode {
   }
 
   [[nodiscard]] Services& services() const override { return *services_; }
+  std::unique_lock<std::recursive_mutex> turn() override { return std::unique_lock(mutex_); }
 
   void* create(std::size_t i, std::span<const MlsValue> options) override {
     const std::lock_guard lock(mutex_);

@@ -139,8 +139,10 @@ std::shared_ptr<Generation> PluginResolver::current() const {
 }
 
 void PluginResolver::retire() {
+  // Its end calls the plugin, which may be at work and ask for this resolver: not under the lock.
+  std::shared_ptr<Generation> last;
   const std::lock_guard lock(mutex_);
-  generation_.reset();
+  last.swap(generation_);
 }
 
 bool PluginResolver::replace(std::shared_ptr<Generation> generation) {
@@ -149,7 +151,7 @@ bool PluginResolver::replace(std::shared_ptr<Generation> generation) {
   if (now.tier != next.tier || !is_same(now.inputs, next.inputs) || !is_same(now.outputs, next.outputs) ||
       !is_same(now.options, next.options))
     return false;
-  generation_ = std::move(generation);
+  generation_.swap(generation);  // the old one ends with the parameter, not under the lock
   return true;
 }
 

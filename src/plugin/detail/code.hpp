@@ -28,6 +28,9 @@ class PluginCode {
   [[nodiscard]] const PluginDescription& description() const { return description_; }
   [[nodiscard]] virtual Services& services() const = 0;
 
+  /// The turn of a thread, where calls go one after another; empty where they need not. A call may ask the
+  /// host, which calls again, so that whoever holds another lock over a call takes its turn before that lock.
+  [[nodiscard]] virtual std::unique_lock<std::recursive_mutex> turn() = 0;
   virtual void* create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   virtual void destroy(std::size_t resolver, void* instance) noexcept = 0;
   /// Asks the plugin whether `create` would succeed. Throws the reason if not.

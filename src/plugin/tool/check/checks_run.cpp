@@ -19,7 +19,7 @@
 #include <fstream>
 #include <thread>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // GCC ships no header with it
 #endif
 
@@ -28,7 +28,7 @@ namespace {
 
 /// Bytes that are in use.
 std::size_t allocated() {
-#if defined(__SANITIZE_ADDRESS__)  // it has an allocator of its own
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // they have allocators of their own
   return __sanitizer_get_current_allocated_bytes();
 #else
   return ::mallinfo2().uordblks;
