@@ -338,7 +338,7 @@ Rule count_hlo(ProgramOp& op, std::string_view name, const OpTypes& t, const OpA
       op.kind = name.starts_with("batch_norm_inf") ? ListedKind::pointwise : ListedKind::reduction;
       op.flops = k->per_value * results;
       if (name == "fft") op.flops *= std::log2(std::max(results, 2.0));
-      if ((name == "cholesky" || name == "triangular_solve") && !t.in[0]->dims.empty())
+      if ((name == "cholesky" || name == "triangular_solve") && !t.in.empty() && !t.in[0]->dims.empty())
         op.flops *= std::max(1.0, static_cast<double>(t.in[0]->dims.back())) / (name == "cholesky" ? 3 : 1);
       break;
     case Kin::sort:
