@@ -279,6 +279,13 @@ void set_product(ProgramOp& op, double rows, double columns, double depth, doubl
   op.copies = copies;
 }
 
+namespace {
+/// 1 of what has none.
+double last_extent(const TensorType& t) {
+  return t.dims.empty() ? 1 : std::max(1.0, static_cast<double>(t.dims.back()));
+}
+}  // namespace
+
 Rule count_hlo(ProgramOp& op, std::string_view name, const OpTypes& t, const OpAttributes& at,
                const std::string& file) {
   const auto need = [&](std::size_t operands) {
@@ -338,8 +345,10 @@ Rule count_hlo(ProgramOp& op, std::string_view name, const OpTypes& t, const OpA
       op.kind = name.starts_with("batch_norm_inf") ? ListedKind::pointwise : ListedKind::reduction;
       op.flops = k->per_value * results;
       if (name == "fft") op.flops *= std::log2(std::max(results, 2.0));
-      if ((name == "cholesky" || name == "triangular_solve") && !t.in[0]->dims.empty())
-        op.flops *= std::max(1.0, static_cast<double>(t.in[0]->dims.back())) / (name == "cholesky" ? 3 : 1);
+      if (name == "cholesky" || name == "triangular_solve") {
+        need(1);
+        op.flops *= last_extent(*t.in[0]) / (name == "cholesky" ? 3 : 1);
+      }
       break;
     case Kin::sort:
       op.kind = ListedKind::reduction;
