@@ -1,7 +1,9 @@
 #pragma once
 /// The process in which an isolated plugin lives.
 
-#include "code.hpp"
+#include "wire.hpp"
+
+#include <mlsysim/plugin/host.hpp>
 
 #include <sys/types.h>
 #include <memory>
