@@ -6,7 +6,7 @@ import random
 import subprocess
 
 import pytest
-from conftest import PROGRAM, ROOT
+from conftest import PROGRAM, ROOT, SLOWER
 
 
 def trace(path, requests, blocks=True):
@@ -89,6 +89,7 @@ def test_files_that_are_no_traffic_are_refused(refused, tmp_path):
     refused("traffic", "show", bad, "--block-tokens", "0", parts=["--block-tokens"])
 
 
+@pytest.mark.skipif(SLOWER > 1, reason="a sanitizer keeps for a while what is given back")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     def most(path):
         process = subprocess.Popen([PROGRAM, "traffic", "show", str(path), "-o", "json"], stdout=subprocess.DEVNULL)

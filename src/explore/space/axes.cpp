@@ -12,6 +12,7 @@
 namespace mlsysim {
 namespace {
 
+constexpr std::size_t kMostListed = 65536;    // members of a range that stands beside values of other kinds
 constexpr double kMostValues = 4294967295.0;  // rows of an axis are counted in 32 bits
 
 [[noreturn]] void refuse(std::string_view text, std::string message, std::string expected,
@@ -108,15 +109,28 @@ DynamicValue SpaceAxis::value(std::size_t row, std::size_t k) const {
 
 namespace {
 
+/// A range holds no values; its members beside values of other kinds are held one by one.
+void refuse_long_list(const SpaceAxis& axis, std::size_t members) {
+  if (axis.rows.size() + members > kMostListed)
+    refuse(axis.title(), fmt::format("a range of {} values stands beside values of another kind", members),
+           fmt::format("at most {} values there", kMostListed), "give the other values an axis of their own");
+}
+
+/// What was kept as numbers becomes rows.
+void list_numbers(SpaceAxis& axis) {
+  refuse_long_list(axis, axis.numbers.size());
+  std::vector<std::vector<DynamicValue>> rows;
+  for (std::size_t i = 0; i < axis.numbers.size(); ++i) rows.push_back({axis.value(i)});
+  axis.rows = std::move(rows);
+  axis.numbers = Axis();
+}
+
 /// Whether values of this dimension can be kept as numbers; if not, what was kept so becomes rows.
 bool takes_number(SpaceAxis& axis, const Exponents& exps) {
   if (!axis.rows.empty()) return false;
   if (axis.numbers.size() == 0) axis.numbers = Axis(exps);
   if (axis.numbers.exponents() == exps) return true;
-  std::vector<std::vector<DynamicValue>> rows;
-  for (std::size_t i = 0; i < axis.numbers.size(); ++i) rows.push_back({axis.value(i)});
-  axis.rows = std::move(rows);
-  axis.numbers = Axis();
+  list_numbers(axis);
   return false;
 }
 
@@ -127,14 +141,13 @@ void SpaceAxis::add(DynamicValue value) {
     numbers.add(*x);
     return;
   }
-  if (rows.empty())
-    for (std::size_t i = 0; i < numbers.size(); ++i) rows.push_back({this->value(i)});
-  numbers = Axis();
+  if (rows.empty()) list_numbers(*this);
   rows.push_back({std::move(value)});
 }
 
 void SpaceAxis::add(const Axis& range) {
   if (takes_number(*this, range.exponents())) return numbers.add(range);
+  refuse_long_list(*this, range.size());
   for (std::size_t i = 0; i < range.size(); ++i)
     rows.push_back({DynamicValue(Value(range[i]), range.exponents())});
 }
