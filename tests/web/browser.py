@@ -29,7 +29,9 @@ class Browser:
         self.read, writes = os.pipe()
         command = [program(), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}", "about:blank"]
         # The browser takes its commands from descriptor 3 and answers on 4.
-        self.child = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{reads} 4>&{writes}', "bash", *command], pass_fds=(reads, writes), stderr=subprocess.DEVNULL)
+        plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # a sanitizer is for Python, not for the browser
+        self.child = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{reads} 4>&{writes}', "bash", *command], pass_fds=(reads, writes),
+                                      stderr=subprocess.DEVNULL, env=plain)
         os.close(reads)
         os.close(writes)
         self.rest, self.last = b"", 0
