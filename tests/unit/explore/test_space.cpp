@@ -134,6 +134,22 @@ TEST_CASE("axes that cannot be are refused", "[explore][space]") {
     INFO(bad);
     CHECK_THROWS_AS(axis(bad), Error);
   }
+  CHECK_THROWS_WITH(axis(" =1"), ContainsSubstring("a name of the axis is empty") &&
+                                     ContainsSubstring("found ' =1'") && ContainsSubstring("NAME=VALUES"));
+  CHECK_THROWS_WITH(axis("b=1..42949672,4$"), ContainsSubstring("a range of 42949672 values") &&
+                                                  ContainsSubstring("at most 65536") &&
+                                                  ContainsSubstring("an axis of their own"));
+}
+
+TEST_CASE("numbers before a value of another kind stay what they are", "[explore][space]") {
+  SpaceAxis mixed{.names = {"b"}, .rows = {}, .labels = {}, .numbers = {}};
+  for (const double x : {4.0, 2.0, 8.0}) mixed.add(DynamicValue(Value(x), Exponents{}));
+  mixed.add(DynamicValue(Value(std::string("auto")), Exponents{}));
+  REQUIRE(mixed.size() == 4);
+  CHECK(std::get<double>(mixed.value(0).value) == 4);
+  CHECK(std::get<double>(mixed.value(1).value) == 2);
+  CHECK(std::get<double>(mixed.value(2).value) == 8);
+  CHECK(std::get<std::string>(mixed.value(3).value) == "auto");
 }
 
 TEST_CASE("spaces that cannot be are refused with what to do", "[explore][space]") {
