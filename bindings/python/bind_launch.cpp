@@ -5,6 +5,7 @@
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/launch/fit.hpp>
 #include <mlsysim/launch/launch.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -49,7 +50,7 @@ std::string read(const std::string& text, const std::string& name, const std::st
                             {"use", name_of(f.use)},
                             {"what", f.what},
                             {"line", f.where.line}});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return detail::json_text(out);
 }
 
 std::string fit_json(const Fit& fit) {
@@ -58,7 +59,7 @@ std::string fit_json(const Fit& fit) {
   for (const auto& i : fit.items)
     out["items"].push_back({{"part", i.part}, {"what", i.what}, {"bytes", i.bytes / unit::B}});
   for (const auto& c : fit.changes) out["changes"].push_back({{"change", c.change}, {"effect", c.effect}});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return detail::json_text(out);
 }
 
 PlanFile plan_of(const std::string& plan, const std::string& name) {

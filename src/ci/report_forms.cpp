@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -75,7 +76,7 @@ std::string json_text(const CiReport& r) {
                  {"cells", cells_json(r)},
                  {"differences", differences_json(r)},
                  {"broken_budgets", std::move(broken)}};
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out, 1);
 }
 
 /// What fails of a cell, one line each.
@@ -161,7 +162,7 @@ std::string gitlab_text(const CiReport& r) {
   for (const auto& b : r.run.broken) add(b.cell, b.text, detail::in_words(b));
   for (const auto& c : r.run.cells)
     if (c.status == CellStatus::failed) add(c.cell.name(), "failed", c.reason);
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out, 1);
 }
 
 std::string tables_text(const CiReport& r, const RenderOptions& options) {

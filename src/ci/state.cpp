@@ -5,6 +5,7 @@
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/spec/content.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
@@ -64,7 +65,7 @@ std::string state_text(const CiRun& run, const std::string& key) {
                             {"numbers", std::move(numbers)}};
   }
   const Json state{{"schema", kSchema}, {"key", key}, {"cells", std::move(cells)}};
-  return files::sealed(state.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return files::sealed(detail::json_text(state)) + "\n";
 }
 
 KnownCells read_state(const std::string& text, const std::string& file, const std::string& key) {

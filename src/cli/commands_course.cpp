@@ -2,7 +2,6 @@
 
 #include "child_process.hpp"
 #include "command_agents.hpp"
-#include "json_text.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
 
@@ -12,9 +11,11 @@
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,6 +24,8 @@
 
 namespace mlsysim::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 namespace fs = std::filesystem;
 using course::Assignment;
@@ -285,7 +288,7 @@ Answer course_check(const CourseRequest& request, const RenderOptions& options) 
       : submission.language == "cpp" ? cpp_grades(submission, assignment, request)
                                      : python_grades(submission, assignment, request);
   const bool json = options.format == OutputFormat::json;
-  Answer out{json ? dumped(json_of(submission, assignment, grades))
+  Answer out{json ? detail::json_document(json_of(submission, assignment, grades))
                   : text_of(submission, assignment, grades)};
   for (const auto& g : grades)
     if (!g.passed()) out.exit = Exit::assertion_failed;

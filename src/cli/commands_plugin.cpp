@@ -1,15 +1,16 @@
-#include "json_text.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
 
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 #include <algorithm>
@@ -19,6 +20,8 @@
 
 namespace mlsysim::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 namespace fs = std::filesystem;
 
@@ -86,7 +89,7 @@ std::string text_of(const plugin::OwnedValue& v) {
   const auto j = json_of(v);
   return j.is_string()   ? j.get<std::string>()
          : j.is_object() ? fmt::format("{} {}", v.number, v.text)
-                         : j.dump(-1, ' ', false, decltype(j)::error_handler_t::replace);
+                         : detail::json_text(j);
 }
 
 /// Whether --isolated names it; a plugin that is named must load.
@@ -225,7 +228,7 @@ Answer plugin_list(const RenderOptions& options) {
   if (options.format == OutputFormat::json) {
     Json all = Json::array();
     for (const auto& r : records) all.push_back(json_of(r));
-    out.payload = dumped({{"schema", "mlsysim/plugins@1"}, {"plugins", all}});
+    out.payload = detail::json_document(Json({{"schema", "mlsysim/plugins@1"}, {"plugins", all}}));
   } else {
     Table t{.schema = "mlsysim/table@1",
             .title = "plugins",
@@ -270,7 +273,7 @@ Answer plugin_show(const std::string& name, const RenderOptions& options) {
                                 {"ownership", std::string(name_of(o.now.ownership))},
                                 {"resource", o.now.resource},
                                 {"held", o.now.held ? Json(o.now.held->message) : Json(nullptr)}});
-    return {dumped(j)};
+    return {detail::json_document(j)};
   }
   std::string out = fmt::format("{} {}{}{}\n", d.name, d.version, d.summary.empty() ? "" : ": ", d.summary);
   const auto fact = [&](std::string_view label, const std::string& text) {
@@ -332,7 +335,7 @@ Answer plugin_caps(const std::string& name, const RenderOptions& options) {
          {"options", fields_json(r.options)},
          {"ownership", std::string(name_of(r.ownership))},
          {"resource", r.ownership == plugin::Ownership::shared ? std::string() : r.resource}});
-  if (options.format == OutputFormat::json) return {dumped(j)};
+  if (options.format == OutputFormat::json) return {detail::json_document(j)};
   std::string out = fmt::format("{} {}\n", d.name, d.version);
   for (const auto* key : {"mlsysim.abi", "plugin.license", "threads"})
     out += fmt::format("  {:<16} {}\n", key, j[key].get<std::string>());
@@ -347,12 +350,12 @@ Answer plugin_reload(const std::string& name, const RenderOptions& options) {
   const auto known = loaded(name);
   const auto r = plugins().reload(known);
   if (options.format == OutputFormat::json)
-    return {dumped({{"schema", "mlsysim/plugin-reload@1"},
-                    {"plugin", known},
-                    {"old_version", r.old_version},
-                    {"new_version", r.new_version},
-                    {"same_interface", r.same_interface},
-                    {"old_code", r.old_code}})};
+    return {detail::json_document(Json({{"schema", "mlsysim/plugin-reload@1"},
+                                        {"plugin", known},
+                                        {"old_version", r.old_version},
+                                        {"new_version", r.new_version},
+                                        {"same_interface", r.same_interface},
+                                        {"old_code", r.old_code}}))};
   return {fmt::format(
       "{}: {} -> {}; {}{}\n", known, r.old_version, r.new_version, r.old_code,
       r.same_interface ? "" : "; its interface changed, so pipelines that exist keep the old code")};

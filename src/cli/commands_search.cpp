@@ -8,6 +8,7 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -383,8 +384,8 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
       throw InputError({.id = "mlsysim.cli.078",
                         .message = "the shards answer different questions",
                         .key = path,
-                        .found = j.at("request").dump(-1, ' ', false, Json::error_handler_t::replace),
-                        .expected = head.dump(-1, ' ', false, Json::error_handler_t::replace)});
+                        .found = detail::json_text(j.at("request")),
+                        .expected = detail::json_text(head)});
     if (!bounded) states.push_back(state_in(j, path));
   }
   try {

@@ -1,4 +1,3 @@
-#include "json_text.hpp"
 #include "plugins.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -8,10 +7,12 @@
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/programs/representation.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -19,6 +20,8 @@
 
 namespace mlsysim::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 using plugin::ReasonCode;
 using plugin::SupportAnswer;
@@ -262,7 +265,7 @@ Answer shown(const std::vector<Row>& rows, const RenderOptions& options) {
   if (options.format == OutputFormat::json) {
     Json all = Json::array();
     for (const auto& r : rows) all.push_back(json_of(r));
-    out.payload = dumped({{"schema", "mlsysim/support@1"}, {"answers", all}});
+    out.payload = detail::json_document(Json({{"schema", "mlsysim/support@1"}, {"answers", all}}));
   } else {
     Table t{.schema = "mlsysim/table@1",
             .title = "support",

@@ -1,11 +1,11 @@
 #include "commands.hpp"
-#include "json_text.hpp"
 
 #include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/observe/exporters.hpp>
 #include <mlsysim/report/zoo_report.hpp>
 #include <mlsysim/spec/releases.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -15,12 +15,15 @@
 #include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Exact; whole numbers that a double holds exactly are written out.
 std::string number_text(double x) {
@@ -160,13 +163,13 @@ Answer units_convert(const std::string& quantity, const std::string& unit, const
   const double number = q.in(unit);
   const auto text = unit.empty() ? number_text(number) : fmt::format("{} {}", number_text(number), unit);
   if (options.format == OutputFormat::json)
-    return {dumped({{"schema", "mlsysim/quantity@1"},
-                    {"from", quantity},
-                    {"value", number},
-                    {"unit", unit},
-                    {"base_value", q.base()},
-                    {"base_unit", canonical_unit(q.exponents())},
-                    {"dimension", dimension_name(q.exponents())}})};
+    return {detail::json_document(Json({{"schema", "mlsysim/quantity@1"},
+                                        {"from", quantity},
+                                        {"value", number},
+                                        {"unit", unit},
+                                        {"base_value", q.base()},
+                                        {"base_unit", canonical_unit(q.exponents())},
+                                        {"dimension", dimension_name(q.exponents())}}))};
   if (options.format == OutputFormat::csv)
     return {fmt::format("value,unit,base_value,base_unit\n{},{},{},{}\n", format_exact(number), unit,
                         format_exact(q.base()), canonical_unit(q.exponents()))};
@@ -191,7 +194,8 @@ Answer units_list(const RenderOptions& options) {
 
 Answer version(const RenderOptions& options) {
   if (options.format == OutputFormat::json)
-    return {dumped({{"schema", "mlsysim/version@1"}, {"name", "mlsysim"}, {"version", version_text}})};
+    return {detail::json_document(
+        Json({{"schema", "mlsysim/version@1"}, {"name", "mlsysim"}, {"version", version_text}}))};
   return {fmt::format("mlsysim {}\n", version_text)};
 }
 

@@ -4,6 +4,8 @@
 
 #include "program.hpp"
 
+#include <mlsysim/units/detail/json_text.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -231,7 +233,7 @@ Answer Program::schema_asked(const std::vector<std::string>& words) const {
   };
   if (words == std::vector<std::string>{"commands"}) {
     walk(app_, "mlsysim");
-    return {all.dump(2) + "\n"};
+    return {detail::json_document(all)};
   }
   const CLI::App* at = &app_;
   std::string path = "mlsysim";
@@ -252,7 +254,7 @@ Answer Program::schema_asked(const std::vector<std::string>& words) const {
     path += " " + word;
   }
   walk(*at, path);
-  return {(all.size() == 1 ? all.begin().value() : all).dump(2) + "\n"};
+  return {detail::json_document(all.size() == 1 ? all.begin().value() : all)};
 }
 
 }  // namespace mlsysim::cli

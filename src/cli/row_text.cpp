@@ -1,6 +1,7 @@
 #include "row_text.hpp"
 
 #include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <cmath>
@@ -22,9 +23,7 @@ RowText::RowText(const Space& space, const Question& question, RowFormat format)
 }
 
 std::string RowText::cell(const std::string& text) const {
-  if (format_ == RowFormat::lines)
-    return nlohmann::ordered_json(text).dump(-1, ' ', false,
-                                             nlohmann::ordered_json::error_handler_t::replace);
+  if (format_ == RowFormat::lines) return detail::json_text(nlohmann::ordered_json(text));
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -5,6 +5,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 
@@ -152,11 +153,9 @@ std::optional<BoundedPart> bounded_on_ranks(const AskedSpace& s, const ExploreOp
       bounded_part(*s.space, s.question, how, static_cast<std::uint64_t>(r.rank) + 1,
                    static_cast<std::uint64_t>(r.size), [&](double mine) { return r.least(mine); });
   const auto whole =
-      joined_over_ranks(r, part_json(own).dump(-1, ' ', false, Json::error_handler_t::replace),
-                        [](const std::string& a, const std::string& b) {
-                          return part_json(together(part_of(Json::parse(a)), part_of(Json::parse(b))))
-                              .dump(-1, ' ', false, Json::error_handler_t::replace);
-                        });
+      joined_over_ranks(r, detail::json_text(part_json(own)), [](const std::string& a, const std::string& b) {
+        return detail::json_text(part_json(together(part_of(Json::parse(a)), part_of(Json::parse(b)))));
+      });
   if (r.rank != 0) return std::nullopt;
   return part_of(Json::parse(whole));
 }

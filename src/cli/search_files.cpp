@@ -2,6 +2,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/seal.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ Json read_state_file(const std::string& path, std::string_view schema) {
 }
 
 void replace_state_file(const std::string& path, const Json& state) {
-  const auto text = state.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto text = detail::json_text(state);
   files::write(path, files::sealed(text) + "\n", {.replace = files::Replace::any, .mode = 0600});
 }
 

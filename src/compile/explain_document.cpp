@@ -1,6 +1,7 @@
 #include "detail/readers.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/whole.hpp>
 
 #include <fmt/format.h>
@@ -204,7 +205,7 @@ std::string explain_document(const CompileRecord& r) {
   Json phases = Json::object();
   for (const auto& p : r.phases) phases[p.name] = {p.time / unit::s};
   out["compile_times"] = {{"unit", "s"}, {"total", r.compile_time / unit::s}, {"phases", std::move(phases)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out);
 }
 
 }  // namespace mlsysim

@@ -1,4 +1,5 @@
 #include <mlsysim/compile/ingest.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -62,7 +63,7 @@ std::string report_json(const CompileRecords& all) {
   const Json out{{"schema", "mlsysim/compile_report@1"}, {"records", std::move(records)},
                  {"duplicates", std::move(same)},        {"by_type", groups(BreaksBy::type)},
                  {"by_place", groups(BreaksBy::place)},  {"notes", all.notes}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out);
 }
 
 }  // namespace mlsysim

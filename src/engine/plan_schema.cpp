@@ -1,6 +1,7 @@
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
@@ -117,7 +118,7 @@ std::string plan_schema() {
   top["hardware"]["required"] = Json::array({"name"});
   top["hardware"]["properties"]["name"]["description"] =
       "a device, node, pod or cluster of the zoo, or a YAML file with one";
-  return root.dump(2) + "\n";
+  return detail::json_document(root);
 }
 
 }  // namespace mlsysim

@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -306,9 +307,7 @@ Json as_tree(const FlagTable& table, const std::vector<Told>& told) {
   return out;
 }
 
-std::string text_of(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string text_of(const Json& json, int indent = -1) { return detail::json_text(json, indent); }
 
 std::string as_sections(const Json& tree, std::string_view section, std::string_view line) {
   std::string out;

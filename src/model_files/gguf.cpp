@@ -1,6 +1,7 @@
 // Headers of GGUF files, versions 2 and 3: their keys are those of a configuration under other names.
 
 #include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include "detail/formats.hpp"
 
@@ -283,7 +284,7 @@ ModelFile read_gguf(std::string_view bytes, std::uint64_t size, const std::strin
   }
   Json config = config_of(keys, name);
   config["tie_word_embeddings"] = tensors > 0 && !own_head;
-  const auto text = config.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto text = detail::json_text(config);
   ModelFile m = read_config({.config = text, .quantization = {}, .generation = {}}, name);
   m.entry.source.note = fmt::format("header of a GGUF file of version {}", version);
   std::erase_if(m.notes, [](const std::string& note) { return note.starts_with("dtype "); });

@@ -1,6 +1,7 @@
 #include "detail/json.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 
@@ -98,7 +99,7 @@ std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, E
 std::string shown(const Json& value) {
   if (value.is_structured())
     return fmt::format("{} of {} members", value.is_array() ? "a list" : "an object", value.size());
-  auto text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  auto text = json_ascii(value);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   return text;
 }

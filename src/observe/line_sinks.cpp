@@ -6,6 +6,7 @@
 #include <mlsysim/files/detail/passing.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -52,7 +53,7 @@ void append_json(std::string& out, std::string_view text) {
   const bool plain = std::all_of(text.begin(), text.end(),
                                  [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
   if (!plain) {
-    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out += detail::json_text(nlohmann::json(text));
     return;
   }
   out += '"';

@@ -2,6 +2,7 @@
 
 #include <mlsysim/observe/exporters.hpp>
 #include <mlsysim/pipeline/breaks.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -55,14 +56,13 @@ std::string event_schema() {
                         {"id", {{"type", "string"}, {"pattern", "^MB[0-9]{3}$"}}},
                         {"severity", {{"enum", Json::array({"error", "degraded"})}}},
                         {"results", {{"type", "object"}, {"additionalProperties", result}}}};
-  return with_head("one event of mlsysim, a line of JSON",
-                   {{"required", Json::array({"time_unix_nano", "kind", "run", "commit"})},
-                    {"properties", properties},
-                    {"if", {{"properties", {{"kind", {{"const", "break"}}}}}}},
-                    {"then", {{"required", Json::array({"reason", "id", "severity"})}}},
-                    {"else", {{"not", {{"required", Json::array({"reason"})}}}}}})
-             .dump(2) +
-         "\n";
+  return detail::json_document(
+      with_head("one event of mlsysim, a line of JSON",
+                {{"required", Json::array({"time_unix_nano", "kind", "run", "commit"})},
+                 {"properties", properties},
+                 {"if", {{"properties", {{"kind", {{"const", "break"}}}}}}},
+                 {"then", {{"required", Json::array({"reason", "id", "severity"})}}},
+                 {"else", {{"not", {{"required", Json::array({"reason"})}}}}}}));
 }
 
 std::string observability_schema() {
@@ -84,15 +84,14 @@ std::string observability_schema() {
         {"retry_wait", {{"type", "number"}, {"minimum", 0}, {"description", "before the second try [s]"}}},
         {"timeout",
          {{"type", "number"}, {"exclusiveMinimum", 0}, {"description", "that one try may take [s]"}}}}}};
-  return with_head("observability.yaml of mlsysim",
-                   {{"required", Json::array({"version", "exporters"})},
-                    {"properties",
-                     {{"version", {{"const", "1"}}},
-                      {"commit", text("of what is observed; else the environment or git says it")},
-                      {"times", {{"enum", Json::array({"clock", "none"})}}},
-                      {"exporters", {{"type", "array"}, {"items", exporter}}}}}})
-             .dump(2) +
-         "\n";
+  return detail::json_document(
+      with_head("observability.yaml of mlsysim",
+                {{"required", Json::array({"version", "exporters"})},
+                 {"properties",
+                  {{"version", {{"const", "1"}}},
+                   {"commit", text("of what is observed; else the environment or git says it")},
+                   {"times", {{"enum", Json::array({"clock", "none"})}}},
+                   {"exporters", {{"type", "array"}, {"items", exporter}}}}}}));
 }
 
 }  // namespace mlsysim

@@ -7,6 +7,7 @@
 #include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -136,7 +137,7 @@ class Chrome final : public EventSink {
     return time < first_ ? 0.0 : static_cast<double>(time - first_) * 1e-3;
   }
   void put(const Json& event) {
-    file_.append((begun_ ? ",\n" : "") + event.dump(-1, ' ', false, Json::error_handler_t::replace));
+    file_.append((begun_ ? ",\n" : "") + detail::json_text(event));
     begun_ = true;
   }
   detail::BufferedFile file_;
@@ -195,7 +196,7 @@ class Otlp final : public EventSink {
             {{"attributes",
               {attribute("service.name", "mlsysim"), attribute("vcs.ref.head.revision", commit_)}}}},
            {"scopeSpans", {{{"scope", {{"name", "mlsysim"}}}, {"spans", spans_}}}}}}}};
-    const auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const auto text = detail::json_text(body) + "\n";
     if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
     if (!plan_.url.empty())
       send({.url = plan_.url,

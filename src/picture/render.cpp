@@ -1,4 +1,5 @@
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include "detail/json.hpp"
 
@@ -12,7 +13,7 @@ std::string tables_of(const Picture& p) {
                           {"tables", detail::PictureJson::array()}};
   for (const auto& mark : p.marks)
     out["tables"].push_back(detail::PictureJson::parse(render(mark.data, {.format = OutputFormat::json})));
-  return detail::written(out);
+  return detail::json_document(out);
 }
 
 }  // namespace

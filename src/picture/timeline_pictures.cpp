@@ -4,6 +4,7 @@
 #include "detail/pass_pieces.hpp"
 
 #include <mlsysim/engine/detail/pass_order.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -264,9 +265,10 @@ std::string chrome_trace(const Scenario& scenario, std::string_view asked) {
   } else {
     events = pass_events(running(scenario, metric));
   }
-  return detail::written({{"traceEvents", std::move(events)},
-                          {"displayTimeUnit", "ms"},
-                          {"otherData", {{"title", detail::subject_words(scenario)}, {"metric", metric}}}});
+  return detail::json_document(
+      Json({{"traceEvents", std::move(events)},
+            {"displayTimeUnit", "ms"},
+            {"otherData", {{"title", detail::subject_words(scenario)}, {"metric", metric}}}}));
 }
 
 }  // namespace mlsysim

@@ -4,6 +4,7 @@
 #include "detail/scale.hpp"
 
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <algorithm>
 
@@ -156,7 +157,7 @@ std::string to_vega(const Picture& picture) {
                   {"width", 640},
                   {"height", picture.y.scale == Scale::category ? Json{{"step", 24}} : Json(330)},
                   {"layer", layers}};
-  return detail::written(spec);
+  return detail::json_document(spec);
 }
 
 }  // namespace mlsysim

@@ -4,6 +4,7 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -229,7 +230,7 @@ std::string Run::to_json() const {
     json["stages"].push_back(std::move(stage));
   }
   json["complete"] = json["breaks"].empty();
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return detail::json_text(json, 2);
 }
 
 }  // namespace mlsysim

@@ -2,6 +2,8 @@
 
 #include "detail/graph.hpp"
 
+#include <mlsysim/units/detail/json_text.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -137,7 +139,7 @@ std::string Pipeline::to_json() const {
     json["stages"].push_back(std::move(stage));
   }
   // Texts of hosts and plugins may be anything; bad UTF-8 is replaced rather than thrown.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return detail::json_text(json, 2);
 }
 
 }  // namespace mlsysim

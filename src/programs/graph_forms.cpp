@@ -1,6 +1,7 @@
 // Graphs as DOT, Mermaid, SVG and JSON.
 
 #include <mlsysim/programs/program_graph.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -111,7 +112,7 @@ std::string json(const DrawnGraph& g) {
     if (!e.cut.empty()) row["cut"] = e.cut;
     out["edges"].push_back(std::move(row));
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out);
 }
 
 /// The beginning of a text that a box or a line has room for.

@@ -5,6 +5,7 @@
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/tape/latex.hpp>
 #include <mlsysim/tape/mathml.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -103,19 +104,19 @@ std::string json_of(const Explanation& e) {
   for (const auto& a : e.assumptions)
     assumptions.push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   const auto operators = Json::parse(render(operators_table(e), {.format = OutputFormat::json}));
-  return detail::dumped({{"schema", "mlsysim/explanation@1"},
-                         {"subject", e.subject},
-                         {"metric", e.result},
-                         {"meaning", e.meaning},
-                         {"unit", unit},
-                         {"value", detail::json_value(e.value, e.exps, unit)},
-                         {"handed_in", e.handed_in},
-                         {"derivation", call_json(d, 0, all)},
-                         {"columns", operators["columns"]},
-                         {"operators", operators["rows"]},
-                         {"figures", figures},
-                         {"assumptions", assumptions},
-                         {"warnings", e.warnings}});
+  return detail::json_document(detail::Json({{"schema", "mlsysim/explanation@1"},
+                                             {"subject", e.subject},
+                                             {"metric", e.result},
+                                             {"meaning", e.meaning},
+                                             {"unit", unit},
+                                             {"value", detail::json_value(e.value, e.exps, unit)},
+                                             {"handed_in", e.handed_in},
+                                             {"derivation", call_json(d, 0, all)},
+                                             {"columns", operators["columns"]},
+                                             {"operators", operators["rows"]},
+                                             {"figures", figures},
+                                             {"assumptions", assumptions},
+                                             {"warnings", e.warnings}}));
 }
 
 /// One line for each number of each call.

@@ -3,6 +3,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -71,7 +72,7 @@ Json json_of(const SensitivityReport& r) {
 }  // namespace
 
 std::string render(const SensitivityReport& r, const RenderOptions& options) {
-  if (options.format == OutputFormat::json) return detail::dumped(json_of(r));
+  if (options.format == OutputFormat::json) return detail::json_document(json_of(r));
   FieldInfo result;
   result.kind = r.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
   result.exps = r.exps;
@@ -151,7 +152,7 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
             {"method", describe_method(a.inversion.method)},
             {"verification", a.check_text()}});
     if (!a.memory.empty()) j["memory"] = a.memory;
-    return detail::dumped(j);
+    return detail::json_document(j);
   }
   if (options.format == OutputFormat::text)
     return fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
@@ -189,15 +190,15 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
                        {"part", detail::json_value(d.part, r.exps, unit)},
                        {"share", detail::json_number(d.share)}});
     }
-    return detail::dumped({{"schema", "mlsysim/difference@1"},
-                           {"from", r.from},
-                           {"to", r.to},
-                           {"result", r.result},
-                           {"unit", unit},
-                           {"at_from", detail::json_value(r.at_from, r.exps, unit)},
-                           {"at_to", detail::json_value(r.at_to, r.exps, unit)},
-                           {"exact", r.exact},
-                           {"terms", terms}});
+    return detail::json_document(detail::Json({{"schema", "mlsysim/difference@1"},
+                                               {"from", r.from},
+                                               {"to", r.to},
+                                               {"result", r.result},
+                                               {"unit", unit},
+                                               {"at_from", detail::json_value(r.at_from, r.exps, unit)},
+                                               {"at_to", detail::json_value(r.at_to, r.exps, unit)},
+                                               {"exact", r.exact},
+                                               {"terms", terms}}));
   }
   const auto shown = [&](double x) { return AnyQuantity::from_base(x, r.exps); };
   Table t{.schema = "mlsysim/difference@1",
@@ -231,11 +232,11 @@ std::string render(const Infeasible& why, const RenderOptions& options) {
   if (options.format == OutputFormat::json) {
     Json facts = Json::object();
     for (const auto& f : why.facts) facts[f.name] = f.value;
-    return detail::dumped({{"schema", "mlsysim/infeasible@1"},
-                           {"feasible", false},
-                           {"reason", why.reason},
-                           {"smallest_change", why.smallest_change},
-                           {"facts", facts}});
+    return detail::json_document(detail::Json({{"schema", "mlsysim/infeasible@1"},
+                                               {"feasible", false},
+                                               {"reason", why.reason},
+                                               {"smallest_change", why.smallest_change},
+                                               {"facts", facts}}));
   }
   Table t{.schema = "mlsysim/infeasible@1", .title = "no solution", .columns = {{"what"}, {"value"}}};
   t.rows.push_back({"reason", why.reason});

@@ -3,6 +3,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -96,7 +97,8 @@ Table table_of(std::span<const NumberInterval> intervals) {
 
 std::string render(std::span<const NumberInterval> intervals, const RenderOptions& options) {
   if (options.format == OutputFormat::json)
-    return detail::dumped({{"schema", "mlsysim/intervals@1"}, {"intervals", json_of(intervals)}});
+    return detail::json_document(
+        detail::Json({{"schema", "mlsysim/intervals@1"}, {"intervals", json_of(intervals)}}));
   if (options.format == OutputFormat::csv) return csv_of(intervals);
   return render(table_of(intervals), options);
 }
@@ -107,7 +109,7 @@ std::string with_intervals(std::string report, std::span<const NumberInterval> i
     case OutputFormat::json: {
       auto whole = Json::parse(report);
       whole["intervals"] = json_of(intervals);
-      return detail::dumped(whole);
+      return detail::json_document(whole);
     }
     case OutputFormat::csv:
       return csv_of(intervals);

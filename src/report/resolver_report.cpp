@@ -5,6 +5,7 @@
 
 #include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,7 @@ std::string json_of(const Resolver& r) {
   for (const auto& f : r.outputs()) out["produces"].push_back(field_json(f));
   for (const auto& f : i.fallacies)
     out["fallacies"].push_back({{"misconception", f.misconception}, {"correction", f.correction}});
-  return detail::dumped(out);
+  return detail::json_document(out);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <mlsysim/report/scorecard_report.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include "detail/json_value.hpp"
 
 #include <fmt/format.h>
@@ -263,7 +264,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   for (const auto& a : e.assumptions)
     out["assumptions"].push_back(
         {{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
-  return detail::dumped(out);
+  return detail::json_document(out);
 }
 
 std::string csv_of(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {

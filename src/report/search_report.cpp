@@ -1,4 +1,5 @@
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include "detail/json_value.hpp"
 
@@ -172,7 +173,7 @@ Table points_table(const ExploreAnswer& a) {
 }
 
 std::string render(const ExploreAnswer& a, const RenderOptions& options) {
-  if (options.format == OutputFormat::json) return detail::dumped(json_of(a));
+  if (options.format == OutputFormat::json) return detail::json_document(json_of(a));
   return render(points_table(a), options);
 }
 

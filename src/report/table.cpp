@@ -1,6 +1,7 @@
 #include <mlsysim/report/detail/fitted_table.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include "detail/json_value.hpp"
 
 #include <mlsysim/units/format.hpp>
@@ -171,7 +172,7 @@ std::string json_of(const Table& t) {
       line[t.columns[c].name] = detail::json_value(row[c].value, row[c].exps, t.columns[c].unit);
     out["rows"].push_back(std::move(line));
   }
-  return detail::dumped(out);
+  return detail::json_document(out);
 }
 
 }  // namespace

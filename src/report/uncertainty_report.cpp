@@ -1,4 +1,5 @@
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include "detail/json_value.hpp"
 
@@ -115,7 +116,7 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
                       {"result", r.ranking->result},
                       {"probability_below", r.ranking->below},
                       {"flips", r.ranking->flips}};
-    return detail::dumped(j);
+    return detail::json_document(j);
   }
   if (options.format == OutputFormat::csv) return csv_of(r);
   Table t{.schema = "mlsysim/uncertainty@1",

@@ -1,6 +1,7 @@
 #include <mlsysim/report/zoo_report.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include "detail/json_value.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
@@ -171,7 +172,7 @@ std::string entry_json(const Zoo& zoo, const Entry& e) {
                                 {"instead_of", d.instead_of},
                                 {"why", d.why},
                                 {"ref", d.ref}});
-  return detail::dumped(out);
+  return detail::json_document(out);
 }
 
 std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {

@@ -1,4 +1,5 @@
 #include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include "detail/refuse.hpp"
 
@@ -122,7 +123,7 @@ std::string json_lines(const std::vector<LogRecord>& log) {
   for (const auto& r : log) {
     Json row{{"time_unix_nano", std::to_string(r.time)}};
     for (const auto& [key, value] : r.fields) row[key] = value;
-    out += row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    out += detail::json_text(row) + "\n";
   }
   return out;
 }
@@ -172,7 +173,7 @@ std::string loki_entry(const LogRecord& record, LokiMetadata metadata) {
     const auto line = logfmt_line(fields);
     Json entry{std::to_string(record.time), line};
     if (metadata == LokiMetadata::structured) entry.push_back(metadata_of(record.fields));
-    auto text = entry.dump(-1, ' ', false, Json::error_handler_t::replace);
+    auto text = detail::json_text(entry);
     // Control characters become six of JSON, so that a line may be short and its entry long.
     if (line.size() <= kLongestLine && text.size() <= kLargestBody) return text;
     if (!cut_longest(fields)) return text;
@@ -184,8 +185,7 @@ std::string loki_entry(const LogRecord& record, LokiMetadata metadata) {
 std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
                                      const std::string& kind, LokiMetadata metadata) {
   const Json stream{{"service_name", "mlsysim"}, {"job", job}, {"kind", kind}};
-  const auto head = R"({"streams":[{"stream":)" +
-                    stream.dump(-1, ' ', false, Json::error_handler_t::replace) + R"(,"values":[)";
+  const auto head = R"({"streams":[{"stream":)" + detail::json_text(stream) + R"(,"values":[)";
   std::vector<std::string> out;
   std::string body;
   std::size_t records = 0;

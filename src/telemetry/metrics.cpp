@@ -3,6 +3,7 @@
 #include "detail/refuse.hpp"
 
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -257,7 +258,7 @@ std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::ui
       {"resourceMetrics",
        {{{"resource", {{"attributes", {attribute("service.name", "mlsysim")}}}},
          {"scopeMetrics", {{{"scope", {{"name", "mlsysim"}}}, {"metrics", std::move(metrics)}}}}}}}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_text(out) + "\n";
 }
 
 }  // namespace mlsysim

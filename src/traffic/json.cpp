@@ -1,4 +1,5 @@
 #include <mlsysim/traffic/traffic.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -53,7 +54,7 @@ std::string traffic_json(const RecordedTraffic& t) {
   out["inputs"] = Json::object();
   for (const auto& [key, text] : traffic_inputs(t)) out["inputs"][key] = text;
   out["notes"] = t.notes;
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::json_document(out);
 }
 
 }  // namespace mlsysim

@@ -2,6 +2,7 @@
 
 #include "traffic/detail/readers.hpp"
 
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/whole.hpp>
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ using Json = nlohmann::json;
 constexpr double kMostTokens = 1e9, kMostTime = 1e15;  // of a request; of a time in ticks
 
 std::string shown(const Json& j) {
-  auto text = j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto text = detail::json_text(j);
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -79,26 +80,24 @@ std::string json_of(const Calibration& fit) {
         {{"group", g.group}, {"in_sample", errors_json(g.in_sample)}, {"left_out", errors_json(g.left_out)}});
   for (const auto& u : fit.unanswered) unanswered.push_back({{"reason", u.reason}, {"rows", u.rows}});
   for (const auto& [name, r] : fit.domain) domain[name] = {r.low, r.high};
-  return Json({{"schema", "mlsysim/calibration@1"},
-               {fit.what, fit.name},
-               {"tables", fit.tables},
-               {"rows", fit.rows},
-               {"fitted_rows", fit.fitted_rows},
-               {"unanswered", unanswered},
-               {"constants", constants},
-               {"covariance_of_logarithms", covariance},
-               {"noise", fit.noise},
-               {"before", errors_json(fit.before)},
-               {"after", errors_json(fit.after)},
-               {"left_out", errors_json(fit.left_out)},
-               {"coverage_80", fit.coverage},
-               {"coverage_50_left_out", fit.coverage_left_out(0.5)},
-               {"coverage_80_left_out", fit.coverage_left_out()},
-               {"coverage_95_left_out", fit.coverage_left_out(0.95)},
-               {"groups", groups},
-               {"domain", domain}})
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return detail::json_document(Json({{"schema", "mlsysim/calibration@1"},
+                                     {fit.what, fit.name},
+                                     {"tables", fit.tables},
+                                     {"rows", fit.rows},
+                                     {"fitted_rows", fit.fitted_rows},
+                                     {"unanswered", unanswered},
+                                     {"constants", constants},
+                                     {"covariance_of_logarithms", covariance},
+                                     {"noise", fit.noise},
+                                     {"before", errors_json(fit.before)},
+                                     {"after", errors_json(fit.after)},
+                                     {"left_out", errors_json(fit.left_out)},
+                                     {"coverage_80", fit.coverage},
+                                     {"coverage_50_left_out", fit.coverage_left_out(0.5)},
+                                     {"coverage_80_left_out", fit.coverage_left_out()},
+                                     {"coverage_95_left_out", fit.coverage_left_out(0.95)},
+                                     {"groups", groups},
+                                     {"domain", domain}}));
 }
 
 std::string errors_text(const char* what, const ErrorStatistics& e) {

@@ -3,6 +3,7 @@
 #include "detail/result_text.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -103,9 +104,7 @@ std::string json(std::span<const TableResult> results) {
          {"without", without},
          {"worst", worst}});
   }
-  return Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}})
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return detail::json_document(Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}}));
 }
 
 std::string markdown(std::span<const TableResult> results, const RenderOptions& options) {

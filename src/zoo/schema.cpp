@@ -4,6 +4,7 @@
 #include "detail/zoo_faults.hpp"
 
 #include <mlsysim/table/describe.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -226,7 +227,7 @@ std::string json_schema(std::string_view name) {
                             {"url", Json{{"type", "string"}}},
                             {"measured_on", Json{{"type", "array"}, {"items", Json{{"type", "string"}}}}}}},
         {"required", Json::array({"key", "text"})}};
-  return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
+  return detail::json_document(detail::file_schema(*kind, std::move(entry)));
 }
 
 }  // namespace mlsysim

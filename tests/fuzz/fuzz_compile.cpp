@@ -42,11 +42,6 @@ bool answers(const std::string& text) {
   }
 }
 
-std::string file(const std::string& name) {
-  std::ifstream in(FUZZ_COMPILE_DATA "/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -55,6 +50,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 #ifndef MLSYSIM_LIBFUZZER
+namespace {
+
+std::string file(const std::string& name) {
+  std::ifstream in(FUZZ_COMPILE_DATA "/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 10000;
   std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 1U);

@@ -61,25 +61,6 @@ const std::vector<Seed>& seeds() {
   return all;
 }
 
-const std::vector<std::string>& pieces() {
-  static const std::vector<std::string> all{" ",          "\n",   "'",
-                                            "\"",         "\\",   "$",
-                                            "${",         "}",    "$(",
-                                            ")",          "(",    "A=(",
-                                            "A=$A$A\n",   "#",    "|",
-                                            ";",          "&",    ">",
-                                            "--",         "-",    "=",
-                                            "--tp",       "-1",   "0",
-                                            "1e308",      "nan",  "auto",
-                                            "null",       "[",    "]",
-                                            "{",          ",",    ":",
-                                            "true",       "fp8",  "--config x.yaml",
-                                            "vllm serve", "\xC3", "999999999999",
-                                            "--no-",      ".",    "..",
-                                            "8k"};
-  return all;
-}
-
 bool check(const std::string& text, const std::string& name) {
   return fuzz::takes(text, [&] {
     LaunchQuestion q{.text = text, .name = name};
@@ -107,6 +88,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 #ifndef MLSYSIM_LIBFUZZER
+namespace {
+
+const std::vector<std::string>& pieces() {
+  static const std::vector<std::string> all{" ",          "\n",   "'",
+                                            "\"",         "\\",   "$",
+                                            "${",         "}",    "$(",
+                                            ")",          "(",    "A=(",
+                                            "A=$A$A\n",   "#",    "|",
+                                            ";",          "&",    ">",
+                                            "--",         "-",    "=",
+                                            "--tp",       "-1",   "0",
+                                            "1e308",      "nan",  "auto",
+                                            "null",       "[",    "]",
+                                            "{",          ",",    ":",
+                                            "true",       "fp8",  "--config x.yaml",
+                                            "vllm serve", "\xC3", "999999999999",
+                                            "--no-",      ".",    "..",
+                                            "8k"};
+  return all;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 4000;
   std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);

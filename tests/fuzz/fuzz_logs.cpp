@@ -67,18 +67,6 @@ void check_lines(const std::string& bytes) {
   if (read_logfmt(logfmt_text(log)) != read) fail("other fields when they are read again", bytes);
 }
 
-/// A state of one cell, and what it is the state of.
-const std::string& state() {
-  static const std::string text = [] {
-    CiRun run;
-    CellResult cell;
-    cell.numbers.push_back({"itl", 0.0065, AnyQuantity::parse("1 s").exponents(), "ms"});
-    cell.results = {"itl", "ttft"};
-    run.cells.push_back(std::move(cell));
-    return state_text(run, "key");
-  }();
-  return text;
-}
 void check_state(const std::string& bytes) {
   const auto known = read_state(bytes, "fuzz.json", "key");
   if (files::damage_of(bytes)) fail("a damaged state is gone on with", bytes);
@@ -128,6 +116,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #ifndef MLSYSIM_LIBFUZZER
 namespace {
+
+/// A state of one cell, and what it is the state of.
+const std::string& state() {
+  static const std::string text = [] {
+    CiRun run;
+    CellResult cell;
+    cell.numbers.push_back({"itl", 0.0065, AnyQuantity::parse("1 s").exponents(), "ms"});
+    cell.results = {"itl", "ttft"};
+    run.cells.push_back(std::move(cell));
+    return state_text(run, "key");
+  }();
+  return text;
+}
 
 const std::vector<std::vector<std::string>>& seeds() {
   static const std::vector<std::vector<std::string>> all{

@@ -76,6 +76,18 @@ bool check_regions(const std::string& text) {
   });
 }
 
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  check_plan(bytes);
+  check_regions(bytes);
+  return 0;
+}
+
+#ifndef MLSYSIM_LIBFUZZER
+namespace {
+
 const std::vector<std::string>& plans() {
   static const std::vector<std::string> all{
       "version: \"1\"\nname: a\nworkload: {name: Llama3_8B, batch_size: 8, seq_len: 1024, output_tokens: "
@@ -117,14 +129,6 @@ const std::vector<std::string>& pieces() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  check_plan(bytes);
-  check_regions(bytes);
-  return 0;
-}
-
-#ifndef MLSYSIM_LIBFUZZER
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 4000;
   std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);

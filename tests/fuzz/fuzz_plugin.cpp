@@ -114,6 +114,20 @@ bool check_library(const std::string& bytes) {
   return facts.fault.empty();
 }
 
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  check_manifest(bytes);
+  check_message(bytes);
+  check_stream(bytes);
+  check_library(bytes);
+  return 0;
+}
+
+#ifndef MLSYSIM_LIBFUZZER
+namespace {
+
 const std::vector<std::string>& manifests() {
   static const std::vector<std::string> all{
       "schema: mlsysim/plugin@1\nname: acme\nversion: 1.2.0\nlibrary: mlsysim-plugin-acme.so\nabi: {major: "
@@ -206,16 +220,6 @@ std::string mutated_library(std::string bytes, std::mt19937& random) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  check_manifest(bytes);
-  check_message(bytes);
-  check_stream(bytes);
-  check_library(bytes);
-  return 0;
-}
-
-#ifndef MLSYSIM_LIBFUZZER
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 10000;
   std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);

@@ -65,8 +65,6 @@ void use(const Program& p, const std::string& bytes) {
 }
 
 enum class Format { stablehlo, hlo, onnx, pt2, torch_trace, portable };
-constexpr const char* kNames[] = {"stablehlo", "hlo", "onnx", "pt2", "torch_trace", "portable"};
-
 bool check(Format format, const std::string& bytes) {
   switch (format) {
     case Format::stablehlo:
@@ -111,6 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #ifndef MLSYSIM_LIBFUZZER
 namespace {
+
+constexpr const char* kNames[] = {"stablehlo", "hlo", "onnx", "pt2", "torch_trace", "portable"};
 
 std::string file(const char* name) {
   std::ifstream in(std::string(FUZZ_PROGRAMS) + "/" + name, std::ios::binary);

@@ -25,7 +25,7 @@ using namespace mlsysim;
 const Zoo& base() {
   static const Zoo zoo = [] {
     Zoo z;
-    z.add_reference({"ref", "A reference", ""});
+    z.add_reference({"ref", "A reference", "", {}});
     z.add(HardwareNode{}, Entry{.kind = "hardware", .name = "X1"});
     return z;
   }();
@@ -55,6 +55,18 @@ void check_text(const std::string& text) {
 }
 
 void check_cache(const std::string& bytes) { (void)detail::TreeCache::parse(bytes).size(); }
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  check_text(bytes);
+  check_cache(bytes);
+  return 0;
+}
+
+#ifndef MLSYSIM_LIBFUZZER
+namespace {
 
 const std::vector<std::string>& seeds() {
   static const std::vector<std::string> all{
@@ -108,14 +120,6 @@ const std::vector<std::string>& pieces() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  check_text(bytes);
-  check_cache(bytes);
-  return 0;
-}
-
-#ifndef MLSYSIM_LIBFUZZER
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 20000;
   std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);

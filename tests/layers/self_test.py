@@ -69,9 +69,9 @@ class Tree(unittest.TestCase):
         self.assertIn("words from elsewhere", check_errors.complaints_of(self.root)[2])
         self.write("src/zoo/b.cpp", '\nfacts.id = fmt::format("mlsysim.zoo.{}", number);\n')
         self.assertIn("src/zoo/b.cpp:2: the id of an error is written whole, as one literal", check_errors.complaints_of(self.root))
-        self.write("src/zoo/b.cpp", "out.dump(2,\n' ', false, Json::error_handler_t::replace);\nreturn out.dump(2);\n")
+        self.write("src/zoo/b.cpp", "return detail::json_text(out);\nreturn out.dump(2);\n")
         found = [line for line in check_errors.complaints_of(self.root) if "dump" in line]
-        self.assertEqual(["src/zoo/b.cpp:3: dump() without error_handler_t::replace throws at names that are no UTF-8"], found)
+        self.assertEqual([f"src/zoo/b.cpp:2: dump() throws at names that are no UTF-8; {check_errors.JSON_TEXT} has what replaces them"], found)
 
     def test_allowed(self):
         self.assertEqual([], self.includes("src/table/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"

@@ -35,9 +35,10 @@ inline double number(const mlsysim::Run& run, const char* key) {
   return std::get<double>(run.value(key).value);
 }
 
-inline mlsysim::Pipeline pipeline_of(const char* resolver, const char* given) {
+template <class... Given> mlsysim::Pipeline pipeline_of(const char* resolver, Given... given) {
   mlsysim::PipelineBuilder b;
-  b.registry(mlsysim::ResolverRegistry::standard()).stage(resolver, "s").given(given);
+  b.registry(mlsysim::ResolverRegistry::standard()).stage(resolver, "s");
+  (b.given(given), ...);
   return b.build();
 }
 

@@ -160,6 +160,24 @@ TEST_CASE("calls of a plugin that says serial, or nothing, come one after the ot
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a thread whose call asks the host and one that makes an instance do not wait for each other",
+          "[plugin]") {
+  // The instance of the second waits for the turn of the first, whose question needs the instances of the
+  // same resolver.
+  PluginHost host(closed({kProbe + "-asks.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  const auto asker = pipeline_of("probe/Asker", "x"), model = pipeline_of("probe/Model", "x", "gain");
+  std::atomic<int> wrong{0};
+  std::thread asks([&] {
+    for (int k = 1; k <= 200; ++k)
+      if (number(asker.run({{"x", double(k)}}), "y") != 4 * k) ++wrong;
+  });
+  for (int k = 1; k <= 200; ++k)
+    if (number(model.run({{"x", 1.0}, {"gain", double(k)}}), "y") != 2 * k) ++wrong;
+  asks.join();
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a plugin for the main thread alone is refused elsewhere", "[plugin]") {
   PluginHost host(closed({kProbe + "-main.so"}));
   REQUIRE(host.load_all().failed.empty());

@@ -123,36 +123,40 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
   out.turns = links[first].latency * (out.nodes - 1.0);
   out.per_byte = (1.0 - 1.0 / out.nodes) * (Data<T>::from_base(T{1.0}) / out.ring);
   if (top == first) return out;
-  std::array<T, Links<T>::most_levels> parts, all;  // of a level in one part of the next, and in the group
-  std::array<Bandwidth<T>, Links<T>::most_levels> way;
+  struct OfLevel {
+    T parts, all;  // of a level in one part of the next, and in the group
+    Bandwidth<T> way;
+  };
+  std::array<OfLevel, Links<T>::most_levels> levels;
+  const auto at = [&levels](int i) -> OfLevel& { return levels[static_cast<std::size_t>(i)]; };
   // A level with one peer joins nothing, and the highest whatever the others do not.
   const auto own = [&](int i, const Bandwidth<T>& so_far) {
     const Bandwidth<T> narrower = min(so_far, level_rate(links[i]));
     return i == top ? narrower : select(links[i].peers > one, narrower, so_far);
   };
-  way[first - 1] = out.ring = out.exchange = Bandwidth<T>::from_base(T{1e30});
+  at(first - 1).way = out.ring = out.exchange = Bandwidth<T>::from_base(T{1e30});
   out.turns = out.per_byte = Time<T>();
   for (int i = first; i <= top; ++i) {
     below = below * links[i].peers;
     const T reached = i == top ? ranks : clamp(floor(below / stride), here, ranks);
-    parts[i] = ceil_div(reached, here);
-    all[i] = ceil_div(ranks, here);
-    way[i] = own(i, way[i - 1]);
-    out.ring = select(parts[i] > one, min(out.ring, way[i] * (here / out.inner)), out.ring);
+    at(i).parts = ceil_div(reached, here);
+    at(i).all = ceil_div(ranks, here);
+    at(i).way = own(i, at(i - 1).way);
+    out.ring = select(at(i).parts > one, min(out.ring, at(i).way * (here / out.inner)), out.ring);
     // In turn each level works on what those below it left a device: its part of theirs.
-    out.turns += links[i].latency * (parts[i] - 1.0);
-    out.per_byte += (1.0 - 1.0 / parts[i]) * (out.inner / here) * (Data<T>::from_base(T{1.0}) / way[i]);
+    out.turns += links[i].latency * (at(i).parts - 1.0);
+    out.per_byte += (1.0 - 1.0 / at(i).parts) * (out.inner / here) * (Data<T>::from_base(T{1.0}) / at(i).way);
     here = reached;
   }
   Time<T> steps, climb;
   // Of what leaves a node for any other, the part that leaves the part of each level.
   const T away = max(T(1.0 - 1.0 / out.nodes), T{1e-9});
   for (int i = first; i <= top; ++i) {
-    const T farther = 1.0 - 1.0 / all[i];
-    const Bandwidth<T> each = way[i] * (away / max(farther, T{1e-9}));
-    out.exchange = select(all[i] > one, min(out.exchange, each), out.exchange);
-    steps += links[i].latency * (i == top ? T(all[i] - 1.0) : T(all[i] - all[i + 1]));
-    climb += links[i].latency * ceil(log2(parts[i]));
+    const T farther = 1.0 - 1.0 / at(i).all;
+    const Bandwidth<T> each = at(i).way * (away / max(farther, T{1e-9}));
+    out.exchange = select(at(i).all > one, min(out.exchange, each), out.exchange);
+    steps += links[i].latency * (i == top ? T(at(i).all - 1.0) : T(at(i).all - at(i + 1).all));
+    climb += links[i].latency * ceil(log2(at(i).parts));
   }
   out.step = steps / max(T(out.nodes - 1.0), one);
   out.climb = climb / max(T(ceil(log2(out.nodes))), one);

@@ -95,8 +95,10 @@ template <class T = double> struct LinkNumbers {
   T direct_share{1.0};
 
   /// A level, 0 the innermost.
-  [[nodiscard]] constexpr const Level<T>& operator[](int i) const { return this->*levels()[i]; }
-  [[nodiscard]] constexpr Level<T>& operator[](int i) { return this->*levels()[i]; }
+  [[nodiscard]] constexpr const Level<T>& operator[](int i) const {
+    return this->*levels()[static_cast<std::size_t>(i)];
+  }
+  [[nodiscard]] constexpr Level<T>& operator[](int i) { return this->*levels()[static_cast<std::size_t>(i)]; }
   static constexpr std::array<Level<T> LinkNumbers::*, most_levels> levels() {
     using L = LinkNumbers;
     return {&L::level1, &L::level2, &L::level3, &L::level4, &L::level5, &L::level6};

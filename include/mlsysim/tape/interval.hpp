@@ -117,8 +117,8 @@ struct Interval {
   friend constexpr Interval max(const Interval& a, const Interval& b) {
     return raw(mlsysim::max(a.low, b.low), mlsysim::max(a.high, b.high));
   }
-  friend constexpr Interval clamp(const Interval& x, const Interval& low, const Interval& high) {
-    return min(max(x, low), high);
+  friend constexpr Interval clamp(const Interval& x, const Interval& least, const Interval& most) {
+    return min(max(x, least), most);
   }
   friend constexpr Interval select(bool condition, const Interval& a, const Interval& b) {
     return condition ? a : b;
@@ -150,8 +150,8 @@ struct Interval {
   friend Interval pow(const Interval& x, const Interval& y) {
     if (x.low >= 0) {
       // y * log(x) is bilinear, so its extremes lie at the corners.
-      const double low = std::fabs(x.low);  // -0 to a negative odd power would be -infinity
-      return spread(std::pow(low, y.low), std::pow(low, y.high), std::pow(x.high, y.low),
+      const double least = std::fabs(x.low);  // -0 to a negative odd power would be -infinity
+      return spread(std::pow(least, y.low), std::pow(least, y.high), std::pow(x.high, y.low),
                     std::pow(x.high, y.high));
     }
     if (y.low != y.high || std::floor(y.low) != y.low) return whole();

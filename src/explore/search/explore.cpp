@@ -6,6 +6,7 @@
 
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -342,15 +343,14 @@ namespace detail {
 
 std::string state_text(const SearchResult& r, const std::string& digest, std::uint64_t shard,
                        std::uint64_t shards) {
-  return files::sealed(Json{{"schema", kState},
-                            {"digest", digest},
-                            {"shard", shard},
-                            {"shards", shards},
-                            {"first", r.range.first},
-                            {"last", r.range.last},
-                            {"next", r.next},
-                            {"reduction", r.reduction.to_json()}}
-                           .dump(-1, ' ', false, Json::error_handler_t::replace)) +
+  return files::sealed(detail::json_text(Json{{"schema", kState},
+                                              {"digest", digest},
+                                              {"shard", shard},
+                                              {"shards", shards},
+                                              {"first", r.range.first},
+                                              {"last", r.range.last},
+                                              {"next", r.next},
+                                              {"reduction", r.reduction.to_json()}})) +
          "\n";
 }
 

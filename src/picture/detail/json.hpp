@@ -22,9 +22,4 @@ using PictureJson = nlohmann::ordered_json;
   return words.empty() ? PictureJson(nullptr) : PictureJson(words);
 }
 
-/// Two blanks of indentation and a last newline; text that is not UTF-8 is replaced rather than refused.
-[[nodiscard]] inline std::string written(const PictureJson& json) {
-  return json.dump(2, ' ', false, PictureJson::error_handler_t::replace) + "\n";
-}
-
 }  // namespace mlsysim::detail

@@ -1,5 +1,5 @@
 /* A good plugin for tests of the host: y = PROBE_FACTOR * x * option, an option, instances, and a callback
- * that counts. */
+ * that counts. With PROBE_ASKS there is probe/Asker as well, whose x is what probe/Model says of its own. */
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
 #include <stdlib.h>
@@ -69,12 +69,22 @@ static void destroy(const MlsHostApi* host, void* instance) {
   if (instance != NULL) __sync_sub_and_fetch(&instances, 1);
   free(instance);
 }
+static void look(void* user, MlsString name, const MlsValue* value) {
+  if (name.size == 1 && *name.data == 'y') *(double*)user = value->number;
+}
 static MlsError* solve(MlsSolveArgs* args) {
   static const MlsString small = MLS_TEXT("MlsSolveArgs is too small");
   if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0)
     return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
   for (int i = 0; i < 6; ++i) args->outputs[i].kind = MLS_NUMBER;
-  double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  double x = args->inputs[0].number;
+  if (args->user != NULL) {
+    const MlsNamed given = {.name = MLS_TEXT("x"), .value = args->inputs[0]};
+    static const MlsString model = MLS_TEXT("probe/Model");
+    MlsError* error = args->host->evaluate(args->host, args->call, model, &given, 1, &x, look);
+    if (error != NULL) return error;
+  }
+  double y = PROBE_FACTOR * x * *(const double*)args->instance;
   if (PROBE_THREADS == MLS_THREAD_SERIAL) { /* two at once are seen */
     static volatile int inside;
     if (__sync_add_and_fetch(&inside, 1) > 1) y = -1;
@@ -83,7 +93,7 @@ static MlsError* solve(MlsSolveArgs* args) {
     __sync_sub_and_fetch(&inside, 1);
   }
   args->outputs[0].number = y;
-  args->outputs[1].number = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  args->outputs[1].number = PROBE_FACTOR * x * *(const double*)args->instance;
   args->outputs[2].number = instances;
   args->outputs[3].number = events;
   args->outputs[4].number = breaks;
@@ -133,6 +143,13 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
                                        .on_break = on_break,
                                        .on_sweep = on_sweep};
   MlsError* error = host->add_resolver(host, registration, &model);
+#ifdef PROBE_ASKS
+  static MlsResolver asker;
+  asker = model;
+  asker.name = (MlsString)MLS_TEXT("probe/Asker");
+  asker.user = &asker;
+  if (error == NULL) error = host->add_resolver(host, registration, &asker);
+#endif
   return error != NULL ? error : host->add_callback(host, registration, &callback);
 }
 

@@ -4,6 +4,7 @@
 #include "kit.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/version.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -110,9 +111,8 @@ void list(bool json) {
                      {"rule", std::string(c.rule)},
                      {"what", std::string(c.what)},
                      {"after", std::string(c.after)}});
-    fmt::print("{}\n",
-               Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}.dump(
-                   2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}", mlsysim::detail::json_document(
+                         Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}));
     return;
   }
   fmt::print("mlsysim-plugin-check {}, list of checks {}\n", MLSYSIM_VERSION_TEXT, kKitVersion);
@@ -259,16 +259,15 @@ void print_json(const std::string& plugin, const std::vector<Row>& rows, const C
                    {"rule", std::string(r.check.rule)},
                    {"verdict", name_of(r.result.verdict)},
                    {"message", r.result.message}});
-  fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-check@1"},
-                          {"kit", kKitVersion},
-                          {"version", MLSYSIM_VERSION_TEXT},
-                          {"plugin", plugin},
-                          {"passed", n.passed},
-                          {"failed", n.failures},
-                          {"warnings", n.warnings},
-                          {"skipped", n.skipped},
-                          {"checks", all}}
-                         .dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}", mlsysim::detail::json_document(Json{{"schema", "mlsysim/plugin-check@1"},
+                                                       {"kit", kKitVersion},
+                                                       {"version", MLSYSIM_VERSION_TEXT},
+                                                       {"plugin", plugin},
+                                                       {"passed", n.passed},
+                                                       {"failed", n.failures},
+                                                       {"warnings", n.warnings},
+                                                       {"skipped", n.skipped},
+                                                       {"checks", all}}));
 }
 
 void print_text(const std::string& file, const std::vector<Row>& rows, const Counts& n) {
