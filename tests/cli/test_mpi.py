@@ -9,7 +9,7 @@ import subprocess
 import zlib
 
 import pytest
-from conftest import PROGRAM, call, sealed
+from conftest import PROGRAM, SLOWER, call, sealed
 
 pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None or not pathlib.Path(PROGRAM).with_name("mlsysim-mpi.so").exists(),
                                 reason="no mpirun, or no component for MPI: apt-get install openmpi-bin libopenmpi-dev, and build")
@@ -28,7 +28,7 @@ int main(int count, char **words) { MPI_Init(&count, &words); MPI_Barrier(MPI_CO
 def mpirun(ranks, *command, **how):
     """All ranks are on this machine: no remote shell is looked for, and no other run's folder in /tmp is shared."""
     words = ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", *command]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, env={**os.environ, **SETTINGS}, stdin=subprocess.DEVNULL, **how)
+    return subprocess.run(words, capture_output=True, text=True, timeout=120 * SLOWER, env={**os.environ, **SETTINGS}, stdin=subprocess.DEVNULL, **how)
 
 
 SETTINGS = {"OMPI_MCA_plm": "isolated", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",

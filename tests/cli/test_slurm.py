@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import PROGRAM, call
+from conftest import PROGRAM, SLOWER, call
 
 SEARCH = ["optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..40", "--axis", "tp_size=4,8",
           "--minimize", "cost_per_token", "--strategy", "exhaustive"]
@@ -99,7 +99,7 @@ def test_the_array_and_the_job_behind_it_give_the_answer_of_one_run(slurm, tmp_p
     assert submitted.returncode == 0, submitted.stderr
     merging = submitted.stdout.strip()
     # Ends with the job that merges.
-    done = subprocess.run(["srun", f"--dependency=afterany:{merging}", "true"], env=slurm, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(["srun", f"--dependency=afterany:{merging}", "true"], env=slurm, cwd=tmp_path, capture_output=True, text=True, timeout=300 * SLOWER)
     assert done.returncode == 0, done.stderr
     logs = "".join(path.read_text() for path in tmp_path.glob("slurm-*.out"))
     assert (tmp_path / "run" / "answer.txt").read_text() == call(*SEARCH).out, logs

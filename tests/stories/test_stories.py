@@ -38,7 +38,7 @@ def say(tmp_path):
     def call(*words, code=0, program=PROGRAM, **environment):
         clean = {key: value for key, value in os.environ.items() if not key.startswith("MLSYSIM_")}
         own = {"XDG_DATA_HOME": tmp_path / "data", "XDG_CACHE_HOME": tmp_path / "cache", "MLSYSIM_PLUGIN_PATH": "", **environment}
-        done = subprocess.run([str(word) for word in (program, *words)], capture_output=True, text=True, timeout=120, check=False,
+        done = subprocess.run([str(word) for word in (program, *words)], capture_output=True, text=True, timeout=120 * servers.SLOWER, check=False,
                               env={**clean, **{key: str(value) for key, value in own.items()}})
         assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
         return done.stdout
@@ -232,7 +232,7 @@ def test_s9_a_process_killed_in_the_middle_of_a_sweep_costs_one_point():
         pid = servers.until("the process of the plugin", worker)
         servers.until("the sweep", lambda: is_under_way(pid))
         os.kill(pid, signal.SIGKILL)
-        out, errors = run.communicate(timeout=120)
+        out, errors = run.communicate(timeout=120 * servers.SLOWER)
     finally:
         run.kill()
     assert run.returncode == 0, errors
@@ -249,7 +249,7 @@ def test_s9_a_process_killed_in_the_middle_of_a_sweep_costs_one_point():
 @pytest.mark.skipif(bool(servers.missing()), reason="apt-get install prometheus prometheus-pushgateway")
 def test_s6_graph_breaks_of_three_commits_on_a_real_prometheus(tmp_path):
     out = tmp_path / "out"
-    done = subprocess.run([sys.executable, ROOT / "examples" / "observe" / "demo.py", out], capture_output=True, text=True, timeout=120, check=False,
+    done = subprocess.run([sys.executable, ROOT / "examples" / "observe" / "demo.py", out], capture_output=True, text=True, timeout=120 * servers.SLOWER, check=False,
                           env={**os.environ, "MLSYSIM_PROGRAM": str(PROGRAM)})
     assert done.returncode == 0, done.stderr
     answers = json.loads((out / "queries.json").read_text())

@@ -15,18 +15,21 @@ import urllib.parse
 import urllib.request
 
 
+SLOWER = int(os.environ.get("MLSYSIM_TIME_FACTOR", "1"))  # more than 1 where the program is sanitized
+
+
 def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
 
 
-def get(url, timeout=5):
+def get(url, timeout=5 * SLOWER):
     with urllib.request.urlopen(url, timeout=timeout) as answer:
         return answer.read().decode()
 
 
-def until(what, ask, tries=600):
+def until(what, ask, tries=600 * SLOWER):
     """Asks until there is an answer; servers take a moment to start."""
     for _ in range(tries):
         with contextlib.suppress(OSError, KeyError, IndexError, ValueError):

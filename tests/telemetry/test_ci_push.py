@@ -43,7 +43,7 @@ def matrix(tmp_path):
 
 
 def ci(*words, code=0, env=None):
-    done = subprocess.run([PROGRAM, "ci", *map(str, words)], capture_output=True, text=True, timeout=120, check=False,
+    done = subprocess.run([PROGRAM, "ci", *map(str, words)], capture_output=True, text=True, timeout=120 * servers.SLOWER, check=False,
                           env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **(env or {})})
     assert done.returncode == code, done.stderr
     return done
@@ -158,7 +158,7 @@ def test_the_plain_script_of_the_examples_leaves_files_and_fills_a_gateway(matri
 
     def script(*words, commit, code=0):
         env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "GIT_COMMIT": commit, "OUT": str(tmp_path / "out")}
-        done = subprocess.run([ROOT / "examples/observe/ci/plain.sh", records, matrix, *words], capture_output=True, text=True, timeout=120, check=False, env=env)
+        done = subprocess.run([ROOT / "examples/observe/ci/plain.sh", records, matrix, *words], capture_output=True, text=True, timeout=120 * servers.SLOWER, check=False, env=env)
         assert done.returncode == code, done.stderr
         return done
 

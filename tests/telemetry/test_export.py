@@ -19,7 +19,7 @@ SEED = "sum by(model, commit, reason)(compile_breaks_total)"
 
 def export(*words, code=0, env=None, before=()):
     done = subprocess.run([*before, PROGRAM, "compile", "export", *map(str, words)], capture_output=True, text=True,
-                          timeout=60, check=False, env={**os.environ, **(env or {})})
+                          timeout=60 * servers.SLOWER, check=False, env={**os.environ, **(env or {})})
     assert done.returncode == code, done.stderr
     return done
 
@@ -82,7 +82,7 @@ exporters:
 - {{form: otlp, file: spans.json}}
 """)
         done = subprocess.run([PROGRAM, "ci", "run", matrix, "--observe", config, "-o", "json", "--history", tmp_path / "h.sqlite"], capture_output=True,
-                              text=True, timeout=120, check=False)
+                              text=True, timeout=120 * servers.SLOWER, check=False)
     assert done.returncode == 5 and hangs in done.stderr and half in done.stderr, done.stderr
     assert json.loads(done.stdout)["cells"][0]["status"] == "ok" and (tmp_path / "h.sqlite").stat().st_size > 0
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 3

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
+from servers import SLOWER
 
 PROGRAM = os.environ["MLSYSIM_PROGRAM"]
 DATA = pathlib.Path(__file__).parents[1] / "data"
@@ -16,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def run(*words):
-    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120 * SLOWER, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from servers import SLOWER
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "web")]
@@ -19,7 +20,7 @@ needs_browser = pytest.mark.skipif(browser.program() is None, reason="no Chromiu
 
 
 def run(*words):
-    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120 * SLOWER, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -20,7 +20,7 @@ ASKED = ["--workload", "Llama3_8B", "--hardware", "H100", "--with", "precision=b
 
 
 def watch(*words, code=0, env=None):
-    done = subprocess.run([PROGRAM, "watch", *map(str, words), *ASKED], capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run([PROGRAM, "watch", *map(str, words), *ASKED], capture_output=True, text=True, timeout=60 * servers.SLOWER, check=False,
                           env={**os.environ, **(env or {})})
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     return done
@@ -160,7 +160,7 @@ def test_no_network_call_unless_a_url_is_given(tmp_path):
 
     def called(*words):
         note.unlink(missing_ok=True)
-        subprocess.run([PROGRAM, *map(str, words)], capture_output=True, timeout=60, check=False,
+        subprocess.run([PROGRAM, *map(str, words)], capture_output=True, timeout=60 * servers.SLOWER, check=False,
                        env={**os.environ, "LD_PRELOAD": str(tmp_path / "spy.so"), "SPY_NOTE": str(note),
                             "ASAN_OPTIONS": "verify_asan_link_order=0"})  # the spy comes before a sanitizer
         return note.exists()
