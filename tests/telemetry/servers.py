@@ -16,6 +16,7 @@ import urllib.request
 
 
 SLOWER = int(os.environ.get("MLSYSIM_TIME_FACTOR", "1"))  # more than 1 where the program is sanitized
+PLAIN = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # a sanitizer is for Python, not for servers
 
 
 def free_port():
@@ -67,7 +68,7 @@ def running(rules=None, history=None, otlp=False):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if history is not None:
-            subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", history, folder / "data"], check=True, capture_output=True)
+            subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", history, folder / "data"], check=True, capture_output=True, env=PLAIN)
         gateway, prometheus = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         config = {"global": {"scrape_interval": "1s"}, "rule_files": [str(rules)] if rules else [],
                   "scrape_configs": [{"job_name": "pushgateway", "honor_labels": True,
@@ -79,7 +80,7 @@ def running(rules=None, history=None, otlp=False):
         processes = []
         try:
             for command in commands:
-                processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=PLAIN))
             for url in (f"http://{gateway}/-/ready", f"http://{prometheus}/-/ready"):
                 until(url, lambda url=url: get(url))
             yield f"http://{gateway}", f"http://{prometheus}"
@@ -103,7 +104,7 @@ def running_loki():
         config = (ROOT / "examples" / "observe" / "compose" / "loki.yml").read_text().replace("/loki", name).replace(
             "{http_listen_port: 3100}", f"{{http_listen_address: 127.0.0.1, http_listen_port: {port}, grpc_listen_port: {free_port()}}}")
         (folder / "loki.yml").write_text(config)
-        process = subprocess.Popen([BUILT / "loki", f"-config.file={folder / 'loki.yml'}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([BUILT / "loki", f"-config.file={folder / 'loki.yml'}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=PLAIN)
         try:
             url = f"http://127.0.0.1:{port}"
             until(url, lambda: get(f"{url}/ready"))
