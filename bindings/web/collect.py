@@ -93,11 +93,12 @@ FEATURES = "exception-handling bulk-memory sign-ext nontrapping-float-to-int mut
 
 
 def once_each(wasm):
-    """The module with functions of the same code once, and locals in the order of their use: 2 % less to send."""
+    """The module with functions of the same code once, before and after what does nothing is taken out of them, and locals in the order
+    of their use: 2 % less to send."""
     with tempfile.TemporaryDirectory() as place:
         out = pathlib.Path(place) / "out.wasm"
         subprocess.run([HERE / "node_modules/.bin/wasm-opt", *(f"--enable-{f}" for f in FEATURES), "--duplicate-function-elimination", "--reorder-locals",
-                        wasm, "-o", out], check=True)
+                        "--optimize-instructions", "--vacuum", "--duplicate-function-elimination", wasm, "-o", out], check=True)
         return out.read_bytes()
 
 
