@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/physics/attention.hpp>
+#include <mlsysim/tape/interval.hpp>
 
 #include <algorithm>
 #include <set>
@@ -54,6 +55,20 @@ TEST_CASE("windowed pairs and keys agree with counting them", "[physics]") {
         CHECK(r.pairs == static_cast<double>(pairs));
         CHECK(r.keys == static_cast<double>(keys.size()));
       }
+}
+
+TEST_CASE("windowed pairs of a range of pasts have the ends that their points have", "[physics]") {
+  const auto pairs = [](double least, double most) {
+    return WindowedAttentionPairs::solve<Interval>(
+               {.new_tokens = Interval(100), .past_tokens = Interval(least, most), .window = Interval(1000)})
+        .pairs;
+  };
+  // 900 before: 100 (900 + 50.5); 1100 before: each token sees the whole window.
+  CHECK_THAT(pairs(900, 1100).low, WithinRel(95050.0, 1e-12));
+  CHECK_THAT(pairs(900, 1100).high, WithinRel(100000.0, 1e-12));
+  // From 800 on the window is for none; from 940 it is for 40 tokens, whose view is at most the middle one's.
+  CHECK_THAT(pairs(800, 940).low, WithinRel(85050.0, 1e-12));
+  CHECK_THAT(pairs(800, 940).high, WithinRel(100 * 990.5, 1e-12));
 }
 
 TEST_CASE("chunked pairs and keys agree with counting them", "[physics]") {
@@ -162,11 +177,23 @@ TEST_CASE("decoding packs the query heads of a group, and splits long contexts",
   in = on_100_units(80, 8, 1, 16384, 16384);
   CHECK_THAT(AttentionTime::solve(in).time.in(u::us),
              WithinRel(5 + 3 + 0.1 * (2 + 8.0 / 128 + 128 * step), 1e-6));
+  CHECK_THAT(AttentionTime::solve(in).compute.in(u::us),
+             WithinRel(3 + 0.1 * (2 + 8.0 / 128 + 128 * step), 1e-6));
   in.traffic = 1 * u::GB;  // memory decides: 500 us
   CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(508, 1e-2));
   in.copies = 0;
   in.traffic = {};
   CHECK(AttentionTime::solve(in).time.base() == 0);
+}
+
+TEST_CASE("attention over a part of the keys takes the steps of that part", "[physics]") {
+  // Ten rounds of 100 blocks; a token that sees 1024 of 16384 keys in the mean sees 2048 at most: 16 steps.
+  const double step = 16.0 * 128 * 512 / 5.12e6;
+  CHECK_THAT(AttentionTime::solve(on_100_units(8000, 8, 1, 16384, 1024)).time.in(u::us),
+             WithinRel(5 + 10 * (2 + 8.0 / 128 + 16 * step), 1e-6));
+  // Two tokens of a block see 1024 in the mean, and the half of a step in which the mean one ends.
+  CHECK_THAT(AttentionTime::solve(on_100_units(8000, 8, 2, 16384, 1024)).time.in(u::us),
+             WithinRel(5 + 10 * (2 + 16.0 / 128 + 8.5 * step), 1e-6));
 }
 
 TEST_CASE("attention: the softmax runs beside the products, and keys take their time to a unit",

@@ -28,6 +28,9 @@ TEST_CASE("tiles and waves of a product on 132 units", "[physics]") {
   const auto odd =
       TileWave::solve({.m = 4096, .n = 4097, .count = 1, .tile_m = 128, .tile_n = 256, .units = 132});
   CHECK(odd.waves == 5.0);
+  // A single full wave has no idle unit.
+  CHECK(TileWave::solve({.m = 1536, .n = 2816, .count = 1, .tile_m = 128, .tile_n = 256, .units = 132})
+            .efficiency == 1);
   CHECK_THAT(odd.efficiency, WithinRel(4096.0 * 4097.0 / (5.0 * 132 * 128 * 256), 1e-14));
   // Four products share waves: 4 * 512 = 2048 tiles in 16 waves (15.5), not 4 * 4.
   CHECK(
@@ -68,6 +71,12 @@ TEST_CASE("matmul time on an H100-like device", "[physics]") {
   CHECK_THAT(r.time.in(u::us), WithinRel(3.0 + std::hypot(4 * (4096 * kStep + 0.5), 30.04874), 1e-6));
   CHECK_THAT(r.tile_efficiency, WithinRel(512.0 / 528.0, 1e-14));
 
+  in.count = 8;  // of many in one launch, a single one is paid
+  in.launch = 1 * u::s;
+  const auto many = MatmulTime::solve(in).time;
+  in.launch = {};
+  CHECK_THAT((many - MatmulTime::solve(in).time).in(u::s), WithinRel(1.0, 1e-9));
+  in.launch = 1 * u::s;
   in.count = 0;  // an operator that vanishes costs nothing, launch included
   in.traffic = {};
   CHECK(MatmulTime::solve(in).time.base() == 0.0);

@@ -27,6 +27,8 @@ TEST_CASE("a ring takes the protocol that suits the message", "[physics]") {
   CHECK_THAT(ProtocolRing::solve(ring(80000, 8, 2)).time.in(u::us), WithinRel(5 + 20 + 1750.0, 1e-12));
   // A gather has half the steps and bytes, and copies its own 10 MB at 200 GB/s.
   CHECK_THAT(ProtocolRing::solve(ring(80000, 8, 1)).time.in(u::us), WithinRel(5 + 20 + 875 + 50.0, 1e-12));
+  // A rank alone has nobody to wait for.
+  CHECK(ProtocolRing::solve(ring(8, 1, 2)).time.base() == 0);
 }
 
 TEST_CASE("the switch adds up in one go", "[physics]") {
@@ -56,6 +58,7 @@ TEST_CASE("the switch adds up in one go", "[physics]") {
   // A switch that cannot reduce is never the fastest: a millionth of the link, 1.125 x 800 us x 1e6 behind
   // the start.
   CHECK_THAT(time(8, 0), WithinRel(60 + 1.125 * 800e6, 1e-12));
+  CHECK(time(1, 1) == 0);
 }
 
 TEST_CASE("an engine's all-reduce reads everything once, or its share twice", "[physics]") {
@@ -72,12 +75,13 @@ TEST_CASE("an engine's all-reduce reads everything once, or its share twice", "[
   CHECK_THAT(time(10, 8), WithinRel(4 + 7 * (0.1 + 0.2), 1e-12));
   CHECK_THAT(time(1000, 8), WithinRel(4 + 3 + 14 * (0.1 + 20.0 / 8), 1e-12));
   CHECK_THAT(time(1000, 2), WithinRel(4 + 20.1, 1e-12));  // two ranks: one shot moves no more than two
+  CHECK(time(1000, 1) == 0);
 }
 
 TEST_CASE("an all-to-all goes to all peers at once", "[physics]") {
-  const auto time = [](double kilobytes) {
+  const auto time = [](double kilobytes, double ranks = 8) {
     return ProtocolAllToAll::solve({.message = kilobytes * u::kB,
-                                    .ranks = 8,
+                                    .ranks = ranks,
                                     .bandwidth = 100 * u::GB / u::s,
                                     .launch = 5 * u::us,
                                     .hop = 1 * u::us,
@@ -89,4 +93,6 @@ TEST_CASE("an all-to-all goes to all peers at once", "[physics]") {
   };
   CHECK_THAT(time(8), WithinRel(5 + 2 + 0.2, 1e-12));  // 1 kB to each at 5 GB/s
   CHECK_THAT(time(8000), WithinRel(5 + 10 + 7000 / 80.0 + 1000 / 200.0, 1e-12));
+  CHECK_THAT(time(8, 2), WithinRel(5 + 2 + 0.8, 1e-12));
+  CHECK(time(8, 1) == 0);
 }

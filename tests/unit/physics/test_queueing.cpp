@@ -107,6 +107,9 @@ TEST_CASE("tails of wait and service together", "[physics]") {
   const double p = 0.5 * (1 + std::sqrt(0.5));
   CHECK_THAT(ResponseTail::solve(in).exceed,
              WithinRel(p * std::exp(-2 * p) + (1 - p) * std::exp(-2 * (1 - p)), 1e-9));
+  in.time = 20 * u::ms;
+  CHECK_THAT(ResponseTail::solve(in).exceed,
+             WithinRel(p * std::exp(-4 * p) + (1 - p) * std::exp(-4 * (1 - p)), 1e-9));
 }
 
 TEST_CASE("a probability over a range of times is none above 1", "[physics]") {

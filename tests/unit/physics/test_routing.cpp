@@ -51,6 +51,8 @@ TEST_CASE("ranks and nodes that a token visits", "[physics]") {
   CHECK_THAT(visited(8, 4, 4, 2, 4), WithinRel(2.0, 1e-14));
   // On two nodes of two groups each: of 6 pairs of groups 2 lie on one node: (2 x 1 + 4 x 2) / 6.
   CHECK_THAT(visited(8, 4, 4, 2, 2), WithinRel(10.0 / 6, 1e-14));
+  // One of four groups, two of which are on each of two nodes: one node.
+  CHECK_THAT(visited(8, 2, 4, 1, 2), WithinRel(1.0, 1e-14));
   // Each node half a group: a group of two experts is always whole, so four of eight nodes.
   CHECK_THAT(visited(8, 4, 4, 2, 8), WithinRel(4.0, 1e-14));
   // DeepSeek-V3, 8 of 256 experts in 4 of 8 groups: on eight nodes of a group each it goes to at most four,
@@ -72,6 +74,10 @@ TEST_CASE("the fullest of the ranks of experts", "[physics]") {
   CHECK_THAT(largest(4), WithinRel(1.0294, 0.02));
   CHECK_THAT(largest(8), WithinRel(1.4236, 0.01));
   CHECK_THAT(largest(32), WithinRel(2.0697, 0.01));
+  // Far out the quantile of (n - 3/8) / (n + 1/4) itself, 4.847543 for a million, is right to 0.00045.
+  CHECK_THAT(largest(1e6), WithinAbs(4.847543, 0.00045));
+  // Two experts of which a token takes one: no draw says anything of another.
+  CHECK_THAT(fullest(2, 1, 1000, 2), WithinRel(fullest(1e9, 1, 1000, 2), 1e-6));
   // Draws without replacement vary less: 8 of 16 experts have 8/15 of the variance.
   CHECK_THAT((fullest(16, 8, 1000, 4) - 1) / (fullest(1e9, 8, 1000, 4) - 1),
              WithinRel(std::sqrt(8.0 / 15), 1e-6));
