@@ -21,10 +21,11 @@ namespace {
 /// 8 devices, all at one byte but activations at two.
 struct Lowered32 {
   OpList<> ops;
-  Lowered32(Phase phase, double new_tokens, double context) {
+  Lowered32(Phase phase, double new_tokens, double context, double cp = 1) {
     const auto v = model_view(standard_zoo().at<Workload>("DeepSeek_V3_2"), phase);
     Plan<> plan;
     plan.tp = 8;
+    plan.cp = cp;
     plan.new_tokens = new_tokens;
     plan.context = context;
     set_storage(plan, inference_storage(Precision::fp8, Precision::fp8));
@@ -67,6 +68,9 @@ TEST_CASE("a decode step scores every entry and attends to those that are chosen
 TEST_CASE("a prompt works on the latents where the index leaves entries out", "[lowering][index]") {
   const Lowered32 few(Phase::prefill, 2048, 2048), many(Phase::prefill, 4096, 4096);
   CHECK(few.find("latent_attention") == nullptr);
+  // 64 index heads a token; of context-parallel ranks each scores its part of the tokens.
+  CHECK(many.find("index_scores")->m == 4096 * 64);
+  CHECK(Lowered32(Phase::prefill, 4096, 4096, 2).find("index_scores")->m == 2048 * 64);
   CHECK(few.find("attention")->count == 61);
   CHECK(many.find("attention") == nullptr);
   // The first 2048 tokens see all before them, the others 2048.
