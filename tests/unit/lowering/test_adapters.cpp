@@ -105,4 +105,9 @@ TEST_CASE("an update that is made orthogonal costs 4 a a b + 2 a a a FLOP an ite
   const double all = 5 * matrices * (4 * a * a * wide + 2 * a * a * a);
   CHECK(work(0) == Approx(all));      // every replica makes all
   CHECK(work(1) == Approx(all / 4));  // or its share
+  // Two operands and a result of 2 B a value, six matrices at once: X X^T, A A, and (.) X.
+  const auto traffic = [&](std::size_t i) { return b.ops[b.ops.size() - 3 + i].traffic.base(); };
+  CHECK(traffic(0) == 2 * (2 * a * wide + a * a) * 6);
+  CHECK(traffic(1) == 2 * 3 * a * a * 6);
+  CHECK(traffic(2) == 2 * (2 * a * wide + a * a) * 6);
 }

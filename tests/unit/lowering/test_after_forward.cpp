@@ -226,6 +226,9 @@ TEST_CASE("gradients and weights on their way, by ZeRO stage and by hand", "[low
   shard(first);
   CHECK(count(first.ops, "gradient_scatter", Pass::update) == 1);
   CHECK(found(first.ops, "gradient_scatter", Pass::update).count == 8);
+  // Each of 24 ranks updates its 25 weights, which the others then gather.
+  CHECK(found(first.ops, "optimizer", Pass::update).traffic.base() == 32 * 25);
+  CHECK(count(first.ops, "weight_gather", Pass::update) == 1);
 
   Sharded third(3);
   third.structure.prefetch = false;
