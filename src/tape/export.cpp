@@ -1,7 +1,6 @@
 #include <mlsysim/tape/export.hpp>
 
 #include <mlsysim/units/any_quantity.hpp>
-#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
