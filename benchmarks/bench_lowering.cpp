@@ -2,7 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/scalars/recorder.hpp>
@@ -47,14 +47,15 @@ BENCHMARK(textbook_pass);
 
 void lower_decode_70b(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_serving(request(), quiet);
-  Plan<> plan = v.plan;
+  const auto problem = settle(request(), quiet);
+  const ModelView<> decode = detail::ServingRun<double>(problem).decode;
+  Plan<> plan = problem.plan;
   plan.new_tokens = 1;
   plan.context = 2048;
   OpList<> ops;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
-    benchmark::DoNotOptimize(lower(v.decode.structure, v.decode.shape(), v.decode.layers, plan, ops));
+    benchmark::DoNotOptimize(lower(decode.structure, decode.shape(), decode.layers, plan, ops));
     benchmark::ClobberMemory();
   }
 }
@@ -62,14 +63,15 @@ BENCHMARK(lower_decode_70b);
 
 void decode_step_70b(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_serving(request(), quiet);
-  const auto& pricer = v.pricing->pricer<double>();
-  Plan<> plan = v.plan;
+  const auto problem = settle(request(), quiet);
+  const detail::ServingRun<double> run(problem);
+  const auto& pricer = run.pricer;
+  Plan<> plan = problem.plan;
   plan.new_tokens = 1;
   plan.context = 2048;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
-    const PassRequest<> ask{v.decode, plan, v.decode_device, v.links};
+    const PassRequest<> ask = run.step(plan);
     auto r = pricer.decode(ask);
     auto m = pricer.pass_memory(ask);
     benchmark::DoNotOptimize(r);
@@ -81,21 +83,22 @@ BENCHMARK(decode_step_70b);
 /// The same step recorded, with every number of device, links, model and plan an input.
 void decode_step_70b_recorded(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_serving(request(), quiet);
-  const auto& pricer = v.pricing->pricer<Recorded>();
+  const auto problem = settle(request(), quiet);
+  const ModelView<> decode = detail::ServingRun<double>(problem).decode;
+  const auto& pricer = problem.pricing->pricer<Recorded>();
   for (auto _ : state) {
     Recorder recorder;
     const auto open = [&](auto& view) { write_leaves(view, [&](std::size_t) { return recorder.input(); }); };
     ModelView<Recorded> model;
-    model.structure = v.decode.structure;
-    model.layers = v.decode.layers;
+    model.structure = decode.structure;
+    model.layers = decode.layers;
     Device<Recorded> device;
     Links<Recorded> links;
     Plan<Recorded> plan;
-    const StatedNumbers numbers(*v.decode.stack->stated);
+    const StatedNumbers numbers(*decode.stack->stated);
     std::vector<Recorded> sizes;
     for (std::size_t i = 0; i < numbers.size(); ++i) sizes.push_back(recorder.input());
-    model.stack = stack_view<Recorded>(*v.decode.stack->stated, v.decode.stack->place, numbers, sizes);
+    model.stack = stack_view<Recorded>(*decode.stack->stated, decode.stack->place, numbers, sizes);
     open(device);
     open(links);
     open(plan);
@@ -109,10 +112,10 @@ BENCHMARK(decode_step_70b_recorded);
 
 void serving_core_70b(benchmark::State& state) {
   Notes quiet;
-  auto v = prepare_serving(request(), quiet);
+  auto problem = settle(request(), quiet);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(v);
-    auto r = serving_numbers(v);
+    benchmark::DoNotOptimize(problem);
+    auto r = serving_estimate(problem);
     benchmark::DoNotOptimize(r);
   }
 }
@@ -129,18 +132,17 @@ BENCHMARK(serving_model_70b);
 
 void training_step_175b(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_training({.workload = &zoo().at<Workload>("GPT3"),
-                                   .fleet = &zoo().at<Fleet>("Training_1K"),
-                                   .batch_size = 1536,
-                                   .precision = Precision::bf16,
-                                   .tp_size = 8,
-                                   .pp_size = 8,
-                                   .recomputation = Recomputation::full},
-                                  quiet);
-  auto views = v;
+  auto problem = settle(DistributedModel::Inputs{.workload = &zoo().at<Workload>("GPT3"),
+                                                 .fleet = &zoo().at<Fleet>("Training_1K"),
+                                                 .batch_size = 1536,
+                                                 .precision = Precision::bf16,
+                                                 .tp_size = 8,
+                                                 .pp_size = 8,
+                                                 .recomputation = Recomputation::full},
+                        quiet);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(views);
-    auto r = training_numbers(views);
+    benchmark::DoNotOptimize(problem);
+    auto r = training_estimate(problem);
     benchmark::DoNotOptimize(r);
   }
 }

@@ -24,8 +24,8 @@ RESULTS = {
     "serve": MEMORY + ("ttft itl request_latency token_throughput throughput_per_accelerator prefill_mfu prefill_compute prefill_memory "
                        "prefill_network prefill_overhead decode_compute decode_memory decode_network decode_overhead kv_cache_size "
                        "memory.kv_cache").split(),
-    "train": MEMORY + ("step_latency latency_compute latency_memory latency_network latency_overhead comm_overhead pipeline_bubble "
-                       "fleet_throughput token_throughput hfu scaling_efficiency dp_size microbatch_count memory.gradients "
+    "train": MEMORY + ("step_latency latency_compute latency_memory exposed_communication_latency latency_overhead communication_latency pipeline_bubble_latency "
+                       "effective_throughput token_throughput hfu scaling_efficiency dp_size microbatch_count memory.gradients "
                        "memory.optimizer_states fleet_mtbf goodput_ratio training_time").split(),
     "infer": MEMORY + "latency latency_compute latency_memory latency_overhead throughput energy_per_batch".split(),
 }

@@ -112,7 +112,7 @@ std::string popped_result(ScenarioRequest& request) {
 std::vector<std::string> usual_results(std::span<const FieldInfo> results) {
   std::vector<std::string> out;
   for (const std::string_view name : {"itl", "ttft", "step_latency", "token_throughput", "latency", "mfu",
-                                      "fleet_throughput", "throughput"})
+                                      "effective_throughput", "throughput"})
     if (std::any_of(results.begin(), results.end(), [&](const FieldInfo& f) { return f.name == name; }))
       out.emplace_back(name);
   if (out.empty())

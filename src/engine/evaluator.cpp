@@ -4,10 +4,10 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 
-#include <mlsysim/answer/detail/limits.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/engine/detail/finite.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>
@@ -123,28 +123,28 @@ void add_metrics(EvaluationLevel& level, const Numbers& numbers,
 
 /// Cost, energy and carbon of running at this load for the period.
 /// @param per_token whether there are tokens to divide them by
-void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& p,
-                const MacroNumbers<>& n, bool per_token) {
+void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const MacroProblem<>& p,
+                const MacroEstimate<>& n, bool per_token) {
   auto& level = out.macro;
   level.level_name = "macro";
-  if (!p.shape.has_power) {
+  if (!p.has_power) {
     level.status = LevelStatus::skipped;
     level.summary =
         fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
     return;
   }
-  if (p.shape.has_price) add_metrics(level, n, {"tco", "capex"});
+  if (p.has_price) add_metrics(level, n, {"tco", "capex"});
   add_metrics(level, n, {"energy_cost"});
-  if (p.shape.has_price) add_metrics(level, n, {"maintenance"});
+  if (p.has_price) add_metrics(level, n, {"maintenance"});
   add_metrics(level, n, {"energy", "carbon_footprint", "water"});
-  level.metrics.push_back(metric("pue", p.inputs.facility.pue, "facility energy over IT energy"));
+  level.metrics.push_back(metric("pue", p.facility.pue, "facility energy over IT energy"));
   level.metrics.push_back(metric("region", p.region, "grid that was charged"));
   level.metrics.push_back(metric("duration_days", r.asked().duration_days, "period"));
   if (per_token) {
-    if (p.shape.has_price) add_metrics(level, n, {"cost_per_token"});
+    if (p.has_price) add_metrics(level, n, {"cost_per_token"});
     add_metrics(level, n, {"energy_per_token", "carbon_per_token"});
   }
-  if (p.shape.has_price)
+  if (p.has_price)
     level.summary = {[](const LazyText::Parts& x) {
                        return fmt::format("{} and {} in {} days", shown<Money<>>(x, 0), shown<Carbon<>>(x, 1),
                                           x.numbers[2]);
@@ -176,13 +176,13 @@ SharedText limit_words(Bottleneck b) {
   return "memory capacity";
 }
 
-void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
-           const ScenarioResults<>& n) {
-  const auto& a = n.serving;
+void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes&) {
+  const auto n = evaluate(problem);
+  const auto& a = n.speed;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
-  for_each_row(first_token_rows<ServingNumbers<>>(), [&](const auto& term) {
+  for_each_row(first_token_rows<ServingEstimate<>>(), [&](const auto& term) {
     if (a.*(term.member) > Time<>()) add_metrics(p, a, {term.name});
   });
   add_metrics(p, a, {"itl", "request_latency", "token_throughput", "throughput_per_accelerator"});
@@ -196,36 +196,36 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
                      shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
                },
                {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
-  fill_macro(out, r, s, n.macro, true);
+  fill_macro(out, r, problem.macro, n.macro, true);
 }
 
-void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
-           const ScenarioResults<>& n, Notes& notes) {
-  const auto& a = n.training;
-  warn_of_microbatches(detail::train_request(r), training_views(s.shape, s.inputs), a, notes);
+void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProblem<>& problem, Notes& notes) {
+  const auto n = evaluate(problem);
+  const auto& a = n.speed;
+  warn_of_microbatches(detail::train_request(r), problem, a, notes);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a,
-              {"step_latency", "latency_compute", "latency_memory", "comm_overhead", "pipeline_bubble",
-               "fleet_throughput", "mfu", "hfu", "scaling_efficiency"});
+              {"step_latency", "latency_compute", "latency_memory", "communication_latency",
+               "pipeline_bubble_latency", "effective_throughput", "mfu", "hfu", "scaling_efficiency"});
   const Bottleneck limit = step_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the step"));
   add_metrics(p, a, {"dp_size", "microbatch_count"});
-  if (a.host_transfer > Time<>()) add_metrics(p, a, {"host_transfer"});
+  if (a.host_transfer_latency > Time<>()) add_metrics(p, a, {"host_transfer_latency"});
   if (r.asked().workload->hidden()) {
     add_metrics(p, a, {"token_throughput"});
-    if (s.shape.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
+    if (problem.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
   }
   add_metrics(p, n.reliability, {"fleet_mtbf", "goodput_ratio"});
   // Of what a step waits for from outside, the larger part before overlap gives the name.
-  const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer > a.comm_overhead;
+  const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
   p.summary = {
       [](const LazyText::Parts& x) {
         return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
                            100 * x.numbers[1], x.words[0].view());
       },
       {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
-  fill_macro(out, r, s, n.macro, r.asked().workload->hidden().has_value());
+  fill_macro(out, r, problem.macro, n.macro, r.asked().workload->hidden().has_value());
 }
 
 LazyText batch_summary(Time<> latency, Bottleneck limit) {
@@ -235,19 +235,19 @@ LazyText batch_summary(Time<> latency, Bottleneck limit) {
           {{latency.base()}, {limit_words(limit)}}};
 }
 
-void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
-           const ScenarioResults<>& n) {
-  const auto& a = n.inference;
+void fill(SystemEvaluation& out, const ResolvedScenario& r, const InferenceProblem<>& problem, Notes&) {
+  const auto n = evaluate(problem);
+  const auto& a = n.speed;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a,
               {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu",
                "arithmetic_intensity"});
-  if (s.shape.has_power) p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
+  if (problem.macro.has_power) p.metrics.push_back(metric_of(n.macro, "energy_per_batch", "energy"));
   const Bottleneck limit = inference_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
   p.summary = batch_summary(a.latency, limit);
-  fill_macro(out, r, s, n.macro, false);
+  fill_macro(out, r, problem.macro, n.macro, false);
 }
 
 /// A pass that InferencePassModel answers: the steps of a diffusion model, a recurrent state, lookups in
@@ -274,37 +274,23 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
   p.summary = batch_summary(a.latency, a.bottleneck);
   const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
-  PreparedScenario s = prepare_macro_alone(r, notes);
-  MacroNumbers<> macro;
-  if (s.shape.has_power)
-    macro = macro_numbers<double>({.facility = s.inputs.facility,
-                                   .tdp = s.inputs.device.power.tdp,
-                                   .idle_fraction = s.inputs.device.conventions.idle_fraction,
-                                   .accelerators = r.accelerators(),
-                                   .utilization = busy * share.working,
-                                   .period = r.asked().duration_days * unit::d,
-                                   .infrastructure = r.asked().infrastructure_multiplier,
-                                   .energy_price = s.inputs.run.kwh_price,
-                                   .unit_cost = s.inputs.run.unit_cost});
-  fill_macro(out, r, s, macro, false);
+  MacroLoad<> load;
+  const auto charged = settle_macro(r, load, notes);
+  MacroEstimate<> macro;
+  load.utilization = busy * share.working;
+  if (charged.has_power) macro = macro_estimate(charged, load);
+  fill_macro(out, r, charged, macro, false);
 }
 
-/// The scorecard of a scenario whose numbers one evaluator gives.
+/// The scorecard of a scenario whose numbers follow from one problem.
 void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
-  const auto s = prepare(r, notes);
-  const auto n = scenario_numbers(s.shape, s.inputs);
-  out.fidelity = name_of(s.shape.pricing->fidelity());
-  switch (r.mode()) {
-    case Mode::serve:
-      serve(out, r, s, n);
-      break;
-    case Mode::train:
-      train(out, r, s, n, notes);
-      break;
-    case Mode::infer:
-      infer(out, r, s, n);
-      break;
-  }
+  const AnyProblem problem = settle(r, notes);
+  std::visit(
+      [&](const auto& p) {
+        out.fidelity = name_of(p.pricing->fidelity());
+        fill(out, r, p, notes);
+      },
+      problem);
 }
 
 /// One field that may have been left at its default, and how that is noted.

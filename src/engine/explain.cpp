@@ -2,11 +2,11 @@
 #include <mlsysim/engine/explain.hpp>
 
 #include <mlsysim/engine/detail/finite.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
-#include <mlsysim/engine/scenario_laws.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
+#include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
@@ -198,9 +198,9 @@ std::string memory_text(const MemoryBreakdown<>& m) {
   return out + fmt::format("  {:<24} {:>12}   memory of the device\n", "capacity", shown(m.capacity));
 }
 
-std::string first_token_text(const ServingNumbers<>& n) {
+std::string first_token_text(const ServingEstimate<>& n) {
   std::string out = "  by whom it is owed to\n";
-  for_each_row(first_token_rows<ServingNumbers<>>(), [&](const auto& term) {
+  for_each_row(first_token_rows<ServingEstimate<>>(), [&](const auto& term) {
     const Time<> time = n.*(term.member);
     if (time > Time<>()) out += fmt::format("  {:<24} {:>12}   {}\n", term.name, shown(time), term.meaning);
   });
@@ -251,112 +251,106 @@ template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
 }
 
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::string_view draft_name) {
-  const ServingViews<> v = asked.issues ? detail::launched(asked) : asked;
-  const bool check = !prefill && v.drafts;
-  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode,
+ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>&, std::string_view metric,
+                      const Scenario& asked) {
+  const bool prefill = metric == "ttft", check = !prefill && p.drafts;
+  const detail::ServingRun<double> run(p);
+  ExplainedPass s{.model = prefill || check ? p.model : run.decode,
                   .convolution = {},
                   .operators = {},
-                  .plan = v.plan,
-                  .device = prefill ? v.prefill_device : v.decode_device,
-                  .links = v.links,
+                  .plan = run.batches.plan,
+                  .device = prefill ? run.prefill_device : run.decode_device,
+                  .links = p.links,
                   .passes = {Pass::forward},
                   .words = {},
                   .besides = {}};
-  const double sequences =
-      share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
-  s.plan.batch = std::ceil(sequences / v.plan.pp);
   if (prefill) {
-    const auto share = detail::share_prompts(v, s.plan.batch);
+    const auto share = detail::share_prompts(p, s.plan.batch);
     s.plan.batch = share.each;
-    if (share.passes * v.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * v.chunks);
+    if (share.passes * p.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * p.chunks);
   }
-  s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
-  s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
+  s.plan.new_tokens = !prefill ? 1 : p.chunks > 1 ? p.prefill_chunk_tokens : p.seq_len - p.cached_prefix_len;
+  s.plan.context = prefill || !p.generates ? p.seq_len : p.seq_len + (p.output_tokens + 1) / 2;
   s.besides = {{"dispatch", s.device.dispatch_overhead}};
-  if (!check)
+  if (!check) {
     add_slowing(s, [&](const ModelView<>& m) {
-      const auto& pricer = v.pricing->pricer<double>();
-      const PassRequest<> ask{m, s.plan, s.device, v.links};
-      return (prefill ? pricer.prefill(ask, v.prompt) : pricer.decode(ask)).total;
+      const PassRequest<> request{m, s.plan, s.device, p.links};
+      return (prefill ? run.pricer.prefill(request, p.seq_len) : run.pricer.decode(request)).total;
     });
-  if (!check) return s;
-  s.plan.new_tokens = v.drafted + 1;
-  s.plan.context += v.drafted;
-  const double tokens = v.kept == Acceptance::independent
-                            ? ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens
-                            : detail::yield_of_check(v);
-  s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted,
-                        tokens);
-  Plan<> proposal = v.draft_plan;
+    return s;
+  }
+  s.plan.new_tokens = p.draft_tokens + 1;
+  s.plan.context += p.draft_tokens;
+  const double tokens =
+      p.acceptance == Acceptance::independent
+          ? ExpectedAcceptedTokens::solve<double>({p.draft_acceptance_rate, p.draft_tokens}).expected_tokens
+          : detail::yield_of_check(p);
+  s.words = fmt::format(
+      "the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", p.draft_tokens, tokens);
+  Plan<> proposal = run.draft_plan;
   proposal.batch = s.plan.batch;
   proposal.new_tokens = 1;
-  proposal.context = s.plan.context - v.drafted;
-  const auto draft = v.pricing->pricer<double>().decode({v.draft, proposal, v.decode_device, v.links}).total;
-  s.besides.emplace_back(fmt::format("{:g} steps of {}", v.drafted, draft_name), v.drafted * draft);
+  proposal.context = s.plan.context - p.draft_tokens;
+  const std::string_view draft_name =
+      asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
+  s.besides.emplace_back(fmt::format("{:g} steps of {}", p.draft_tokens, draft_name),
+                         p.draft_tokens * run.pricer.decode(run.drafting(proposal)).total);
   return s;
 }
 
-ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n) {
-  ExplainedPass s{.model = v.model,
+ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, std::string_view,
+                      const Scenario&) {
+  ExplainedPass s{.model = p.model,
                   .convolution = {},
                   .operators = {},
-                  .plan = training_plan(v),
-                  .device = v.device,
-                  .links = v.links,
+                  .plan = training_plan(p),
+                  .device = p.device,
+                  .links = p.links,
                   .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient},
                   .words = {},
                   .besides = {}};
   s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
-  s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
-  if (n.host_transfer > Time<>())
-    s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
-  if (v.plan.straggler > 1)
-    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
-                           n.step_latency * (1 - 1 / v.plan.straggler));
+  s.besides = {{"pipeline bubble", n.pipeline_bubble_latency},
+               {"gradient exchange before overlap", n.dp_communication_latency}};
+  if (n.host_transfer_latency > Time<>())
+    s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer_latency);
+  if (p.plan.straggler > 1)
+    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", p.plan.straggler),
+                           n.step_latency * (1 - 1 / p.plan.straggler));
   add_slowing(s, [&](const ModelView<>& m) {
-    auto other = v;
+    auto other = p;
     other.model = m;
-    return training_numbers(other).step_latency;
+    return training_estimate(other).step_latency;
   });
   return s;
 }
 
-ExplainedPass inference_pass(const InferenceViews<>& v) {
-  ExplainedPass s{.model = v.model,
+ExplainedPass pass_of(const InferenceProblem<>& p, const InferenceEstimate<>&, std::string_view,
+                      const Scenario&) {
+  ExplainedPass s{.model = p.model,
                   .convolution = {},
                   .operators = {},
-                  .plan = v.plan,
-                  .device = v.device,
-                  .links = v.links,
+                  .plan = p.plan,
+                  .device = p.device,
+                  .links = p.links,
                   .passes = {Pass::forward},
                   .words = {},
                   .besides = {}};
-  s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
-  s.plan.context = v.sequences ? v.seq_len : 1;
-  s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
+  s.plan.batch = share_batch(p.batch_size, p.accelerators).sequences;
+  s.plan.context = p.sequences ? p.seq_len : 1;
+  s.plan.new_tokens = p.model.structure.phase == Phase::decode ? 1 : s.plan.context;
   s.besides = {{"dispatch", s.device.dispatch_overhead}};
   add_slowing(s, [&](const ModelView<>& m) {
-    return v.pricing->pricer<double>().inference({m, s.plan, v.device, v.links}).total;
+    return p.pricing->pricer<double>().inference({m, s.plan, p.device, p.links}).total;
   });
   return s;
 }
 
-ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const ScenarioResults<>& n,
-                      std::string_view metric) {
-  const std::string_view draft =
-      asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
-  auto s = [&] {
-    switch (p.shape.kind) {
-      case ScenarioKind::serving:
-        return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
-      case ScenarioKind::training:
-        return training_pass(training_views(p.shape, p.inputs), n.training);
-      case ScenarioKind::inference:
-        break;
-    }
-    return inference_pass(inference_views(p.shape, p.inputs));
-  }();
+/// The pass behind a number, with records of its own.
+template <class Problem, class Estimate>
+ExplainedPass explained(const Problem& problem, const Estimate& estimate, std::string_view metric,
+                        const Scenario& asked) {
+  auto s = pass_of(problem, estimate, metric, asked);
   const auto kept = [](const auto& records) {
     using R = std::remove_cvref_t<decltype(records[0])>;
     return std::make_shared<const std::vector<R>>(records.begin(), records.end());
@@ -366,6 +360,16 @@ ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const Sc
   s.model.layers.convolution = *s.convolution;
   s.model.layers.operators = *s.operators;
   return s;
+}
+
+/// The row of an estimate's table that a metric names.
+template <class Estimate> Time<> time_named(const Estimate& estimate, std::string_view metric) {
+  Time<> out;
+  for_each_field<Estimate>([&]<class M>(const Field<Estimate, M>& row) {
+    if constexpr (std::is_same_v<M, Time<>>)
+      if (row.name == metric) out = estimate.*(row.member);
+  });
+  return out;
 }
 
 /// The number, and who writes the text of its terms.
@@ -390,31 +394,33 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
       }};
 }
 
-Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_view metric) {
-  const auto n = scenario_numbers(p.shape, p.inputs);
-  const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
-  const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
+template <class Problem>
+Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view metric) {
+  const auto estimate = evaluate(problem).speed;
+  using Estimate = std::remove_cvref_t<decltype(estimate)>;
+  constexpr bool serves = std::is_same_v<Estimate, ServingEstimate<>>,
+                 trains = std::is_same_v<Estimate, TrainingEstimate<>>;
+  const auto& memory = estimate.memory;
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
     return {shown(memory.total), [memory] { return memory_text(memory); }};
   }
-  const Time<> value = metric == "ttft" ? n.serving.ttft
-                       : serve          ? n.serving.itl
-                       : train          ? n.training.step_latency
-                                        : n.inference.latency;
-  const std::string owed = metric == "ttft" ? first_token_text(n.serving) : "";
+  const Time<> value = time_named(estimate, metric);
+  std::string owed;
+  if constexpr (serves)
+    if (metric == "ttft") owed = first_token_text(estimate);
   detail::check_finite(metric, value.base(), asked);
-  if (p.shape.pricing->lists_operators()) {
-    auto pass = pass_of(asked, p, n, metric);
+  if (problem.pricing->lists_operators()) {
+    auto pass = explained(problem, estimate, metric, asked);
     auto with_update = pass.passes;
-    if (train) with_update.push_back(Pass::update);
+    if (trains) with_update.push_back(Pass::update);
     auto rows = rows_of(pass, with_update);
     return {shown(value), [owed, pass = std::move(pass)] { return owed + operators_text(pass); },
             std::move(rows)};
   }
-  return {shown(value), [owed, law = scenario_law(p.shape), kind = p.shape.kind,
-                         in = scenario_leaves(p.shape, p.inputs), metric = std::string(metric)] {
-            return owed + to_text(derive_scenario(*law, kind, in, law->result(metric)));
+  return {shown(value),
+          [owed, law = problem_law(problem), in = problem_leaves(problem), metric = std::string(metric)] {
+            return owed + to_text(derive_result(*law, in, law->result(metric)));
           }};
 }
 
@@ -457,8 +463,9 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
   Notes quiet;
   const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
-  Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes)
-                                     : terms_of(scenario, prepare(r, notes), metric);
+  Terms t = detail::is_whole_pass(r)
+                ? whole_pass_terms(r, metric, notes)
+                : std::visit([&](const auto& p) { return terms_of(scenario, p, metric); }, settle(r, notes));
   out.operators = std::move(t.operators);
   out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body),
               figures = out.figures, book] {
@@ -484,26 +491,32 @@ std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::strin
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
   require_metric(r.mode(), metric);
-  const auto p = prepare(r, quiet);
-  if (detail::is_whole_pass(r) || !p.shape.pricing->lists_operators())
-    throw InputError({.id = "mlsysim.engine.060",
-                      .message = fmt::format("no operators are listed for '{}'", metric),
-                      .key = "fidelity",
-                      .found = std::string(name_of(p.shape.pricing->fidelity())),
-                      .expected = "operator fidelity, of a model whose layers are known",
-                      .hint = "leave out --fidelity"});
-  const auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
-  return finite(ordered_rows(s, s.passes), metric, scenario);
+  return std::visit(
+      [&](const auto& problem) {
+        if (detail::is_whole_pass(r) || !problem.pricing->lists_operators())
+          throw InputError({.id = "mlsysim.engine.060",
+                            .message = fmt::format("no operators are listed for '{}'", metric),
+                            .key = "fidelity",
+                            .found = std::string(name_of(problem.pricing->fidelity())),
+                            .expected = "operator fidelity, of a model whose layers are known",
+                            .hint = "leave out --fidelity"});
+        const auto s = explained(problem, evaluate(problem).speed, metric, scenario);
+        return finite(ordered_rows(s, s.passes), metric, scenario);
+      },
+      settle(r, quiet));
 }
 
 std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric) {
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
   require_metric(r.mode(), metric);
-  const auto p = prepare(r, quiet);
-  auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
-  if (p.shape.kind == ScenarioKind::training) s.passes.push_back(Pass::update);
-  return finite(rows_of(s, s.passes), metric, scenario);
+  return std::visit(
+      [&](const auto& problem) {
+        auto s = explained(problem, evaluate(problem).speed, metric, scenario);
+        if (r.mode() == Mode::train) s.passes.push_back(Pass::update);
+        return finite(rows_of(s, s.passes), metric, scenario);
+      },
+      settle(r, quiet));
 }
 
 }  // namespace mlsysim

@@ -1,4 +1,4 @@
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/machine.hpp>
@@ -258,7 +258,6 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.fleet = &r.fleet();
   in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
-  in.batch_size = r.share().sequences;  // of a replica; the numbers are computed from the whole
   return in;
 }
 
@@ -281,17 +280,16 @@ Precision precision_of(const ResolvedScenario& r) {
 
 Memory memory_needed(const ResolvedScenario& r) {
   Notes quiet;
-  MemoryBreakdown<> m;
   if (is_whole_pass(r)) {
-    m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
-  } else {
-    const auto s = prepare(r, quiet);
-    const auto n = scenario_numbers(s.shape, s.inputs);
-    m = r.mode() == Mode::serve   ? n.serving.memory
-        : r.mode() == Mode::train ? n.training.memory
-                                  : n.inference.memory;
+    const auto m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
+    return {m.total, m.capacity};
   }
-  return {m.total, m.capacity};
+  return std::visit(
+      [](const auto& problem) -> Memory {
+        const auto card = evaluate(problem);
+        return {card.speed.memory.total, card.speed.memory.capacity};
+      },
+      settle(r, quiet));
 }
 
 }  // namespace detail

@@ -206,7 +206,7 @@ ScenarioSchedule schedule_of(const Scenario& scenario) {
   out.schedule = scenario.schedule;
   // The bubble of the law is one slot of each other stage, less what gradients of weights fill of it.
   const double slot = slow.forward + slow.backward + slow.weights;
-  double wait = numbers.find("pipeline_bubble").value_or(0) / (scenario.pp_size - 1);
+  double wait = numbers.find("pipeline_bubble_latency").value_or(0) / (scenario.pp_size - 1);
   if (scenario.schedule == Schedule::zero_bubble) wait += 2 * slow.weights;
   const double share = std::min(1.0, wait / slot);
   out.times.assign(out.stages, {slow.forward * share, slow.backward * share, slow.weights * share});

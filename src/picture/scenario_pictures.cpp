@@ -4,7 +4,7 @@
 
 #include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/pass_order.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
@@ -36,8 +36,7 @@ struct Roof {
   double rate = 0;       ///< FLOP/s
 };
 
-std::vector<Roof> roofs_of(const Scenario& scenario, const PreparedScenario& p) {
-  const auto& d = p.inputs.device;
+std::vector<Roof> roofs_of(const Scenario& scenario, const Device<>& d, const Links<>& links) {
   const double peak = d.compute.dense.base();
   std::vector<Roof> out{{"matrix arithmetic", 0, peak}};
   if (d.compute.vector.base() < peak) out.push_back({"other arithmetic", 0, d.compute.vector.base()});
@@ -46,7 +45,7 @@ std::vector<Roof> roofs_of(const Scenario& scenario, const PreparedScenario& p) 
   const ResolvedScenario r(scenario, quiet);
   const auto& memory = r.hardware().memory;
   if (memory.sram_bandwidth) out.push_back({"on-chip memory", memory.sram_bandwidth->base(), peak});
-  if (r.accelerators() > 1) out.push_back({"links", p.inputs.links.level1.bandwidth.base(), peak});
+  if (r.accelerators() > 1) out.push_back({"links", links.level1.bandwidth.base(), peak});
   if (d.host_link.bandwidth > Bandwidth<>()) out.push_back({"host link", d.host_link.bandwidth.base(), peak});
   return out;
 }
@@ -107,10 +106,12 @@ Picture roofline_picture(const Scenario& scenario, std::string_view asked) {
   auto points = operator_points(rows);
   if (points.data.rows.empty()) nothing_listed(metric);
   Notes quiet;
-  const auto prepared = prepare(ResolvedScenario(scenario, quiet), quiet);
-  const auto roofs = roofs_of(scenario, prepared);
-  const double peak = prepared.inputs.device.compute.dense.base();
-  double low = peak / prepared.inputs.device.memory.bandwidth.base() / 10, high = low * 100, least = peak;
+  const auto problem = settle(ResolvedScenario(scenario, quiet), quiet);
+  const auto& device = std::visit([](const auto& p) -> const Device<>& { return p.device; }, problem);
+  const auto& links = std::visit([](const auto& p) -> const Links<>& { return p.links; }, problem);
+  const auto roofs = roofs_of(scenario, device, links);
+  const double peak = device.compute.dense.base();
+  double low = peak / device.memory.bandwidth.base() / 10, high = low * 100, least = peak;
   for (const auto& row : points.data.rows) {
     low = std::min(low, std::get<double>(row[2].value) / 1.5);
     high = std::max(high, std::get<double>(row[2].value) * 1.5);
@@ -165,9 +166,9 @@ const Parts* parts_of(std::string_view metric) {
                                          {"step_latency",
                                           {{"latency_compute", "arithmetic"},
                                            {"latency_memory", "memory"},
-                                           {"latency_network", "collectives that nothing hides"},
+                                           {"exposed_communication_latency", "collectives that nothing hides"},
                                            {"latency_overhead", "launches and dispatch"},
-                                           {"pipeline_bubble", "pipeline bubble"}}},
+                                           {"pipeline_bubble_latency", "pipeline bubble"}}},
                                          {"latency",
                                           {{"latency_compute", "arithmetic"},
                                            {"latency_memory", "memory"},

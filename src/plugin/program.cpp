@@ -1,6 +1,6 @@
 #include <mlsysim/plugin/program.hpp>
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/lowering/lower.hpp>
 
 namespace mlsysim::plugin {
@@ -16,12 +16,12 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   in.precision = precision;
   in.fidelity = operator_pricing().fidelity();
   Notes notes;
-  const auto views = prepare_inference(in, notes);
-  Plan<> plan = views.plan;
-  plan.context = views.sequences ? views.seq_len : 1;
-  plan.new_tokens = views.model.structure.phase == Phase::decode ? 1 : plan.context;
+  const auto problem = settle_inference(in, notes);
+  Plan<> plan = problem.plan;
+  plan.context = problem.sequences ? problem.seq_len : 1;
+  plan.new_tokens = problem.model.structure.phase == Phase::decode ? 1 : plan.context;
   OpList<> ops;
-  (void)lower(views.model.structure, views.model.shape(), views.model.layers, plan, ops);
+  (void)lower(problem.model.structure, problem.model.shape(), problem.model.layers, plan, ops);
   for (const auto& op : ops)
     out.ops.push_back({std::string(op.name),
                        std::string(name_of(op.kind)),
@@ -30,7 +30,7 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
                        op.count,
                        op.work.base(),
                        op.traffic.base()});
-  out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
+  out.memory = (parameter_count(workload) * problem.plan.weight_bytes).base();
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace mlsysim {
@@ -110,9 +111,16 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
   for (const auto& row : table.rows) {
     const MemberType& type = *row.type;
     const void* member = row.in(defaults);
-    auto name = prefix + std::string(row.name);
+    const auto known = [&](std::string_view path) {
+      return std::any_of(out.begin(), out.end(), [&](const FieldInfo& f) {
+        return f.name.starts_with(path) && (f.name.size() == path.size() || f.name[path.size()] == '.');
+      });
+    };
+    // A name without a path, unless another table of the same kind has it already.
+    auto name = std::string(row.name);
+    if (!row.top || known(name)) name = prefix + name;
     if (type.form == MemberForm::table) {
-      append_fields(out, name + ".", base + row.offset, type.table(), member);
+      append_fields(out, row.name.empty() ? prefix : name + ".", base + row.offset, type.table(), member);
       continue;
     }
     FieldInfo f;
@@ -130,6 +138,7 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
     f.high = row.high;
     f.open_low = row.open_low;
     f.integral = row.integral;
+    f.held = row.held;
     if (type.inner().form == MemberForm::object) f.object_type = type.inner().what;
     f.choices = type.inner().choices;
     f.get = type.get;

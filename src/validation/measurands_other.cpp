@@ -1,6 +1,6 @@
 #include "detail/case_measurand.hpp"
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
 #include <mlsysim/physics/reliability.hpp>
@@ -74,15 +74,15 @@ Time<> batch_time(const SampleCase& c, const PredictionContext& context, std::ve
     overhead = n.latency_overhead;
   };
   if (c.training) {
-    auto v = prepare_step(in, quiet);
+    auto v = settle_step(in, quiet);
     v.spills = false;
     launched(v);
-    const auto n = training_numbers(v);
+    const auto n = training_estimate(v);
     take(n, n.step_latency);
   } else {
-    auto v = prepare_inference(in, quiet);
+    auto v = settle_inference(in, quiet);
     launched(v);
-    const auto n = inference_numbers(v);
+    const auto n = inference_estimate(v);
     take(n, n.latency);
   }
   if (terms != nullptr)

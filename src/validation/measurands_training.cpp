@@ -250,7 +250,7 @@ Prediction step_time_of(const TrainingCase& c, const PredictionContext& context)
   if (context.comparison == Yardstick::roofline)
     return roofline_of(c, *run.model.workload, *run.node.accelerator);
   const auto out = DistributedModel{}.solve(run.in);
-  Prediction p{out.step_latency_total.base()};
+  Prediction p{out.step_latency.base()};
   if (context.wants_terms)
     p.terms = {{"compute", out.latency_compute.base()},
                {"memory", out.latency_memory.base()},

@@ -57,9 +57,8 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.fidelity = pricing_of(context.comparison).fidelity();
   // Yardsticks know no host, and neither do runs without an engine.
   if (operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
-  auto views = pass_times(inputs_, engine_.prefill_issue, quiet).views();
-  views.pricing = &pricing_of(context.comparison);
-  passes_ = std::make_unique<PassTimes>(views);
+  passes_ = std::make_unique<PassTimes>(pass_times(inputs_, engine_.prefill_issue, quiet));
+  passes_->use(pricing_of(context.comparison));
 }
 
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {

@@ -164,7 +164,7 @@ TEST_CASE("every model: parallel degrees of one are the single device", "[identi
     // What does not fit is slower on a single device, which then reaches for the host's memory; a plan says
     // that it does not fit.
     if (single->feasible)
-      CHECK_THAT(fleet->step_latency_total.base(), WithinRel(single->latency.base(), 1e-9));
+      CHECK_THAT(fleet->step_latency.base(), WithinRel(single->latency.base(), 1e-9));
     CHECK_THAT(fleet->memory.total.base(), WithinRel(single->memory.total.base(), 1e-9));
     CHECK(fleet->communication_latency == Time<>());
     CHECK(fleet->pipeline_bubble_latency == Time<>());
@@ -199,7 +199,7 @@ TEST_CASE("every fleet: what is waited for is part of what is sent, and no step 
                  WithinRel(r->communication_latency.base(), 1e-9));
       CHECK(r->mfu <= r->hfu * (1 + 1e-12));
       CHECK(r->hfu < 1);
-      CHECK_THAT((r->effective_throughput * r->step_latency_total).base(), WithinRel(in.batch_size, 1e-9));
+      CHECK_THAT((r->effective_throughput * r->step_latency).base(), WithinRel(in.batch_size, 1e-9));
     }
   CHECK(answered > 10);
 }

@@ -18,7 +18,7 @@ export const ASKED: Record<Mode, Asked> = {
   train: {
     words: "training", main: "step_latency", cost: "cost_per_token",
     times: [{ title: "time of one optimizer step", whole: "step_latency", parts: "latency" }],
-    shown: ["step_latency", "token_throughput", "fleet_throughput", "mfu", "scaling_efficiency", "goodput_ratio", "training_time"],
+    shown: ["step_latency", "token_throughput", "effective_throughput", "mfu", "scaling_efficiency", "goodput_ratio", "training_time"],
   },
   infer: {
     words: "one batch", main: "latency", cost: "latency",

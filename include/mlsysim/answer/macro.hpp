@@ -4,7 +4,11 @@
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/physics/energy.hpp>
+#include <mlsysim/table/category.hpp>
 #include <mlsysim/table/field.hpp>
+#include <mlsysim/table/vocabulary.hpp>
+
+#include <string_view>
 
 namespace mlsysim {
 
@@ -42,21 +46,46 @@ template <class T = double> struct Facility {
   }
 };
 
-/// What is run, and at which prices.
-template <class T = double> struct MacroViews {
+/// What is charged: prices, grid and facility of a run.
+template <class T = double> struct MacroProblem {
+  T duration_days{30.0};
+  T infrastructure_multiplier{1.0};  ///< purchase over that of the devices alone
+  MoneyPerEnergy<T> kwh_price;
+  Money<T> unit_cost;  ///< of one device
   Facility<T> facility;
+  bool has_power = false;   ///< the TDP is known, so energy and cost are
+  bool has_price = false;   ///< the price of a device is known
+  std::string_view region;  ///< grid that is charged; a text of the zoo or of the caller
+
+  [[nodiscard]] Time<T> period() const { return Time<T>::from_base(duration_days * 86400.0); }
+
+  static constexpr auto fields() {
+    using P = MacroProblem;
+    return rows(field(&P::duration_days, key::duration_days),
+                field(&P::infrastructure_multiplier, key::infrastructure_multiplier),
+                field(&P::kwh_price, key::kwh_price),
+                field(&P::unit_cost, "unit_cost", "USD", "price of one device"),
+                field(&P::facility, "facility", "", ""));
+  }
+  static constexpr auto categories() {
+    using P = MacroProblem;
+    return rows(category(&P::has_power, "has_power", "the TDP is known, so energy and cost are"),
+                category(&P::has_price, "has_price", "the price of a device is known"));
+  }
+  static constexpr auto labels() {
+    return rows(category(&MacroProblem::region, "region", "grid that is charged"));
+  }
+};
+
+/// What runs for the period: devices and how busy they are.
+template <class T = double> struct MacroLoad {
   Power<T> tdp;          ///< of one device
   T idle_fraction{0.0};  ///< share of it that an idle device draws
   T accelerators{1.0};
   T utilization{1.0};  ///< share of the time in which a device draws its full power
-  Time<T> period;
-  T infrastructure{1.0};  ///< purchase over that of the devices alone
-  MoneyPerEnergy<T> energy_price;
-  Money<T> unit_cost;  ///< of one device
 };
 
-template <class T = double> struct MacroNumbers {
-  T utilization{0.0};
+template <class T = double> struct MacroEstimate {
   Money<T> tco, capex, energy_cost, maintenance;
   Power<T> power;
   Energy<T> it_energy, energy;
@@ -65,11 +94,11 @@ template <class T = double> struct MacroNumbers {
   MoneyPerToken<T> cost_per_token;
   EnergyPerToken<T> energy_per_token;
   CarbonPerToken<T> carbon_per_token;
+  Energy<T> energy_per_batch;  ///< of one inference on one device
 
   static constexpr auto fields() {
-    using R = MacroNumbers;
+    using R = MacroEstimate;
     return rows(
-        field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
         field(&R::tco, "tco", "USD", "total cost of the period"),
         field(&R::capex, "capex", "USD", "capital cost of the period"),
         field(&R::energy_cost, "energy_cost", "USD", "electricity"),
@@ -83,9 +112,15 @@ template <class T = double> struct MacroNumbers {
         field(&R::water, "water", "L", "water used on site"),
         field(&R::cost_per_token, "cost_per_token", "USD/Mtoken", "all costs over all tokens, always busy"),
         field(&R::energy_per_token, "energy_per_token", "J/token", "energy of the facility over all tokens"),
-        field(&R::carbon_per_token, "carbon_per_token", "gCO2e/Mtoken", "greenhouse gases over all tokens"));
+        field(&R::carbon_per_token, "carbon_per_token", "gCO2e/Mtoken", "greenhouse gases over all tokens"),
+        field(&R::energy_per_batch, "energy_per_batch", "J", "energy of one batch on one device"));
   }
 };
+
+/// Whether a result of this name rests on the price of a device.
+[[nodiscard]] constexpr bool needs_price(std::string_view name) {
+  return name == "tco" || name == "capex" || name == "maintenance" || name == "cost_per_token";
+}
 
 /// Power of the switches between nodes for each device; of one node there are none.
 template <class T> [[nodiscard]] Power<T> switch_power(const Facility<T>& f, const T& devices) {
@@ -97,34 +132,37 @@ template <class T> [[nodiscard]] Power<T> switch_power(const Facility<T>& f, con
 
 /// Cost, energy and carbon of the period, without figures a token. Hosts and switches draw what they draw,
 /// whatever the load of the devices.
-template <class T> [[nodiscard]] MacroNumbers<T> macro_numbers(const MacroViews<T>& v) {
-  MacroNumbers<T> out;
-  const auto& f = v.facility;
-  out.utilization = v.utilization;
-  const auto drawn = apply<EnergyProportional, T>(
-      {.tdp = v.tdp, .utilization = v.utilization, .time = v.period, .idle_fraction = v.idle_fraction});
-  const Power<T> beside = f.host_power + switch_power(f, v.accelerators);
-  out.power = (drawn.power + beside) * v.accelerators;
-  out.it_energy = (drawn.energy + beside * v.period) * v.accelerators;
+template <class T>
+[[nodiscard]] MacroEstimate<T> macro_estimate(const MacroProblem<T>& p, const MacroLoad<T>& load) {
+  MacroEstimate<T> out;
+  const auto& f = p.facility;
+  const Time<T> period = p.period();
+  const auto drawn = apply<EnergyProportional, T>({.tdp = load.tdp,
+                                                   .utilization = load.utilization,
+                                                   .time = period,
+                                                   .idle_fraction = load.idle_fraction});
+  const Power<T> beside = f.host_power + switch_power(f, load.accelerators);
+  out.power = (drawn.power + beside) * load.accelerators;
+  out.it_energy = (drawn.energy + beside * period) * load.accelerators;
   out.energy = apply<FacilityEnergy, T>({.energy = out.it_energy, .pue = f.pue}).facility_energy;
   const auto carbon = apply<CarbonFootprint, T>({.energy = out.it_energy,
                                                  .pue = f.pue,
                                                  .carbon_intensity = f.carbon_intensity,
                                                  .device_carbon = f.embodied_carbon,
-                                                 .devices = v.accelerators,
-                                                 .used_time = v.period,
+                                                 .devices = load.accelerators,
+                                                 .used_time = period,
                                                  .lifetime = f.lifetime});
   out.carbon_footprint = carbon.carbon_footprint;
   out.operational_carbon = carbon.operational;
   out.embodied_carbon = carbon.embodied;
   out.water = apply<WaterUse, T>({.energy = out.it_energy, .wue = f.wue}).water;
-  const auto cost = apply<TotalCost, T>({.unit_cost = v.unit_cost,
-                                         .devices = v.accelerators,
-                                         .used_time = v.period,
+  const auto cost = apply<TotalCost, T>({.unit_cost = p.unit_cost,
+                                         .devices = load.accelerators,
+                                         .used_time = period,
                                          .lifetime = f.lifetime,
                                          .facility_energy = out.energy,
-                                         .energy_price = v.energy_price,
-                                         .infrastructure = v.infrastructure,
+                                         .energy_price = p.kwh_price,
+                                         .infrastructure = p.infrastructure_multiplier,
                                          .annual_maintenance = f.maintenance_share});
   out.tco = cost.tco;
   out.capex = cost.capital;
@@ -135,7 +173,7 @@ template <class T> [[nodiscard]] MacroNumbers<T> macro_numbers(const MacroViews<
 
 /// Adds the figures of one token, of `tokens` in a second.
 template <class T>
-void add_per_token(MacroNumbers<T>& out, const TokenRate<T>& tokens, const Time<T>& period) {
+void add_per_token(MacroEstimate<T>& out, const TokenRate<T>& tokens, const Time<T>& period) {
   out.cost_per_token =
       apply<CostPerToken, T>({.cost_rate = out.tco / period, .token_throughput = tokens}).cost_per_token;
   out.energy_per_token = out.energy / (tokens * period);

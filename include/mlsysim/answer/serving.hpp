@@ -3,6 +3,8 @@
 
 #include <mlsysim/answer/chunks.hpp>
 #include <mlsysim/answer/first_token.hpp>
+#include <mlsysim/answer/limits.hpp>
+#include <mlsysim/answer/macro.hpp>
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/pricing.hpp>
@@ -18,61 +20,117 @@ enum class Acceptance : std::uint8_t { independent, decaying, measured };
 /// the device, or in that of the engine.
 enum class PromptLaunch : std::uint8_t { graph, device, engine };
 
-/// What a served model is computed from. Categories (bools, the number of chunks, the pricing) fix which
-/// operations there are.
-template <class T = double> struct ServingViews {
-  const Pricing* pricing = nullptr;
-  ModelView<T> prefill, decode;  ///< structures of the two phases, one shape
-  Device<T> prefill_device, decode_device;
-  Links<T> links;
-  Plan<T> plan;                                         ///< degrees and bytes
-  DataPerParam<T> mean_bytes;                           ///< of a weight of the whole model
-  T batch{1.0}, accelerators{1.0};                      ///< of all replicas
-  T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence; of a pass of prompts
-  double chunks = 1;
-  bool budgeted = false;  ///< `chunk` is the most that a rank takes in a pass; else all prompts go at once
-  bool divided = false;   ///< prompts longer than that are taken chunk by chunk; else each has its own pass
-  bool issues = false;    ///< some passes are no captured graphs: `detail::launched` says which
-  PromptLaunch prompts = PromptLaunch::graph;
-  Time<T> prompt_issue;    ///< host time of one kernel of a prompt, where the engine has its own
-  T graph_batch{0.0};      ///< requests of a rank up to which a step is replayed from a graph
-  bool generates = false;  ///< the length of the answer is given
-  bool apart = false;      ///< prompts are computed on devices of their own
-  Bandwidth<T> transfer;   ///< over which their cache moves
-  bool drafts = false;     ///< a small model proposes tokens
-  ModelView<T> draft;
-  Plan<T> draft_plan;
-  Acceptance kept = Acceptance::independent;
-  T acceptance{0.0}, drafted{0.0};  ///< probability that a proposal is kept; proposals a verification
-  T acceptance_decay{1.0};          ///< factor of it from one proposal to the next, where it falls
-  T acceptance_length{1.0};         ///< tokens that a verification yields, where that was measured
+/// A small model that proposes tokens for a larger one.
+template <class T = double> struct DraftModel {
+  ModelView<T> model;
+  T tp{1.0};                     ///< devices that share each of its layers
+  DataPerParam<T> weight_bytes;  ///< as its weights are stored
+
+  static constexpr auto fields() {
+    using D = DraftModel;
+    return rows(field(&D::model, "", "", ""),
+                field(&D::tp, "tp", "", "devices that share each layer of the draft model").at_least(1),
+                field(&D::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative());
+  }
 };
 
-template <class T = double> struct ServingNumbers {
+/// Replicas that serve a static batch.
+template <class T = double> struct ServingProblem {
+  T batch_size{1.0};                                           ///< of all replicas
+  T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};  ///< tokens of a sequence
+  T prefill_chunk_tokens{1.0};                                 ///< of a pass of prompts
+  T accelerators{1.0};                                         ///< of all replicas
+  Plan<T> plan;                                                ///< degrees and bytes
+  T draft_acceptance_rate{0.0}, draft_tokens{1.0};  ///< chance that a proposal is kept; proposals a check
+  T draft_acceptance_decay{1.0};  ///< factor of it from one proposal to the next, where it falls
+  T acceptance_length{1.0};       ///< tokens that a check yields, where that was measured
+  Device<T> device;               ///< that computes the prompts
+  Links<T> links;
+  ModelView<T> model;  ///< its structure is that of the prompts
+  DraftModel<T> draft;
+  Device<T> decode_device;         ///< that generates the tokens of a disaggregated replica
+  Bandwidth<T> network_bandwidth;  ///< over which the cache of its prompts moves
+  MacroProblem<T> macro;
+  PlanLimits<T> limits;
+  Time<T> prompt_launch_overhead;     ///< host time of one kernel of a prompt, where the engine has its own
+  T graph_batch{0.0};                 ///< requests of a rank up to which a step is replayed from a graph
+  DataPerParam<T> mean_weight_bytes;  ///< of a weight of the whole model
+  const Pricing* pricing = nullptr;
+  Structure decode;               ///< of a step of decoding
+  double chunks = 1;              ///< of a prompt
+  bool has_token_budget = false;  ///< a pass takes at most `prefill_chunk_tokens` of a rank; else all at once
+  bool chunked_prefill = false;   ///< longer prompts are taken chunk by chunk; else each has its own pass
+  bool eager_steps = false;       ///< some passes are no captured graphs: `launch_overhead_*` say which
+  PromptLaunch prompt_launch = PromptLaunch::graph;
+  bool generates = false;      ///< the length of the answer is given
+  bool disaggregated = false;  ///< prompts are computed on devices of their own
+  bool drafts = false;         ///< a small model proposes tokens
+  Acceptance acceptance = Acceptance::independent;
+
+  static constexpr auto fields() {
+    using P = ServingProblem;
+    return rows(
+        field(&P::batch_size, key::batch_size), field(&P::seq_len, key::seq_len),
+        field(&P::output_tokens, key::output_tokens), field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens).fixed(),  // it decides the chunks
+        field(&P::accelerators, key::accelerators), field(&P::plan, "plan", "", ""),
+        field(&P::draft_acceptance_rate, key::draft_acceptance_rate),
+        field(&P::draft_tokens, key::draft_tokens),
+        field(&P::draft_acceptance_decay, "draft_acceptance_decay", "", "").within(0.01, 1),
+        field(&P::acceptance_length, "acceptance_length", "", "").within(1, 1025),
+        field(&P::device, "hardware", "", ""), field(&P::links, "links", "", ""),
+        field(&P::model, "", "", ""), field(&P::draft, "draft", "", ""),
+        field(&P::decode_device, "decode_hardware", "", ""),
+        field(&P::network_bandwidth, key::network_bandwidth), field(&P::macro, "", "", ""),
+        field(&P::limits, "limits", "", ""),
+        field(&P::prompt_launch_overhead, "prompt_launch_overhead", "us", "host time of a prompt's kernel")
+            .fixed(),
+        field(&P::graph_batch, "graph_batch", "", "requests of the largest captured step").fixed(),
+        field(&P::mean_weight_bytes, "mean_weight_bytes", "B/param", "storage of a weight of the whole model")
+            .fixed());
+  }
+  static constexpr auto categories() {
+    using P = ServingProblem;
+    return rows(
+        category(&P::pricing, "pricing", "level of detail"),
+        category(&P::decode, "decode", "operators of a step of decoding"),
+        category(&P::chunks, "chunks", "chunks of a prompt"),
+        category(&P::has_token_budget, "has_token_budget", "a pass of prompts has a budget of tokens"),
+        category(&P::chunked_prefill, "chunked_prefill", "longer prompts are taken chunk by chunk"),
+        category(&P::eager_steps, "eager_steps", "some passes are no captured graphs"),
+        category(&P::prompt_launch, "prompt_launch", "how the kernels of a prompt are launched"),
+        category(&P::generates, "generates", "the length of the answer is given"),
+        category(&P::disaggregated, "disaggregated", "prompts are computed on devices of their own"),
+        category(&P::drafts, "drafts", "a small model proposes tokens"),
+        category(&P::acceptance, "acceptance", "how many proposals are kept"));
+  }
+
+  [[nodiscard]] T replicas() const { return accelerators / (plan.tp * plan.pp * plan.ep); }
+};
+
+/// Latency, throughput and memory of replicas that serve a static batch.
+template <class T = double> struct ServingEstimate {
   Time<T> ttft, itl, request_latency;
   Time<T> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
   TokenRate<T> token_throughput, throughput_per_accelerator;
   T prefill_mfu{0.0}, mfu{0.0}, replicas{1.0}, utilization{0.0};
-  Time<T> chunk_time;  ///< longest part of a prompt
+  Time<T> prefill_chunk_time;
   Time<T> prefill_compute, prefill_memory, prefill_network, prefill_overhead;
   Time<T> decode_compute, decode_memory, decode_network, decode_overhead;
-  Data<T> kv_cache;                               ///< of one replica, at its longest
+  Data<T> kv_cache_size;                          ///< of one replica, at its longest
   MemoryBreakdown<T> memory, prefill_memory_use;  ///< of a decoding and of a prefilling device
 
   static constexpr auto fields() {
-    using R = ServingNumbers;
+    using R = ServingEstimate;
     return join(
-        rows(field(&R::ttft, "ttft", "ms", "time to first token")), first_token_rows<R>(),
-        rows(field(&R::itl, "itl", "ms", "inter-token latency"),
-             field(&R::request_latency, "request_latency", "ms", "from request to last token"),
-             field(&R::token_throughput, "token_throughput", "token/s", "generated tokens of all devices"),
+        rows(field(&R::ttft, key::ttft)), first_token_rows<R>(),
+        rows(field(&R::itl, key::itl), field(&R::request_latency, key::request_latency),
+             field(&R::token_throughput, key::token_throughput),
              field(&R::throughput_per_accelerator, "throughput_per_accelerator", "token/s",
                    "generated tokens of one device"),
              field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-             field(&R::mfu, "mfu", "", "model FLOPs utilisation of decoding"),
-             field(&R::replicas, "replicas", "", "copies of the model"),
-             field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
-             field(&R::chunk_time, "chunk_time", "ms", "longest part of a prompt"),
+             field(&R::mfu, key::mfu), field(&R::replicas, "replicas", "", "copies of the model"),
+             field(&R::utilization, key::utilization), field(&R::prefill_chunk_time, key::prefill_chunk_time),
              field(&R::prefill_compute, "prefill_compute", "ms",
                    "compute-bound kernels of the prompt of a micro-batch, all stages"),
              field(&R::prefill_memory, "prefill_memory", "ms", "memory-bound kernels of the prompt"),
@@ -83,7 +141,7 @@ template <class T = double> struct ServingNumbers {
              field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
              field(&R::decode_network, "decode_network", "ms", "collectives of a decode step"),
              field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
-             field(&R::kv_cache, "kv_cache_size", "GB", "keys and values of one replica's batch"),
+             field(&R::kv_cache_size, key::kv_cache_size),
              field(&R::memory, "memory", "", "memory of one decoding device by use"),
              field(&R::prefill_memory_use, "prefill_memory_use", "",
                    "memory of one prefilling device by use")));
@@ -117,9 +175,9 @@ template <class T> struct MicroBatches {
   T filled{1.0};    ///< micro-batches if each were full
 };
 
-template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingViews<T>& v, const T& replicas) {
+template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingProblem<T>& v) {
   MicroBatches<T> m;
-  m.share = share_batch(v.batch, replicas);
+  m.share = share_batch(v.batch_size, v.replicas());
   m.plan = v.plan;
   m.plan.batch = ceil_div(m.share.sequences, v.plan.pp);
   m.inflight = ceil_div(m.share.sequences, m.plan.batch);
@@ -128,33 +186,61 @@ template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingView
 }
 
 /// Host time of one kernel of a step of `requests` a rank: none where a graph of that size was captured.
-template <class T> [[nodiscard]] Time<T> step_issue(const ServingViews<T>& v, const T& requests) {
-  return select(requests > v.graph_batch, v.decode_device.kernels.issue, Time<T>());
+template <class T> [[nodiscard]] Time<T> step_launch_overhead(const ServingProblem<T>& p, const T& requests) {
+  const Device<T>& device = p.disaggregated ? p.decode_device : p.device;
+  return select(requests > p.graph_batch, device.kernels.issue, Time<T>());
 }
 
 /// Host time of one kernel of a prompt.
-template <class T> [[nodiscard]] Time<T> issue_of_prompts(const ServingViews<T>& v) {
-  switch (v.prompts) {
+template <class T> [[nodiscard]] Time<T> prompt_launch_overhead(const ServingProblem<T>& p) {
+  switch (p.prompt_launch) {
     case PromptLaunch::graph:
       break;
     case PromptLaunch::device:
-      return v.prefill_device.kernels.issue;
+      return p.device.kernels.issue;
     case PromptLaunch::engine:
-      return v.prompt_issue;
+      return p.prompt_launch_overhead;
   }
   return Time<T>();
 }
 
-/// The same views, of which each device launches as its passes do.
-template <class T> [[nodiscard]] ServingViews<T> launched(const ServingViews<T>& v) {
-  ServingViews<T> out = v;
-  const T replicas = v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep);
-  out.prefill_device.kernels.issue = issue_of_prompts(v);
-  out.decode_device.kernels.issue =
-      step_issue(v, T(ceil_div(micro_batches(v, replicas).plan.batch, v.plan.ep)));
-  out.issues = false;
-  return out;
-}
+/// A problem with what follows from it at once: both phases' models and devices, and the micro-batches.
+template <class T> struct ServingRun {
+  const ServingProblem<T>& asked;
+  const Pricer<T>& pricer;
+  ModelView<T> decode;
+  Plan<T> draft_plan;
+  MicroBatches<T> batches;
+  Device<T> prefill_device, decode_device;  ///< with the launch overhead of their passes
+
+  explicit ServingRun(const ServingProblem<T>& p)
+      : asked(p),
+        pricer(p.pricing->template pricer<T>()),
+        decode(p.model),
+        batches(micro_batches(p)),
+        prefill_device(p.device),
+        decode_device(p.disaggregated ? p.decode_device : p.device) {
+    decode.structure = p.decode;
+    if (p.eager_steps) {
+      prefill_device.kernels.issue = mlsysim::detail::prompt_launch_overhead(p);
+      decode_device.kernels.issue = step_launch_overhead(p, T(ceil_div(batches.plan.batch, p.plan.ep)));
+    }
+    if (!p.drafts) return;
+    draft_plan = p.plan;
+    draft_plan.tp = p.draft.tp;
+    draft_plan.pp = draft_plan.ep = T{1.0};
+    draft_plan.weight_bytes = p.draft.weight_bytes;
+  }
+  [[nodiscard]] PassRequest<T> prompts(const Plan<T>& plan) const {
+    return {asked.model, plan, prefill_device, asked.links};
+  }
+  [[nodiscard]] PassRequest<T> step(const Plan<T>& plan) const {
+    return {decode, plan, decode_device, asked.links};
+  }
+  [[nodiscard]] PassRequest<T> drafting(const Plan<T>& plan) const {
+    return {asked.draft.model, plan, decode_device, asked.links};
+  }
+};
 
 /// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
 /// of tokens hold, and at least one of each rank, whole or chunk by chunk where it is longer than the budget.
@@ -164,10 +250,11 @@ template <class T> struct PromptShare {
   T filled{1.0};  ///< passes if each were full
 };
 
-template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingViews<T>& v, const T& prompts) {
+template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingProblem<T>& v, const T& prompts) {
   PromptShare<T> out{.passes = T{1.0}, .each = prompts, .filled = T{1.0}};
-  if (!v.budgeted) return out;
-  const T together = max(T(floor(v.chunk / max(T(v.prompt - v.cached), T{1.0}))), T{1.0});
+  if (!v.has_token_budget) return out;
+  const T together =
+      max(T(floor(v.prefill_chunk_tokens / max(T(v.seq_len - v.cached_prefix_len), T{1.0}))), T{1.0});
   out.passes = ceil_div(prompts, T(together * v.plan.sequence_ranks()));
   out.each = ceil_div(prompts, out.passes);
   out.filled = prompts / out.each;
@@ -186,21 +273,23 @@ template <class T> struct PromptPasses {
   StageDemands<T> demands;  ///< the cache of the last chunk, the largest working set of any
 };
 
-template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingViews<T>& v, Plan<T> plan) {
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingRun<T>& run) {
+  const ServingProblem<T>& v = run.asked;
+  Plan<T> plan = run.batches.plan;
   PromptPasses<T> out;
   const double last = v.chunks - 1;
   const PromptShare<T> share = share_prompts(v, plan.batch);
   plan.batch = share.each;
-  T done = v.cached;
+  T done = v.cached_prefix_len;
   for_chunks(v.chunks, [&](double i, double times) {
     // One after the other, the chunks follow each other; where some stand for others, each begins at its
     // place.
-    if (v.chunks > kChunksPriced) done = v.cached + T{i} * v.chunk;
-    plan.new_tokens = last == 0 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
+    if (v.chunks > kChunksPriced) done = v.cached_prefix_len + T{i} * v.prefill_chunk_tokens;
+    plan.new_tokens =
+        last == 0 ? v.seq_len - v.cached_prefix_len : min(v.prefill_chunk_tokens, v.seq_len - done);
     done = done + plan.new_tokens;
     plan.context = done;
-    const PassEstimate<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
+    const PassEstimate<T> part = run.pricer.prefill(run.prompts(plan), v.seq_len);
     const bool alone = times == 1.0;
     out.slots += alone ? part.slot : part.slot * T{times};
     out.beside = i == 0 ? part.total - part.slot : max(out.beside, part.total - part.slot);
@@ -216,7 +305,7 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
                    larger_of(out.demands.last, part.demands.last)};
   });
   out.own = out.slots;
-  if (!v.budgeted) return out;
+  if (!v.has_token_budget) return out;
   out.passes = share.passes;
   out.slots = out.slots * share.passes;
   out.busy = out.busy * share.filled;
@@ -227,9 +316,10 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
 }
 
 /// Tokens that a verification yields, where they do not follow from one probability.
-template <class T> [[nodiscard]] T yield_of_check(const ServingViews<T>& v) {
-  if (v.kept == Acceptance::measured) return v.acceptance_length;
-  return apply<DecayingAcceptance, T>({v.acceptance, v.acceptance_decay, v.drafted}).expected_tokens;
+template <class T> [[nodiscard]] T yield_of_check(const ServingProblem<T>& v) {
+  if (v.acceptance == Acceptance::measured) return v.acceptance_length;
+  return apply<DecayingAcceptance, T>({v.draft_acceptance_rate, v.draft_acceptance_decay, v.draft_tokens})
+      .expected_tokens;
 }
 
 /// A step of decoding: one pass of a micro-batch, or proposals of the draft model and their check.
@@ -241,29 +331,31 @@ template <class T> struct DecodeStep {
 };
 
 /// @param plan of a micro-batch, with one new token at the mean context
-template <class T>
-[[nodiscard]] DecodeStep<T> decode_step(const ServingViews<T>& v, const Plan<T>& plan, const T& inflight) {
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+template <class T> [[nodiscard]] DecodeStep<T> decode_step(const ServingRun<T>& run, const Plan<T>& plan) {
+  const ServingProblem<T>& v = run.asked;
+  const T& inflight = run.batches.inflight;
   DecodeStep<T> out;
-  out.pass = pricer.decode({v.decode, plan, v.decode_device, v.links});
+  out.pass = run.pricer.decode(run.step(plan));
   out.itl = pipeline_cycle(out.pass, inflight);
   out.cycle = out.itl;
   out.busy = out.pass.busy;
   if (!v.drafts) return out;
-  Plan<T> draft_plan = v.draft_plan, check = plan;
+  Plan<T> draft_plan = run.draft_plan, check = plan;
   draft_plan.batch = plan.batch;
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
-  const PassEstimate<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
-  check.new_tokens = v.drafted + 1.0;
-  check.context = plan.context + v.drafted;
-  const PassEstimate<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
-  const Time<T> drafting = v.drafted * proposal.total, round = checked_cycle(verify, drafting, inflight);
-  out.itl = v.kept == Acceptance::independent
-                ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl
-                : (drafting + round) / yield_of_check(v);
+  const PassEstimate<T> proposal = run.pricer.decode(run.drafting(draft_plan));
+  check.new_tokens = v.draft_tokens + 1.0;
+  check.context = plan.context + v.draft_tokens;
+  const PassEstimate<T> verify = run.pricer.decode({v.model, check, run.decode_device, v.links});
+  const Time<T> drafting = v.draft_tokens * proposal.total, round = checked_cycle(verify, drafting, inflight);
+  out.itl =
+      v.acceptance == Acceptance::independent
+          ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
+                .itl
+          : (drafting + round) / yield_of_check(v);
   out.cycle = drafting + round;
-  out.busy = verify.busy + v.drafted * proposal.busy;
+  out.busy = verify.busy + v.draft_tokens * proposal.busy;
   return out;
 }
 
@@ -271,73 +363,73 @@ template <class T>
 /// working set of those that the devices have.
 /// @param plan of a micro-batch, at the longest context
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> decoding_memory(const ServingViews<T>& v, const MicroBatches<T>& m,
-                                                 const Plan<T>& plan, const StageDemands<T>& prompts,
+[[nodiscard]] MemoryBreakdown<T> decoding_memory(const ServingRun<T>& run, const Plan<T>& plan,
+                                                 const StageDemands<T>& prompts,
                                                  const StageDemands<T>& step) {
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
-  StageDemands<T> demands =
-      v.generates ? pricer.pass_demands({v.decode, plan, v.decode_device, v.links}) : step;
+  const ServingProblem<T>& v = run.asked;
+  const MicroBatches<T>& m = run.batches;
+  StageDemands<T> demands = v.generates ? run.pricer.pass_demands(run.step(plan)) : step;
   const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
     mine.kv_cache = mine.kv_cache * m.filled;
-    if (!v.apart) mine.activations = max(mine.activations, prompt.activations);
+    if (!v.disaggregated) mine.activations = max(mine.activations, prompt.activations);
   };
   settle(demands.first, prompts.first);
   settle(demands.last, prompts.last);
-  return fullest(demands, v.decode.structure, v.plan, v.decode_device);
+  return fullest(demands, v.decode, v.plan, run.decode_device);
 }
 
 /// Adds the weights and the cache of the draft model to the memory of a decoding device.
 template <class T>
-void add_draft_model(const ServingViews<T>& v, const MicroBatches<T>& m, const Plan<T>& plan,
-                     MemoryBreakdown<T>& memory) {
-  Plan<T> draft_plan = v.draft_plan;
-  draft_plan.batch = m.share.sequences;
+void add_draft_model(const ServingRun<T>& run, const Plan<T>& plan, MemoryBreakdown<T>& memory) {
+  Plan<T> draft_plan = run.draft_plan;
+  draft_plan.batch = run.batches.share.sequences;
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
-  const auto held =
-      v.pricing->template pricer<T>().pass_memory({v.draft, draft_plan, v.decode_device, v.links});
+  const auto held = run.pricer.pass_memory(run.drafting(draft_plan));
   const Data<T> more = held.weights + held.kv_cache;
   memory.weights += held.weights;
   memory.kv_cache += held.kv_cache;
-  memory.fragmentation += more * v.decode_device.conventions.memory_fragmentation;
-  memory.total += more * (1.0 + v.decode_device.conventions.memory_fragmentation);
+  memory.fragmentation += more * run.decode_device.conventions.memory_fragmentation;
+  memory.total += more * (1.0 + run.decode_device.conventions.memory_fragmentation);
 }
 
 /// Memory of both kinds of devices and the cache of a replica. @return the time in which the cache of the
 /// prompts moves to the decoding devices
 template <class T>
-[[nodiscard]] Time<T> set_memory(const ServingViews<T>& v, const MicroBatches<T>& m, const Plan<T>& plan,
+[[nodiscard]] Time<T> set_memory(const ServingRun<T>& run, const Plan<T>& plan,
                                  const StageDemands<T>& prompts, const StageDemands<T>& step,
-                                 ServingNumbers<T>& out) {
-  out.memory = decoding_memory(v, m, plan, prompts, step);
+                                 ServingEstimate<T>& out) {
+  const ServingProblem<T>& v = run.asked;
+  const MicroBatches<T>& m = run.batches;
+  out.memory = decoding_memory(run, plan, prompts, step);
   out.prefill_memory_use = out.memory;
-  if (v.drafts) add_draft_model(v, m, plan, out.memory);
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  if (v.drafts) add_draft_model(run, plan, out.memory);
   Plan<T> whole = plan;
   whole.batch = m.share.sequences;
-  out.kv_cache = pricer.cache({v.decode, whole, v.decode_device, v.links});
-  if (!v.apart) return Time<T>();
+  out.kv_cache_size = run.pricer.cache(run.step(whole));
+  if (!v.disaggregated) return Time<T>();
   StageDemands<T> held = prompts;
   held.first.kv_cache = held.first.kv_cache * m.filled;
   held.last.kv_cache = held.last.kv_cache * m.filled;
-  out.prefill_memory_use = fullest(held, v.prefill.structure, v.plan, v.prefill_device);
-  whole.context = v.prompt;
-  return pricer.cache({v.prefill, whole, v.prefill_device, v.links}) / v.transfer;
+  out.prefill_memory_use = fullest(held, v.model.structure, v.plan, run.prefill_device);
+  whole.context = v.seq_len;
+  return run.pricer.cache(run.prompts(whole)) / v.network_bandwidth;
 }
 
 /// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,
 /// whichever side limits them.
 template <class T>
-void set_utilisation(const ServingViews<T>& v, const MicroBatches<T>& m, const PromptPasses<T>& prompts,
-                     const Time<T>& prefill_time, const DecodeStep<T>& step, const Time<T>& decoding,
-                     ServingNumbers<T>& out) {
+void set_utilisation(const ServingRun<T>& run, const PromptPasses<T>& prompts, const Time<T>& prefill_time,
+                     const DecodeStep<T>& step, const Time<T>& decoding, ServingEstimate<T>& out) {
   const T one{1.0};
+  const ServingProblem<T>& v = run.asked;
+  const MicroBatches<T>& m = run.batches;
   out.prefill_mfu =
-      m.share.filled *
-      min(one, T(m.filled * prompts.cost.work / (v.prefill_device.compute.dense * v.plan.pp * prefill_time)));
+      m.share.filled * min(one, T(m.filled * prompts.cost.work /
+                                  (run.prefill_device.compute.dense * v.plan.pp * prefill_time)));
   out.mfu =
       m.share.filled *
-      min(one, T(m.filled * step.pass.cost.work / (v.decode_device.compute.dense * v.plan.pp * out.itl)));
+      min(one, T(m.filled * step.pass.cost.work / (run.decode_device.compute.dense * v.plan.pp * out.itl)));
   const T busy_prefill = min(one, T(m.inflight * prompts.busy / (v.plan.pp * prefill_time)));
   const T busy_decode = min(one, T(m.inflight * step.busy / (v.plan.pp * step.cycle)));
   const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
@@ -353,7 +445,7 @@ template <class T> [[nodiscard]] T dispatch_share(const PassBreakdown<T>& c) {
 /// server stands before a static batch.
 template <class T>
 void set_first_token(const PromptPasses<T>& prompts, const T& inflight, const Time<T>& moved,
-                     ServingNumbers<T>& out) {
+                     ServingEstimate<T>& out) {
   const Time<T> own = prompts.own + prompts.beside;
   const T share = dispatch_share(prompts.cost);
   out.ttft_queue = (inflight * prompts.passes - 1.0) * prompts.own;
@@ -363,7 +455,7 @@ void set_first_token(const PromptPasses<T>& prompts, const T& inflight, const Ti
 }
 
 template <class T>
-void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, ServingNumbers<T>& out) {
+void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, ServingEstimate<T>& out) {
   out.prefill_compute = prefill.compute_bound;
   out.prefill_memory = prefill.memory_bound;
   out.prefill_network = prefill.network;
@@ -385,38 +477,38 @@ void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, 
 /// to launch its kernels.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; pinedo2016scheduling, theorem 6.1.8 (proportionate
 /// flow shop)
-template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const ServingViews<T>& v) {
-  if (v.issues) return serving_numbers(detail::launched(v));
+template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const ServingProblem<T>& v) {
   const T one{1.0};
-  ServingNumbers<T> out;
-  const T devices = v.plan.tp * v.plan.pp * v.plan.ep;
-  out.replicas = v.accelerators / devices;
-  const auto batches = detail::micro_batches(v, out.replicas);
+  const detail::ServingRun<T> run(v);
+  const auto& batches = run.batches;
+  ServingEstimate<T> out;
+  out.replicas = v.replicas();
 
-  const auto prompts = detail::prompt_passes(v, batches.plan);
-  out.chunk_time = prompts.longest;
+  const auto prompts = detail::prompt_passes(run);
+  out.prefill_chunk_time = prompts.longest;
   const Time<T> prefill_time = batches.inflight * prompts.slots + prompts.beside;
 
   Plan<T> plan = batches.plan;
   plan.new_tokens = one;
-  plan.context = v.generates ? v.prompt + (v.output + 1.0) / 2.0 : v.prompt;  // token i of n sees i of them
-  const auto step = detail::decode_step(v, plan, batches.inflight);
+  // Token i of n sees i of them.
+  plan.context = v.generates ? v.seq_len + (v.output_tokens + 1.0) / 2.0 : v.seq_len;
+  const auto step = detail::decode_step(run, plan);
   out.itl = step.itl;
 
-  plan.context = v.generates ? v.prompt + v.output : v.prompt;
-  const Time<T> moved = detail::set_memory(v, batches, plan, prompts.demands, step.pass.demands, out);
+  plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
+  const Time<T> moved = detail::set_memory(run, plan, prompts.demands, step.pass.demands, out);
 
   out.ttft = prefill_time + moved;
   detail::set_first_token(prompts, batches.inflight, moved, out);
-  const T generated = v.generates ? v.output : one;
+  const T generated = v.generates ? v.output_tokens : one;
   // The first of the generated tokens comes with the prefill.
   const Time<T> decoding = out.itl * (generated - 1.0);
   out.request_latency = out.ttft + decoding;
-  const auto sequences = Tokens<T>::from_base(v.batch);
+  const auto sequences = Tokens<T>::from_base(v.batch_size);
   out.token_throughput = v.generates ? sequences * generated / out.request_latency : sequences / out.itl;
   out.throughput_per_accelerator = out.token_throughput / v.accelerators;
 
-  detail::set_utilisation(v, batches, prompts, prefill_time, step, decoding, out);
+  detail::set_utilisation(run, prompts, prefill_time, step, decoding, out);
   detail::set_parts(prompts.cost, step.pass.cost, out);
   return out;
 }

@@ -23,6 +23,14 @@ template <class T = double> struct ModelView {
   }
   /// Blocks of the fullest stage of a plan.
   [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape(), layers, plan); }
+
+  static constexpr auto fields() { return rows(field(&ModelView::totals, "totals", "", "")); }
+  static constexpr auto categories() {
+    using M = ModelView;
+    return rows(category(&M::structure, "structure", "which operators there are"),
+                category(&M::stack, "stack", "which layers are alike, and what is stated of them"),
+                category(&M::layers, "layers", "records of a model that is a list"));
+  }
 };
 
 /// What the operators of one pass come to, before any of them run beside each other.

@@ -1,8 +1,10 @@
 #pragma once
 /// The ladder of links of a machine: what joins its devices, level by level, innermost first.
 
+#include <mlsysim/table/category.hpp>
 #include <mlsysim/table/choice.hpp>
 #include <mlsysim/table/describe.hpp>
+#include <mlsysim/table/join.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <array>
@@ -138,9 +140,25 @@ struct LinkForm {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::usual;
 
   friend bool operator==(const LinkForm&, const LinkForm&) = default;
+
+  static constexpr auto categories() {
+    using F = LinkForm;
+    return rows(category(&F::levels, "levels", "levels of the machine"),
+                category(&F::axes, "axes", "innermost levels that are the axes of one torus"),
+                category(&F::reduces, "reduces", "the switches above the innermost level add up"),
+                category(&F::algorithm, "algorithm", "algorithm of collectives between nodes"));
+  }
 };
 
 /// The ladder as laws read it: its form and its numbers.
-template <class T = double> struct Links : LinkNumbers<T> { LinkForm form; };
+template <class T = double> struct Links : LinkNumbers<T> {
+  using base_type = LinkNumbers<T>;  ///< whose table it inherits
+  LinkForm form;
+
+  static constexpr auto fields() { return inherited<Links>(LinkNumbers<T>::fields()); }
+  static constexpr auto categories() {
+    return rows(category(&Links::form, "form", "levels, axes and algorithm"));
+  }
+};
 
 }  // namespace mlsysim

@@ -7,6 +7,7 @@
 
 #include <mlsysim/spec/efficiency.hpp>
 #include <mlsysim/spec/links.hpp>
+#include <mlsysim/table/category.hpp>
 #include <mlsysim/table/field.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -113,7 +114,7 @@ template <class T = double> struct Device {
                     .non_negative(),
                 field(&D::efficiency, "efficiency", "", ""), field(&D::draw, "draw", "", ""),
                 field(&D::kernels, "kernels", "", ""), field(&D::tiles, "tiles", "", ""),
-                field(&D::conventions, "conventions", "", ""));
+                field(&D::conventions, "conventions", "", "").at_top());
   }
 };
 
@@ -193,14 +194,16 @@ template <class T = double> struct Plan {
   static constexpr auto fields() {
     using P = Plan;
     return rows(
-        field(&P::tp, "tp", "", "tensor-parallel degree").at_least(1),
-        field(&P::pp, "pp", "", "pipeline-parallel degree").at_least(1),
+        field(&P::tp, "tp_size", "", "tensor-parallel degree").at_least(1).at_top(),
+        field(&P::pp, "pp_size", "", "pipeline-parallel degree").at_least(1).at_top(),
         field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
-        field(&P::ep, "ep", "", "expert-parallel degree").at_least(1),
-        field(&P::cp, "cp", "", "context-parallel degree").at_least(1),
-        field(&P::expert_tp, "expert_tp", "", "devices that share one routed expert").at_least(1),
+        field(&P::ep, "ep_size", "", "expert-parallel degree").at_least(1).at_top(),
+        field(&P::cp, "cp_size", "", "context-parallel degree").at_least(1).at_top(),
+        field(&P::expert_tp, "expert_tp_size", "", "devices that share one routed expert")
+            .at_least(1)
+            .at_top(),
         field(&P::shards, "shards", "", "ranks over which ZeRO divides, 0 for all").non_negative(),
-        field(&P::virtual_stages, "virtual_stages", "", "model chunks per device").at_least(1),
+        field(&P::virtual_stages, "v_stages", "", "model chunks per device").at_least(1).at_top(),
         field(&P::batch, "batch", "", "sequences of a micro-batch").positive(),
         field(&P::microbatches, "microbatches", "", "micro-batches per step").at_least(1),
         field(&P::new_tokens, "new_tokens", "", "tokens added per sequence").positive(),
@@ -217,30 +220,50 @@ template <class T = double> struct Plan {
             .non_negative(),
         field(&P::adapter_bytes, "adapter_bytes", "B/param", "storage of one weight of an adapter")
             .non_negative(),
-        field(&P::lora_rank, "lora_rank", "", "rank of the adapters").non_negative(),
+        field(&P::lora_rank, "lora_rank", "", "rank of the adapters").non_negative().at_top(),
         field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
         field(&P::dispatch_bytes, "dispatch_bytes", "B", "one value on its way to routed experts")
             .non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
-        field(&P::trainable, "trainable", "", "trained share of the weights").within(0, 1),
-        field(&P::recomputed, "recomputed", "", "share of the blocks that recompute").within(0, 1),
-        field(&P::overlap, "overlap", "", "share of a pass that hides traffic").within(0, 1),
+        field(&P::trainable, "trainable_fraction", "", "trained share of the weights").within(0, 1).at_top(),
+        field(&P::recomputed, "recomputed_share", "", "share of the blocks that recompute")
+            .within(0, 1)
+            .at_top(),
+        field(&P::overlap, "overlap_efficiency", "", "share of a pass that hides traffic")
+            .within(0, 1)
+            .at_top(),
         field(&P::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside products")
-            .within(0, 1),
-        field(&P::steal, "steal", "", "slowdown of kernels beside communication").within(0, 1),
-        field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1),
+            .within(0, 1)
+            .at_top(),
+        field(&P::steal, "overlap_slowdown", "", "slowdown of kernels beside communication")
+            .within(0, 1)
+            .at_top(),
+        field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory")
+            .within(0, 1)
+            .at_top(),
         field(&P::offload_activations, "offload_activations", "", "share of the activations in host memory")
-            .within(0, 1),
+            .within(0, 1)
+            .at_top(),
         field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory")
-            .within(0, 1),
+            .within(0, 1)
+            .at_top(),
         field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
             .non_negative(),
-        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative(),
-        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power").within(0.05, 1),
+        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative().at_top(),
+        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power")
+            .within(0.05, 1)
+            .at_top(),
         field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")
             .non_negative(),
-        field(&P::congestion, "congestion", "", "slowdown of the exchange over the replicas").at_least(1),
-        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1));
+        field(&P::congestion, "congestion_factor", "", "slowdown of the exchange over the replicas")
+            .at_least(1)
+            .at_top(),
+        field(&P::straggler, "straggler_factor", "", "slowdown of everything by the slowest device")
+            .at_least(1)
+            .at_top());
+  }
+  static constexpr auto categories() {
+    return rows(category(&Plan::folded, "folded", "routed experts lie over the tensor-parallel ranks"));
   }
 };
 

@@ -29,6 +29,7 @@ struct FieldInfo {
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
   bool open_low = false;
   bool integral = false;                        ///< a count
+  bool held = false;                            ///< a number of a law that nobody varies
   std::string_view object_type{};               ///< for objects
   std::span<const std::string_view> choices{};  ///< for choices
   Value default_value{};

@@ -30,6 +30,8 @@ struct FieldRow {
   bool integral = false;  ///< a count: only whole numbers are meant, derivatives are steps to the next one
   bool per_unit = false;  ///< of a device's units: nothing can be said of it where their count is not known
   bool summed = false;    ///< of a machine of equal parts it is the sum over them
+  bool top = false;       ///< keeps its name, without a path, wherever its table is nested
+  bool held = false;      ///< a number of a law that nobody varies
 };
 
 /// One row of a field table.
@@ -74,6 +76,18 @@ template <class S, class M> struct Field : FieldRow {
   [[nodiscard]] constexpr Field of_each_unit() const {
     Field f = *this;
     f.per_unit = true;
+    return f;
+  }
+  /// Has one name wherever its table is nested: "tp_size", never "plan.tp_size".
+  [[nodiscard]] constexpr Field at_top() const {
+    Field f = *this;
+    f.top = true;
+    return f;
+  }
+  /// Is a number that questions do not vary, because categories were settled from it.
+  [[nodiscard]] constexpr Field fixed() const {
+    Field f = *this;
+    f.held = true;
     return f;
   }
   /// Adds up over equal parts.
@@ -146,11 +160,23 @@ template <class S, std::size_t guess> consteval std::size_t arity() {
 }
 }  // namespace detail
 
+/// How many members the tables of `S` list; a problem lists categories and labels beside its numbers (see
+/// category.hpp).
+template <class S> consteval std::size_t listed_members() {
+  std::size_t n = 0;
+  if constexpr (HasFields<S>) n += decltype(S::fields())::size;
+  if constexpr (requires { S::categories(); }) n += decltype(S::categories())::size;
+  if constexpr (requires { S::labels(); }) n += decltype(S::labels())::size;
+  // A struct that names a base lists its rows too, and holds it as one member.
+  if constexpr (requires { typename S::base_type; }) n += 1 - decltype(S::base_type::fields())::size;
+  return n;
+}
+
 /// A table struct: an aggregate whose table lists every member. Forgetting one is a compile error.
 template <class S> consteval bool table_is_complete() {
   static_assert(std::is_aggregate_v<S>,
                 "a table struct is a plain aggregate: no constructors, no private members");
-  constexpr std::size_t listed = decltype(S::fields())::size;
+  constexpr std::size_t listed = listed_members<S>();
   constexpr std::size_t members = detail::arity<S, listed>();
   static_assert(members == listed, "the field table does not list every member of the struct");
   return members == listed;

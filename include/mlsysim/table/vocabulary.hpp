@@ -179,9 +179,9 @@ inline constexpr Key<Data<>> total_memory_required{"total_memory_required", "GB"
                                                    "memory that serving needs"};
 
 // Results: fleet
-inline constexpr Key<Time<>> step_latency_total{"step_latency_total", "ms", "time of one optimizer step"};
+inline constexpr Key<Time<>> step_latency{"step_latency", "ms", "time of one optimizer step"};
 inline constexpr Key<Time<>> communication_latency{"communication_latency", "ms",
-                                                   "collective time before overlap"};
+                                                   "collectives and host transfers before overlap"};
 inline constexpr Key<double> scaling_efficiency{"scaling_efficiency", "", "compute time over step time"};
 inline constexpr Key<double> bubble_fraction{"bubble_fraction", "", "idle share of the pipeline"};
 

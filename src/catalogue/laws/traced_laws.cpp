@@ -1,7 +1,7 @@
 #include "catalogue/laws/traced_laws.hpp"
 
-#include <mlsysim/answer/scenario_law.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/answer/problem_law.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -65,48 +65,36 @@ void add_laws(const Recording& r, const std::vector<bool>& live, std::vector<std
   }
 }
 
-/// The laws behind those results of a scenario whose paths begin with `table`. @param alone one device holds
+/// The laws behind those results of a problem whose names begin with `prefix`. @param alone one device holds
 /// the whole model
-void add_laws(const Tape& tape, std::string_view table, bool alone, std::vector<std::string_view>& out) {
-  static constexpr std::array<std::string_view, 11> degrees{"links.level1.peers",
-                                                            "run.tp_size",
-                                                            "run.pp_size",
-                                                            "run.ep_size",
-                                                            "run.expert_tp_size",
-                                                            "run.cp_size",
-                                                            "plan.tp",
-                                                            "plan.pp",
-                                                            "plan.ep",
-                                                            "plan.expert_tp",
-                                                            "plan.cp"};
-  const auto inputs = describe<ScenarioFigures<>>(), results = describe<ScenarioResults<>>();
+void add_laws(const ProblemLaw& law, std::string_view prefix, bool alone, bool exchanges,
+              std::vector<std::string_view>& out) {
+  static constexpr std::array<std::string_view, 6> degrees{
+      "links.level1.peers", "tp_size", "pp_size", "ep_size", "expert_tp_size", "cp_size"};
+  const Tape& tape = law.tape();
   std::vector<std::optional<double>> fixed(tape.inputs());
   // A node of one device is as good as any for a device that exchanges nothing.
-  const std::span<const std::string_view> ones =
-      std::span(degrees).subspan(table.starts_with("inference") ? 0 : 1);
+  const auto ones = std::span(degrees).subspan(exchanges ? 1 : 0);
   if (alone)
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (std::find(ones.begin(), ones.end(), inputs[i].name) != ones.end()) fixed[i] = 1.0;
+    for (std::size_t i = 0; i < law.inputs.size(); ++i)
+      if (std::find(ones.begin(), ones.end(), law.inputs[i].name) != ones.end()) fixed[i] = 1.0;
   std::vector<bool> wanted(tape.size());
   for (std::size_t i = 0; i < tape.results(); ++i)
-    if (results[i].name.starts_with(table)) wanted[tape.output(i)] = true;
+    if (law.results[i].name.starts_with(prefix)) wanted[tape.output(i)] = true;
   add_laws(tape.recording(), live_nodes(tape.recording(), fixed, std::move(wanted)), out);
 }
 
 /// Cost, energy and carbon, whatever is run.
 void add_macro_laws(std::vector<std::string_view>& out) {
-  const Tape tape = record_tape(leaf_count<Facility<Recorded>> + 8, [](std::span<const Recorded> in) {
-    MacroViews<Recorded> v;
-    write_leaves(v.facility, [&](std::size_t i) { return in[i + 8]; });
-    v.tdp = Power<Recorded>::from_base(in[0]);
-    v.idle_fraction = in[1];
-    v.accelerators = in[2];
-    v.utilization = in[3];
-    v.period = Time<Recorded>::from_base(in[4]);
-    v.infrastructure = in[5];
-    v.energy_price = MoneyPerEnergy<Recorded>::from_base(in[6]);
-    v.unit_cost = Money<Recorded>::from_base(in[7]);
-    const auto leaves = recorded_leaves(macro_numbers(v));
+  constexpr std::size_t own = leaf_count<MacroProblem<Recorded>>;
+  const Tape tape = record_tape(own + 4, [](std::span<const Recorded> in) {
+    MacroProblem<Recorded> p;
+    write_leaves(p, [&](std::size_t i) { return in[i]; });
+    const auto leaves =
+        recorded_leaves(macro_estimate<Recorded>(p, {.tdp = Power<Recorded>::from_base(in[own]),
+                                                     .idle_fraction = in[own + 1],
+                                                     .accelerators = in[own + 2],
+                                                     .utilization = in[own + 3]}));
     return std::vector<Recorded>(leaves.begin(), leaves.end());
   });
   std::vector<bool> all(tape.size());
@@ -116,75 +104,43 @@ void add_macro_laws(std::vector<std::string_view>& out) {
            out);
 }
 
-const Stack* stated(const ModelView<>& model) { return model.stack ? model.stack->stated : nullptr; }
-
-ScenarioShape shape_of(const ServingViews<>& v) {
-  return {.kind = ScenarioKind::serving,
-          .pricing = v.pricing,
-          .prefill = v.prefill.structure,
-          .decode = v.decode.structure,
-          .draft = v.draft.structure,
-          .layers = v.prefill.layers,
-          .stack = stated(v.prefill),
-          .draft_stack = stated(v.draft),
-          .generates = v.generates,
-          .drafts = v.drafts,
-          .chunks = v.chunks};
-}
-ScenarioShape shape_of(const TrainingViews<>& v) {
-  return {.kind = ScenarioKind::training,
-          .pricing = v.pricing,
-          .prefill = v.model.structure,
-          .layers = v.model.layers,
-          .stack = stated(v.model),
-          .division = v.division,
-          .sequences = v.sequences};
-}
-ScenarioShape shape_of(const InferenceViews<>& v) {
-  return {.kind = ScenarioKind::inference,
-          .pricing = v.pricing,
-          .prefill = v.model.structure,
-          .layers = v.model.layers,
-          .stack = stated(v.model),
-          .sequences = v.sequences};
-}
-
-/// The shapes of a question. Degrees are numbers of the tape, so one shape stands for every plan.
-std::vector<ScenarioShape> shapes_of(Question question, Fidelity fidelity) {
+/// Problems of a question. Degrees are numbers of the tape, so one problem stands for every plan.
+std::vector<AnyProblem> problems_of(Question question, Fidelity fidelity) {
   Notes quiet;
-  std::vector<ScenarioShape> out;
+  std::vector<AnyProblem> out;
   switch (question) {
     case Question::serving:
-      out.push_back(shape_of(prepare_serving({.workload = &model("Llama3_70B"),
-                                              .hardware = &device(),
-                                              .output_tokens = 128,
-                                              .draft_model = &model("Llama3_8B"),
-                                              .fidelity = fidelity},
-                                             quiet)));
+      out.push_back(settle(ServingModel::Inputs{.workload = &model("Llama3_70B"),
+                                                .hardware = &device(),
+                                                .output_tokens = 128,
+                                                .draft_model = &model("Llama3_8B"),
+                                                .fidelity = fidelity},
+                           quiet));
       [[fallthrough]];
     case Question::passes:
       for (const auto name : {"Llama3_8B", "Mixtral_8x7B"})
-        out.push_back(shape_of(prepare_serving(
-            {.workload = &model(name), .hardware = &device(), .output_tokens = 128, .fidelity = fidelity},
-            quiet)));
+        out.push_back(settle(
+            ServingModel::Inputs{
+                .workload = &model(name), .hardware = &device(), .output_tokens = 128, .fidelity = fidelity},
+            quiet));
       break;
     case Question::training:
     case Question::node_step:
     case Question::training_memory:
       for (const auto name : {"Llama3_8B", "Mixtral_8x7B"})
         for (const double zero : {0.0, 3.0})
-          out.push_back(shape_of(prepare_training({.workload = &model(name),
-                                                   .fleet = &fleet(),
-                                                   .batch_size = 256,
-                                                   .zero_stage = zero,
-                                                   .fidelity = fidelity},
-                                                  quiet)));
+          out.push_back(settle(DistributedModel::Inputs{.workload = &model(name),
+                                                        .fleet = &fleet(),
+                                                        .batch_size = 256,
+                                                        .zero_stage = zero,
+                                                        .fidelity = fidelity},
+                               quiet));
       break;
     case Question::inference:
     case Question::kernels:
       for (const auto name : {"Llama3_8B", "Mixtral_8x7B", "BERT_Base", "ResNet50"})
-        out.push_back(shape_of(prepare_inference(
-            {.workload = &model(name), .hardware = &device(), .fidelity = fidelity}, quiet)));
+        out.push_back(
+            settle_inference({.workload = &model(name), .hardware = &device(), .fidelity = fidelity}, quiet));
       break;
     case Question::macro:
     case Question::none:
@@ -193,25 +149,16 @@ std::vector<ScenarioShape> shapes_of(Question question, Fidelity fidelity) {
   return out;
 }
 
-constexpr std::string_view table_of(Question question) {
+/// Results of the question begin with this.
+constexpr std::string_view results_of(Question question) {
   switch (question) {
-    case Question::serving:
-    case Question::passes:
-      return "serving.";
-    case Question::training:
-    case Question::node_step:
-      return "training.";
     case Question::training_memory:
-      return "training.memory";
-    case Question::inference:
-      return "inference.";
+      return "memory";
     case Question::kernels:
-      return "inference.latency";
-    case Question::macro:
-    case Question::none:
-      break;
+      return "latency";
+    default:
+      return "";
   }
-  return "";
 }
 
 }  // namespace
@@ -224,8 +171,8 @@ std::vector<std::string_view> traced_laws(Question question) {
     const bool alone = one == Question::inference || one == Question::kernels || one == Question::node_step;
     for (const Pricing* pricing : {&operator_pricing(), &textbook_pricing()}) {
       if (one == Question::kernels && !pricing->lists_operators()) continue;
-      for (const auto& shape : shapes_of(one, pricing->fidelity()))
-        add_laws(record_scenario_law(shape)->tape(), table_of(one), alone, out);
+      for (const auto& problem : problems_of(one, pricing->fidelity()))
+        add_laws(*record_problem_law(problem), results_of(one), alone, one == Question::node_step, out);
     }
   }
   if (asks(question, Question::macro)) add_macro_laws(out);

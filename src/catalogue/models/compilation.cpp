@@ -2,7 +2,7 @@
 
 #include "catalogue/shared/figures.hpp"
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -22,15 +22,15 @@ struct DevicePass {
   double kernels = 0;
   Time<> time;
 };
-DevicePass device_pass(InferenceViews<> v, bool fused) {
+DevicePass device_pass(InferenceProblem<> v, bool fused) {
   v.model.structure.fused = fused;
   v.device.kernels.issue = Time<>();
   DevicePass out;
-  out.time = inference_numbers(v).latency - v.device.dispatch_overhead;
+  out.time = inference_estimate(v).latency - v.device.dispatch_overhead;
   // With a host of a second a kernel, the issue time is the number of kernels.
   v.device.kernels.issue = 1.0 * unit::s;
   Plan<> plan = v.plan;
-  plan.batch = v.batch;
+  plan.batch = v.batch_size;
   plan.context = v.sequences ? v.seq_len : 1.0;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
   out.kernels =
@@ -50,9 +50,9 @@ SingleNodeModel::Inputs pass_of(const In& in) {
 }
 
 /// Tensors between two operators: the largest working set of one.
-Data<> boundary_of(const InferenceViews<>& v) {
+Data<> boundary_of(const InferenceProblem<>& v) {
   Plan<> plan = v.plan;
-  plan.batch = v.batch;
+  plan.batch = v.batch_size;
   plan.context = v.sequences ? v.seq_len : 1.0;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
   OpList<> ops;
@@ -143,7 +143,7 @@ Time<> CompiledViews::latency(CompileMode mode, double breaks) const {
 }
 
 CompiledViews compiled_views(const In& in, Notes& notes) {
-  const auto v = prepare_inference(pass_of(in), notes);
+  const auto v = settle_inference(pass_of(in), notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const auto eager = device_pass(v, false), fused = device_pass(v, true);
   const Time<> launch = needed<Time<>>("kernels.issue", *in.hardware, c, notes);

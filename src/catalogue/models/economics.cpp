@@ -1,5 +1,5 @@
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
@@ -59,8 +59,7 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
 
 }  // namespace
 
-PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
-                            std::optional<Carbon<>> embodied) {
+SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -70,21 +69,22 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
                       .expected = "a thermal design power",
                       .hint = "give the device power: {tdp: ...}"});
   const Environment e = environment_of(in, c, notes);
-  PreparedMacro out;
-  auto& v = out.views;
-  out.region = e.grid->name;
-  v.tdp = *device.power.tdp;
-  v.idle_fraction = c.idle_fraction;
+  SettledMacro out;
+  auto& p = out.problem;
+  p.region = e.grid->name;
+  p.has_power = true;
+  out.load = {.tdp = *device.power.tdp,
+              .idle_fraction = c.idle_fraction,
+              .accelerators = in.fleet->total_accelerators(),
+              .utilization = in.utilization.value_or(in.mfu)};
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   if (!in.host_power)
     notes.assume("host_power", Power<>(),
                  "accelerators only: processors, adapters and storage of the nodes are not counted");
   if (!in.network_power) notes.assume("network_power", Power<>(), "switches between nodes are not counted");
-  v.accelerators = in.fleet->total_accelerators();
-  v.utilization = in.utilization.value_or(in.mfu);
-  v.period = in.duration_days * unit::d;
-  v.infrastructure = in.infrastructure_multiplier;
-  auto& f = v.facility;
+  p.duration_days = in.duration_days;
+  p.infrastructure_multiplier = in.infrastructure_multiplier;
+  auto& f = p.facility;
   f.pue = e.pue;
   f.host_power = in.host_power.value_or(Power<>());
   f.network_power = in.network_power.value_or(Power<>());
@@ -103,15 +103,15 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
   f.lifetime = years * unit::yr;
   f.maintenance_share = c.maintenance_share;
   notes.assume("maintenance_share", c.maintenance_share, kDefaults);
-  out.has_price = in.unit_cost.has_value() || device.unit_cost.has_value();
-  v.unit_cost = in.unit_cost ? *in.unit_cost : device.unit_cost.value_or(Money<>());
-  if (!out.has_price)
+  p.has_price = in.unit_cost.has_value() || device.unit_cost.has_value();
+  p.unit_cost = in.unit_cost ? *in.unit_cost : device.unit_cost.value_or(Money<>());
+  if (!p.has_price)
     notes.warn([&] {
       return fmt::format(
           "the cost is at least that of the electricity: the price of {} is not known; unit_cost gives one",
           device.name);
     });
-  v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(e.grid->name, c, notes);
+  p.kwh_price = in.kwh_price ? *in.kwh_price : electricity_price(e.grid->name, c, notes);
   return out;
 }
 
@@ -119,8 +119,8 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
   auto asked = fields_of<EconomicsModel::Inputs>(in);
   asked.kwh_price = MoneyPerEnergy<>();  // its cost is not needed
   asked.unit_cost = Money<>();
-  const auto p = prepare_macro(asked, notes, in.embodied_carbon_per_device);
-  const auto n = macro_numbers(p.views);
+  const auto p = settle(asked, notes, in.embodied_carbon_per_device);
+  const auto n = macro_estimate(p.problem, p.load);
   Result r;
   r.power = n.power;
   r.it_energy = n.it_energy;
@@ -129,17 +129,17 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
   if (p.has_embodied) r.embodied_carbon = n.embodied_carbon;
   r.carbon_footprint = n.carbon_footprint;
   r.water_usage = n.water;
-  r.pue = p.views.facility.pue;
-  r.region_name = p.region;
+  r.pue = p.problem.facility.pue;
+  r.region_name = p.problem.region;
   return r;
 }
 
 EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) const {
-  const auto p = prepare_macro(in, notes);
-  const auto n = macro_numbers(p.views);
+  const auto p = settle(in, notes);
+  const auto n = macro_estimate(p.problem, p.load);
   Result r;
   r.opex_energy = n.energy_cost;
-  if (p.has_price) {
+  if (p.problem.has_price) {
     r.capex = n.capex;
     r.opex_maintenance = n.maintenance;
     r.total_opex = n.energy_cost + n.maintenance;
@@ -149,8 +149,8 @@ EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) con
   r.total_energy = n.energy;
   r.carbon_footprint = n.carbon_footprint;
   r.water_usage = n.water;
-  r.pue = p.views.facility.pue;
-  r.region_name = p.region;
+  r.pue = p.problem.facility.pue;
+  r.region_name = p.problem.region;
   return r;
 }
 

@@ -5,8 +5,8 @@
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
-#include <mlsysim/answer/detail/limits.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/units/format.hpp>
@@ -49,47 +49,47 @@ void check_draft(const In& in) {
 
 /// Which prompts share a pass, and how a long one is divided. Formulas from totals take all at once where
 /// nothing is asked.
-void set_budget(const In& in, ServingViews<>& v, Notes& notes) {
-  v.chunk = v.prompt;
+void set_budget(const In& in, ServingProblem<>& v, Notes& notes) {
+  v.prefill_chunk_tokens = v.seq_len;
   if (!v.pricing->prices_engines() && !in.prefill_chunk_tokens) {
     if (in.chunked_prefill)
       notes.warn("textbook fidelity divides no prompt without prefill_chunk_tokens: chunked_prefill");
     return;
   }
-  const double fresh = v.prompt - in.cached_prefix_len;
+  const double fresh = v.seq_len - in.cached_prefix_len;
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
-  v.budgeted = true;
-  v.chunk = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
-  v.divided = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
-  if (fresh <= v.chunk) return;
-  if (v.divided) v.chunks = std::ceil(fresh / v.chunk);
+  v.has_token_budget = true;
+  v.prefill_chunk_tokens = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
+  v.chunked_prefill = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
+  if (fresh <= v.prefill_chunk_tokens) return;
+  if (v.chunked_prefill) v.chunks = std::ceil(fresh / v.prefill_chunk_tokens);
   if (!in.chunked_prefill)
-    notes.assume("chunked_prefill", v.divided ? "yes" : "no",
-                 v.divided ? "a budget of a pass or an engine is given"
-                           : "no engine is named: a longer prompt has a pass of its own");
+    notes.assume("chunked_prefill", v.chunked_prefill ? "yes" : "no",
+                 v.chunked_prefill ? "a budget of a pass or an engine is given"
+                                   : "no engine is named: a longer prompt has a pass of its own");
 }
 
 /// How the kernels of prompts and steps reach the devices. @return what to ask of them
-std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder, ServingViews<>& v,
+std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder, ServingProblem<>& v,
                                       Notes& notes) {
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
   const bool own = engine != nullptr && engine->prefill_issue;  // the engine launches prompts by itself
   if (own) {
-    v.issues = true;
-    v.prompts = PromptLaunch::engine;
-    v.prompt_issue = *engine->prefill_issue;
+    v.eager_steps = true;
+    v.prompt_launch = PromptLaunch::engine;
+    v.prompt_launch_overhead = *engine->prefill_issue;
     if (notes.wanted())
       notes.assume("engine.prefill_issue", *engine->prefill_issue, engine->name + ", zoo/engines.yaml");
   }
   if (in.execution == Execution::eager) {
-    v.issues = true;
-    if (!own) v.prompts = PromptLaunch::device;
+    v.eager_steps = true;
+    if (!own) v.prompt_launch = PromptLaunch::device;
     return in.execution;
   }
   if (in.execution) return in.execution;
   const auto captured = detail::captured_requests(engine, decoder, in.tp_size);
   if (!captured) return std::nullopt;
-  v.issues = true;
+  v.eager_steps = true;
   v.graph_batch = *captured;
   if (notes.wanted())
     notes.assume("execution", fmt::format("graphs of up to {:g} requests, eager beyond", *captured),
@@ -115,10 +115,10 @@ FormatRequest formats_asked(const In& in) {
 }
 
 /// Weights in a format of their own.
-void store_weights(ServingViews<>& v, const ServedFormat& format, Precision precision) {
-  v.mean_bytes = format.whole;
+void store_weights(ServingProblem<>& v, const ServedFormat& format, Precision precision) {
+  v.mean_weight_bytes = format.whole;
   if (!format.apart) return;
-  auto &s = v.prefill.structure, &step = v.decode.structure;
+  auto &s = v.model.structure, &step = v.decode;
   set_stored(format, v.pricing->lists_operators() && s.known, v.plan, s);
   s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
   step.mixed_storage = s.mixed_storage;
@@ -126,9 +126,10 @@ void store_weights(ServingViews<>& v, const ServedFormat& format, Precision prec
 }
 
 /// The exchange of experts in prompts, and in steps of decoding, whose kernels send a copy for each expert.
-void set_exchange(const In& in, Precision precision, const Conventions& c, ServingViews<>& v, Notes& notes) {
+void set_exchange(const In& in, Precision precision, const Conventions& c, ServingProblem<>& v,
+                  Notes& notes) {
   if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
-  auto &prompts = v.prefill.structure, &steps = v.decode.structure;
+  auto &prompts = v.model.structure, &steps = v.decode;
   detail::set_expert_exchange(in, in.ep_size, bytes_per_element(precision) < 2,
                               "per_node in prompts, per_expert in steps", v.plan, prompts, notes);
   steps.expert_overlap = prompts.expert_overlap;
@@ -148,50 +149,48 @@ DataPerParam<> draft_bytes(const In& in, Precision precision) {
   return served_format(*in.draft_model, asked, *in.hardware, in.decode_hardware, quiet).whole;
 }
 
-void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, ServingViews<>& v, Notes& notes) {
+void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, ServingProblem<>& v, Notes& notes) {
   v.drafts = true;
-  v.draft = v.pricing->model(*in.draft_model, Phase::decode, notes);
-  v.draft.structure.drafting = true;
-  v.draft.structure.capped = v.decode.structure.capped;
-  v.draft_plan = v.plan;
-  v.draft_plan.weight_bytes = stored;
-  v.draft_plan.tp = detail::draft_degree(*in.draft_model, in.tp_size, notes);
-  v.draft_plan.pp = v.draft_plan.ep = 1;
-  v.acceptance = in.draft_acceptance_rate;
-  v.drafted = in.draft_tokens.value_or(c.draft_tokens);
+  v.draft = {.model = v.pricing->model(*in.draft_model, Phase::decode, notes),
+             .tp = detail::draft_degree(*in.draft_model, in.tp_size, notes),
+             .weight_bytes = stored};
+  v.draft.model.structure.drafting = true;
+  v.draft.model.structure.capped = v.decode.capped;
+  v.draft_acceptance_rate = in.draft_acceptance_rate;
+  v.draft_tokens = in.draft_tokens.value_or(c.draft_tokens);
   if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
   if (in.acceptance_length) {
-    detail::check_acceptance_length(*in.acceptance_length, v.drafted);
-    v.kept = Acceptance::measured;
+    detail::check_acceptance_length(*in.acceptance_length, v.draft_tokens);
+    v.acceptance = Acceptance::measured;
     v.acceptance_length = *in.acceptance_length;
   } else if (in.draft_acceptance_decay) {
-    v.kept = Acceptance::decaying;
-    v.acceptance_decay = *in.draft_acceptance_decay;
+    v.acceptance = Acceptance::decaying;
+    v.draft_acceptance_decay = *in.draft_acceptance_decay;
   }
 }
 
 /// Limits of power and clock hold for the devices of both pools.
-void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingViews<>& v,
+void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingProblem<>& v,
                 Notes& notes) {
   if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
   bool capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.hardware, c, notes);
-  if (v.apart) {
+  if (v.disaggregated) {
     const Power<> first = v.plan.power_cap;
     capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, decoder, c, notes);
     v.plan.power_cap = max(v.plan.power_cap, first);
   }
-  v.prefill.structure.capped = v.decode.structure.capped = capped;
+  v.model.structure.capped = v.decode.capped = capped;
 }
 
 }  // namespace
 
-ServingViews<> prepare_serving(const In& in, Notes& notes) {
+ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   detail::require_tokens(*in.workload, "workload");
   check_draft(in);
   const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
   check_prompt(in, prompt);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
-  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
+  detail::warn_of_uneven_ranks(share_batch(in.batch_size, replicas).sequences, in.ep_size, notes);
   if (in.decode_hardware == nullptr)
     detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
@@ -201,21 +200,21 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
       served_format(*in.workload, formats_asked(in), *in.hardware, in.decode_hardware, notes);
   const Precision precision = format.precision;
   const auto kv_precision = in.kv_precision ? in.kv_precision : format.kv_precision;
-  ServingViews<> v;
+  ServingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
-  v.prefill = v.pricing->model(*in.workload, Phase::prefill, notes);
-  v.decode = v.prefill;
-  v.decode.structure.phase = Phase::decode;
+  v.model = v.pricing->model(*in.workload, Phase::prefill, notes);
+  v.decode = v.model.structure;
+  v.decode.phase = Phase::decode;
   const DeviceUse use{.precision = precision,
                       .phase = Phase::prefill,
-                      .params = v.prefill.totals.params,
+                      .params = v.model.totals.params,
                       .efficiency = in.efficiency,
                       .execution = set_launches(in, decoder, v, notes),
                       .kv_precision = kv_precision};
-  v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
-  v.apart = in.decode_hardware != nullptr;
-  v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;
+  v.device = v.pricing->device(*in.hardware, use, c, notes);
+  v.disaggregated = in.decode_hardware != nullptr;
+  if (v.disaggregated) v.decode_device = v.pricing->device(decoder, use, c, notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
                                 : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);
@@ -232,14 +231,14 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
     notes.assume("kv_precision", kv_format_words(precision), "as the arithmetic, 16 bits below 8");
   store_weights(v, format, precision);
   set_exchange(in, precision, c, v, notes);
-  v.batch = in.batch_size;
-  v.accelerators = devices;
-  v.prompt = prompt;
-  v.cached = in.cached_prefix_len;
+  v.batch_size = in.batch_size;
+  v.accelerators = devices * replicas;
+  v.seq_len = prompt;
+  v.cached_prefix_len = in.cached_prefix_len;
   set_budget(in, v, notes);
-  v.output = in.output_tokens.value_or(1);
+  v.output_tokens = in.output_tokens.value_or(1);
   v.generates = in.output_tokens.has_value();
-  v.transfer = in.network_bandwidth;
+  v.network_bandwidth = in.network_bandwidth;
   warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
   set_limits(in, decoder, c, v, notes);
   if (in.draft_model != nullptr) add_draft(in, c, draft_bytes(in, precision), v, notes);
@@ -247,43 +246,29 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
 }
 
 ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
-  const bool apart = in.decode_hardware != nullptr;
-  const auto v = prepare_serving(in, notes);
-  const auto n = serving_numbers(v);
-  Out out;
-  out.fidelity = v.pricing->fidelity();
-  out.accelerators = apart ? 2 * v.accelerators : v.accelerators;  // each pool is a replica
-  out.ttft = n.ttft;
-  out.itl = n.itl;
-  out.request_latency = n.request_latency;
-  out.ttft_ingress = n.ttft_ingress;
-  out.ttft_queue = n.ttft_queue;
-  out.ttft_dispatch = n.ttft_dispatch;
-  out.ttft_prefill = n.ttft_prefill;
-  out.ttft_egress = n.ttft_egress;
-  out.token_throughput = n.token_throughput;
-  out.prefill_mfu = n.prefill_mfu;
-  out.mfu = n.mfu;
-  out.utilization = n.utilization;
-  out.prefill_bottleneck = prefill_limit(n);
-  out.bottleneck = decode_limit(n);
-  out.model_weights_size = v.mean_bytes * (v.pricing->lists_operators() && v.prefill.structure.known
-                                               ? parameter_count(*in.workload)
-                                               : v.prefill.totals.params);
-  out.kv_cache_size = n.kv_cache;
-  out.memory = n.memory;
-  out.prefill_memory = n.prefill_memory_use;
-  const auto &m = out.memory, &p = out.prefill_memory;
-  out.total_memory_required = (apart ? m.total + p.total : m.total) * v.accelerators;
+  const auto problem = settle(in, notes);
+  const bool two_pools = problem.disaggregated;
+  Out out{serving_estimate(problem)};
+  out.fidelity = problem.pricing->fidelity();
+  out.accelerators = two_pools ? 2 * problem.accelerators : problem.accelerators;
+  out.prefill_bottleneck = prefill_limit(out);
+  out.bottleneck = decode_limit(out);
+  const auto& model = problem.model;
+  out.model_weights_size =
+      problem.mean_weight_bytes * (problem.pricing->lists_operators() && model.structure.known
+                                       ? parameter_count(*in.workload)
+                                       : model.totals.params);
+  const auto &m = out.memory, &p = out.prefill_memory_use;
+  out.total_memory_required = (two_pools ? m.total + p.total : m.total) * problem.accelerators;
   out.memory_utilization = std::max(m.total / m.capacity, p.total / p.capacity);
   out.feasible = m.total <= m.capacity && p.total <= p.capacity;
-  if (apart) {
+  if (two_pools) {
     warn_of_short_pool(p, "prefilling", *in.hardware, notes);
     warn_of_short_pool(m, "decoding", *in.decode_hardware, notes);
   }
-  out.prompt_cache_hit_ratio = in.cached_prefix_len / v.prompt;
-  out.prefill_chunks = v.chunks;
-  if (in.prefill_chunk_tokens || v.chunks > 1) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
+  out.prompt_cache_hit_ratio = in.cached_prefix_len / problem.seq_len;
+  out.prefill_chunks = problem.chunks;
+  if (in.prefill_chunk_tokens || problem.chunks > 1) out.decode_stall_bound = out.prefill_chunk_time;
   return out;
 }
 

@@ -1,7 +1,7 @@
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/machine.hpp>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
 }
 
 /// Limits of power and clock, which the plan and the structure of a pass hold.
-template <class Views> void set_limits(const In& in, const Conventions& c, Views& v, Notes& notes) {
+template <class Problem> void set_limits(const In& in, const Conventions& c, Problem& v, Notes& notes) {
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::inference), notes);
   if (v.pricing->lists_operators())
     v.model.structure.capped =
@@ -36,10 +36,10 @@ template <class Views> void set_limits(const In& in, const Conventions& c, Views
 
 }  // namespace
 
-TrainingViews<> prepare_step(const In& in, Notes& notes) {
+TrainingProblem<> settle_step(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
-  TrainingViews<> v;
+  TrainingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   v.model = v.pricing->model(*in.workload, Phase::training, notes);
   v.model.structure.recomputed = parts_of(in.recomputation);
@@ -52,7 +52,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
   v.model.structure.orthogonalizes = in.optimizer == OptimizerKind::muon && v.pricing->lists_operators();
   set_limits(in, c, v, notes);
-  v.batch = in.batch_size * in.dp_size;
+  v.batch_size = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
@@ -62,33 +62,10 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   return v;
 }
 
-namespace {
-
-/// What a step and an inference are reported by in the same words.
-template <class Numbers>
-void fill(Out& out, const Numbers& n, const Pricing& pricing, const Device<>& device) {
-  out.fidelity = pricing.fidelity();
-  out.latency_compute = n.latency_compute;
-  out.latency_memory = n.latency_memory;
-  out.latency_overhead = n.latency_overhead;
-  out.arithmetic_intensity = n.arithmetic_intensity;
-  out.mfu = n.mfu;
-  out.utilization = n.utilization;
-  out.memory = n.memory;
-  out.memory_footprint = n.memory.total;
-  out.memory_utilization = n.memory.total / n.memory.capacity;
-  out.feasible = n.memory.total <= n.memory.capacity;
-  out.offload_spill_bytes = n.spilled;
-  out.peak_flops_actual = device.compute.dense * device.efficiency.matrix;
-  out.peak_bw_actual = device.memory.bandwidth * device.efficiency.memory;
-}
-
-}  // namespace
-
-InferenceViews<> prepare_inference(const In& in, Notes& notes) {
+InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
-  InferenceViews<> v;
+  InferenceProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   const Phase phase = in.workload->is_language_decoder() ? Phase::decode : Phase::inference;
   v.model = v.pricing->model(*in.workload, phase, notes);
@@ -101,41 +78,64 @@ InferenceViews<> prepare_inference(const In& in, Notes& notes) {
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;
   set_limits(in, c, v, notes);
-  v.batch = in.batch_size;
+  v.batch_size = in.batch_size;
+  v.accelerators = devices;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
   warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
 
+namespace {
+
+/// A training step of one device in the words of a pass.
+Out as_pass(const TrainingEstimate<>& n, double batch_size) {
+  Out out;
+  out.latency = n.step_latency;
+  out.latency_compute = n.latency_compute;
+  out.latency_memory = n.latency_memory;
+  out.latency_network = n.exposed_communication_latency;
+  out.latency_overhead = n.latency_overhead;
+  out.throughput = batch_size * unit::sample / n.step_latency;
+  out.arithmetic_intensity = n.arithmetic_intensity;
+  out.mfu = n.mfu;
+  out.hfu = n.hfu;
+  out.utilization = out.device_utilization = n.utilization;
+  out.offload_spill_bytes = n.offload_spill_bytes;
+  out.memory = n.memory;
+  return out;
+}
+
+/// What a result has beside its estimate.
+template <class Problem> void complete(const In& in, const Problem& problem, Out& out, Notes& notes) {
+  const Device<>& device = problem.device;
+  out.fidelity = problem.pricing->fidelity();
+  out.memory_footprint = out.memory.total;
+  out.memory_utilization = out.memory.total / out.memory.capacity;
+  out.feasible = out.memory.total <= out.memory.capacity;
+  out.peak_flops_actual = device.compute.dense * device.efficiency.matrix;
+  out.peak_bw_actual = device.memory.bandwidth * device.efficiency.memory;
+  out.bottleneck = slowest(out);
+  if (!in.hardware->power.tdp) return;
+  out.energy = energy_of_batch(device, out.device_utilization, out.latency);
+  notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, kDefaults);
+}
+
+}  // namespace
+
 SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) const {
   Out out;
   if (in.is_training) {
-    const auto v = prepare_step(in, notes);
-    const auto n = training_numbers(v);
-    fill(out, n, *v.pricing, v.device);
-    out.latency = n.step_latency;
-    out.hfu = n.hfu;
-    out.throughput = in.batch_size * unit::sample / n.step_latency;
-    if (in.hardware->power.tdp)
-      out.energy = EnergyProportional::solve<double>({.tdp = v.device.power.tdp,
-                                                      .utilization = n.utilization,
-                                                      .time = n.step_latency,
-                                                      .idle_fraction = v.device.conventions.idle_fraction})
-                       .energy;
+    const auto problem = settle_step(in, notes);
+    out = as_pass(training_estimate(problem), in.batch_size);
+    complete(in, problem, out, notes);
   } else {
     detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
-    const auto v = prepare_inference(in, notes);
-    const auto n = inference_numbers(v);
-    fill(out, n, *v.pricing, v.device);
-    out.latency = n.latency;
-    out.hfu = n.mfu;
-    out.throughput = n.throughput;
-    if (in.hardware->power.tdp) out.energy = n.energy_per_batch;
+    const auto problem = settle_inference(in, notes);
+    out = Out{inference_estimate(problem)};
+    out.hfu = out.mfu;
+    complete(in, problem, out, notes);
   }
-  if (out.energy)
-    notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, kDefaults);
-  out.bottleneck = slowest(out);
   return out;
 }
 

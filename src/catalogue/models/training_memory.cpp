@@ -13,16 +13,17 @@ namespace mlsysim {
 TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& notes) const {
   const Conventions& c = conventions_or_standard(in.conventions);
   // The same views, division and memory as those of a step of a fleet that has just these devices.
-  auto v = detail::training_views(in, *in.hardware, notes);
+  auto v = detail::training_problem(in, *in.hardware, notes);
   const auto degrees = detail::training_degrees(in);
   detail::check_folding(degrees);
   detail::check_degrees(*in.workload, degrees, v.seq_len, notes);
   v.accelerators = in.dp_size * degrees.replica();
   v.links = shipped_links(*v.pricing, *in.hardware, v.accelerators, c, notes, Phase::training);
-  v.batch = in.batch_size;
-  v.accumulation_steps = in.gradient_accumulation_steps;
+  v.batch_size = in.batch_size;
+  v.gradient_accumulation_steps = in.gradient_accumulation_steps;
   const auto plan = training_plan(v);
-  detail::note_default_microbatches(v, share_batch(v.batch, plan.dp).sequences, plan.microbatches, notes);
+  detail::note_default_microbatches(v, share_batch(v.batch_size, plan.dp).sequences, plan.microbatches,
+                                    notes);
   Result out;
   out.fidelity = v.pricing->fidelity();
   out.microbatch_size = plan.batch / plan.sequence_ranks();

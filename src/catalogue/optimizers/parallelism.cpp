@@ -175,7 +175,7 @@ std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const In
   Notes quiet;
   const auto found = search.minimize(plans, [&](const Candidate& c) -> Score {
     const auto step = step_of(in, c, quiet);
-    return {step.step_latency_total, {at_most("memory_utilization", step.memory_utilization, 1.0)}};
+    return {step.step_latency, {at_most("memory_utilization", step.memory_utilization, 1.0)}};
   });
   if (!found) return std::nullopt;
   const auto step = step_of(in, *found, notes);
@@ -194,7 +194,7 @@ std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const In
   r.recomputation = found->recomputation;
   r.overlap_efficiency = found->overlap;
   r.tp_overlap = found->tp_overlap;
-  r.best_step_time = step.step_latency_total;
+  r.best_step_time = step.step_latency;
   r.best_throughput = step.effective_throughput;
   r.best_mfu = step.mfu;
   r.scaling_efficiency = step.scaling_efficiency;

@@ -1,7 +1,7 @@
 // Prices the passes of a replica.
 
 #include <mlsysim/catalogue/detail/pass_times.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -36,8 +36,13 @@ ServingModel::Inputs serving_of(const In& in, Notes& notes) {
 
 }  // namespace
 
+PassTimes::PassTimes(ServingProblem<> problem, const Device<>& prompts, const Device<>& steps)
+    : problem_(std::move(problem)), decode_(problem_.model), prompts_(prompts), steps_(steps) {
+  decode_.structure = problem_.decode;
+}
+
 Plan<> PassTimes::plan(double sequences, double new_tokens, double context) const {
-  Plan<> p = views_.plan;
+  Plan<> p = problem_.plan;
   p.batch = sequences;
   p.new_tokens = new_tokens;
   p.context = context;
@@ -46,36 +51,34 @@ Plan<> PassTimes::plan(double sequences, double new_tokens, double context) cons
 
 PassEstimate<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
   const auto p = plan(prompts, new_tokens, context);
-  return views_.pricing->pricer<double>().prefill({views_.prefill, p, views_.prefill_device, views_.links},
-                                                  context);
+  return problem_.pricing->pricer<double>().prefill({problem_.model, p, prompts_, problem_.links}, context);
 }
 
 PassEstimate<> PassTimes::decode(double requests, double context, double new_tokens) const {
   const auto p = plan(requests, new_tokens, context);
   // A few tokens a sequence are attended to as a prompt is.
-  const auto& model = new_tokens > 1 ? views_.prefill : views_.decode;
-  const auto& pricer = views_.pricing->pricer<double>();
-  if (!views_.issues) return pricer.decode({model, p, views_.decode_device, views_.links});
-  Device<> device = views_.decode_device;
-  device.kernels.issue = detail::step_issue(views_, requests / views_.plan.ep);
-  return pricer.decode({model, p, device, views_.links});
+  const auto& model = new_tokens > 1 ? problem_.model : decode_;
+  const auto& pricer = problem_.pricing->pricer<double>();
+  if (!problem_.eager_steps) return pricer.decode({model, p, steps_, problem_.links});
+  Device<> device = steps_;
+  device.kernels.issue = detail::step_launch_overhead(problem_, requests / problem_.plan.ep);
+  return pricer.decode({model, p, device, problem_.links});
 }
 
 double PassTimes::capacity(double tokens, double kv_share) const {
-  const double ranks = views_.plan.ep;
+  const double ranks = problem_.plan.ep;
   const auto p = plan(ranks, 1, tokens);
-  const auto m =
-      views_.pricing->pricer<double>().pass_memory({views_.decode, p, views_.decode_device, views_.links});
+  const auto m = problem_.pricing->pricer<double>().pass_memory({decode_, p, steps_, problem_.links});
   const Data<> rest = m.capacity - (m.total - m.kv_cache);
   if (rest <= Data<>()) return 0;
-  // Without a shape no cache is counted (noted with the views) and any number fits.
-  if (m.kv_cache <= Data<>()) return views_.decode.structure.known ? 0 : 65536;
+  // Without a shape no cache is counted (noted with the problem) and any number fits.
+  if (m.kv_cache <= Data<>()) return decode_.structure.known ? 0 : 65536;
   return ranks * std::floor(kv_share * rest / m.kv_cache);
 }
 
 Data<> PassTimes::cache(double tokens) const {
   const auto p = plan(1, 1, tokens);
-  return views_.pricing->pricer<double>().cache({views_.decode, p, views_.decode_device, views_.links});
+  return problem_.pricing->pricer<double>().cache({decode_, p, steps_, problem_.links});
 }
 
 namespace {
@@ -83,20 +86,21 @@ namespace {
 /// Rows to which a narrow product of a step is padded where an engine brings its own kernels: those of routed
 /// experts multiply by warp, 16 rows at a time, where a library fills a warp group's 64. Prompts have rows
 /// for whole tiles.
-void set_step_rows(ServingViews<>& v) {
+void set_step_rows(const ServingProblem<>& p, Device<>& steps) {
   constexpr double warp_rows = 16;
-  double& rows = v.decode_device.compute.matrix_rows;
-  if (v.decode.structure.moe) rows = std::min(rows, warp_rows);
+  double& rows = steps.compute.matrix_rows;
+  if (p.decode.moe) rows = std::min(rows, warp_rows);
 }
 
 }  // namespace
 
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
-  ServingViews<> v = prepare_serving(serving_of(in, notes), notes);
-  if (v.pricing->prices_engines()) set_step_rows(v);
-  if (v.issues) v.prefill_device.kernels.issue = detail::issue_of_prompts(v);
-  if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;
-  return PassTimes(v);
+  ServingProblem<> p = settle(serving_of(in, notes), notes);
+  Device<> prompts = p.device, steps = p.disaggregated ? p.decode_device : p.device;
+  if (p.pricing->prices_engines()) set_step_rows(p, steps);
+  if (p.eager_steps) prompts.kernels.issue = detail::prompt_launch_overhead(p);
+  if (prefill_issue && p.pricing->prices_engines()) prompts.kernels.issue = *prefill_issue;
+  return PassTimes(std::move(p), prompts, steps);
 }
 
 ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {

@@ -84,11 +84,11 @@ Layout layout_of(const DistributedModel::Inputs& in, Notes& notes) {
   return l;
 }
 
-void note_default_microbatches(const TrainingViews<>& v, double local, double count, Notes& notes) {
-  const double steps = v.accumulation_steps;
+void note_default_microbatches(const TrainingProblem<>& v, double local, double count, Notes& notes) {
+  const double steps = v.gradient_accumulation_steps;
   if (steps > 1 && notes.wanted()) {
-    TrainingViews<> without = v;
-    without.accumulation_steps = 1;
+    TrainingProblem<> without = v;
+    without.gradient_accumulation_steps = 1;
     Plan<> plan = training_plan(v);
     if (std::min(microbatches_asked(without, plan, local), local) == std::min(count, local))
       notes.remark("no effect where micro-batches are as small without: gradient_accumulation_steps");
@@ -100,10 +100,10 @@ void note_default_microbatches(const TrainingViews<>& v, double local, double co
                                : "the batch of a replica at once, or its part of an accumulation step");
 }
 
-void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, double count,
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingProblem<>& v, double count,
                         double size, Notes& notes) {
   const Degrees degrees = training_degrees(in);
-  const double local = share_batch(v.batch, v.accelerators / degrees.replica()).sequences;
+  const double local = share_batch(v.batch_size, v.accelerators / degrees.replica()).sequences;
   const double ranks = degrees.sequence_ranks(), batch = size * ranks;  // of a micro-batch of all ranks
   if (v.division == Microbatches::by_default) note_default_microbatches(v, local, count, notes);
   if (in.microbatch_size && !in.microbatch_count)

@@ -5,12 +5,12 @@
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
 namespace mlsysim::detail {
 
-/// The degrees of a training plan; `In` as in `training_views`.
+/// The degrees of a training plan; `In` as in `training_problem`.
 template <class In> [[nodiscard]] Degrees training_degrees(const In& in) {
   return {.tp = in.tp_size,
           .pp = in.pp_size,
@@ -30,11 +30,12 @@ struct Layout {
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Notes& notes);
 /// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not
 /// given.
-void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, double count,
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingProblem<>& problem, double count,
                         double size, Notes& notes);
 /// Notes the number of micro-batches if it was not given, and warns of accumulation steps that divide
 /// nothing further.
-void note_default_microbatches(const TrainingViews<>& views, double local_batch, double count, Notes& notes);
+void note_default_microbatches(const TrainingProblem<>& problem, double local_batch, double count,
+                               Notes& notes);
 /// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.
 void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes);
 
@@ -50,7 +51,7 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
 }
 
 /// Sets what is trained: a share of the weights, or low-rank adapters beside frozen ones.
-template <class In> void set_trained(const In& in, TrainingViews<>& v, Notes& notes) {
+template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
   const bool layers = !is_listed(in.workload->architecture);
   s.adapts = in.lora_rank && layers && v.pricing->lists_operators();
@@ -70,10 +71,10 @@ template <class In> void set_trained(const In& in, TrainingViews<>& v, Notes& no
 /// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan
 /// (see DistributedModel::Inputs).
 template <class In>
-[[nodiscard]] TrainingViews<> training_views(const In& in, const HardwareNode& hardware, Notes& notes) {
+[[nodiscard]] TrainingProblem<> training_problem(const In& in, const HardwareNode& hardware, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, hardware, notes);
-  TrainingViews<> v;
+  TrainingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::training), notes);
   v.model = v.pricing->model(*in.workload, Phase::training, notes);
@@ -102,16 +103,10 @@ template <class In>
   // Numbers that laws know by the name under which they are asked for need no line of their own.
   v.plan = fields_of<Plan<>>(in);
   auto& p = v.plan;
-  p.tp = in.tp_size;
-  p.pp = in.pp_size;
-  p.ep = in.ep_size;
   p.expert_tp = in.expert_tp_size.value_or(in.tp_size);
   p.folded = p.expert_tp != p.tp;
-  p.cp = in.cp_size;
   p.shards = in.shard_size.value_or(0);
-  p.virtual_stages = in.v_stages;
-  p.trainable = in.trainable_fraction;
-  p.recomputed = in.recomputed_share;
+  v.sharded = in.shard_size.has_value();
   p.offload_weights = moved * in.offload_weights;
   p.offload_activations = moved * in.offload_activations;
   p.offload_states = moved * in.offload_states;

@@ -41,7 +41,7 @@ constexpr NamedKind kServed[] = {{"ttft", "first token", false},
                                  {"energy_per_token", "energy of a token", false}};
 constexpr NamedKind kTrained[] = {{"step_latency", "training step", false},
                                   {"training_time", "training step", false},
-                                  {"fleet_throughput", "training step", true},
+                                  {"effective_throughput", "training step", true},
                                   {"token_throughput", "training step", true},
                                   {"mfu", "training step", true},
                                   {"cost_per_token", "training step", false},

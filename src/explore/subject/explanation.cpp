@@ -2,9 +2,9 @@
 
 #include "finite_result.hpp"
 
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/scenario_laws.hpp>
+#include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -192,42 +192,25 @@ Explanation explanation(const Scenario& scenario, std::string_view metric,
 
 namespace {
 
-/// The name that the law of a scenario has for a result of a resolver, where the two names differ.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kLawNames{
-    {{"step_latency_total", "step_latency"},
-     {"dp_communication_latency", "data_parallel"},
-     {"tp_communication_latency", "tensor_parallel"},
-     {"ep_communication_latency", "expert_parallel"},
-     {"cp_communication_latency", "context_parallel"},
-     {"pp_communication_latency", "pipeline_parallel"},
-     {"host_transfer_latency", "host_transfer"},
-     {"communication_latency", "comm_overhead"},
-     {"exposed_communication_latency", "latency_network"},
-     {"pipeline_bubble_latency", "pipeline_bubble"},
-     {"effective_throughput", "fleet_throughput"},
-     {"memory_footprint", "memory_used"},
-     {"offload_spill_bytes", "spilled"},
+/// The name that the law has for a number that a resolver reports under a second name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLawNames{
+    {{"memory_footprint", "memory_used"},
      {"latency", "step_latency"},
      {"energy", "energy_per_batch"},
-     {"prefill_chunk_time", "chunk_time"},
-     {"decode_stall_bound", "chunk_time"}}};
+     {"decode_stall_bound", "prefill_chunk_time"}}};
 
 /// The result of a law that a resolver reports under a name; nothing where it computes that number from
 /// others.
-std::optional<std::size_t> law_result(const ScenarioLaw& law, std::string_view name) {
+std::optional<std::size_t> law_result(const ProblemLaw& law, std::string_view name) {
   const auto reported = [&](std::string_view wanted) -> std::optional<std::size_t> {
     for (const auto i : law.reported)
-      if (reported_name(law.results[i].name) == wanted) return i;
+      if (law.results[i].name == wanted) return i;
     return std::nullopt;
   };
   if (const auto own = reported(name)) return own;
   for (const auto& [theirs, ours] : kLawNames)
-    if (theirs == name)
-      if (const auto at = reported(ours)) return at;
-  constexpr std::string_view prefill = "prefill_memory.";
-  return name.starts_with(prefill)
-             ? reported(fmt::format("prefill_memory_use.{}", name.substr(prefill.size())))
-             : std::nullopt;
+    if (theirs == name) return reported(ours);
+  return std::nullopt;
 }
 
 /// Inputs of the derivation that the resolver settles in code from its own.
@@ -249,14 +232,13 @@ Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* in
   if (subject.entry.is_law()) return explanation(subject, result, open);
   NoteBook book;
   Notes notes(book);
-  const auto prepared = prepare(*resolver, inputs, notes);
-  const auto law = prepared ? scenario_law(prepared->shape) : nullptr;
+  const auto problem = settle(*resolver, inputs, notes);
+  const auto law = problem ? problem_law(*problem) : nullptr;
   const auto at =
       law != nullptr ? law_result(*law, subject.entry.results[subject.result(result)].name) : std::nullopt;
   auto out = explanation(subject, result, at ? std::span<const std::string>() : open);
   if (!at) return out;
-  auto derived = derive_scenario(*law, prepared->shape.kind,
-                                 scenario_leaves(prepared->shape, prepared->inputs), *at, open);
+  auto derived = derive_result(*law, problem_leaves(*problem), *at, open);
   // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt
   // that has none.
   if (derived.records.front().results.front().value != out.value) return out;
@@ -272,9 +254,8 @@ Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* in
   say_what_was_settled(out, *resolver, inputs);
   out.assumptions = std::move(book.assumptions);
   out.warnings = std::move(book.warnings);
-  out.keeps =
-      std::make_shared<std::pair<std::shared_ptr<const Resolver>, std::shared_ptr<const ScenarioLaw>>>(
-          std::move(resolver), law);
+  out.keeps = std::make_shared<std::pair<std::shared_ptr<const Resolver>, std::shared_ptr<const ProblemLaw>>>(
+      std::move(resolver), law);
   return out;
 }
 

@@ -3,11 +3,11 @@
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/catalogue/detail/once.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/tape/record.hpp>
 
@@ -33,16 +33,16 @@ bool among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Results in which the price of the devices is.
-constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance", "cost_per_token"};
 /// A scenario whose numbers move while its categories stay.
 struct MovingScenario {
-  ScenarioShape shape;
-  std::shared_ptr<const ScenarioLaw> law;
-  std::shared_ptr<const ScenarioLeaves> leaves;
+  MovingProblem problem;
+  std::shared_ptr<const ProblemLaw> law;
   std::vector<double> base;            ///< all inputs of the law
   std::vector<std::uint16_t> inputs;   ///< those that move
   std::vector<std::uint16_t> results;  ///< those that are listed
+
+  explicit MovingScenario(const AnyProblem& asked)
+      : problem(asked), law(problem_law(asked)), base(problem_leaves(asked)) {}
 
   /// All inputs of the law at a point.
   [[nodiscard]] std::vector<double> spread(const double* in) const {
@@ -51,10 +51,7 @@ struct MovingScenario {
     return all;
   }
   void run(const double* in, double* out) const {
-    const auto all = spread(in);
-    const auto found = scenario_numbers(shape, leaves->write<double>(all));
-    std::vector<double> numbers(leaf_count<ScenarioResults<>>);
-    read_leaves(found, [&](std::size_t i, double x) { numbers[i] = x; });
+    const auto numbers = problem.evaluate(spread(in));
     for (std::size_t i = 0; i < results.size(); ++i) out[i] = numbers[results[i]];
   }
   /// From the inputs that move to the results that are listed; made when it is first asked for.
@@ -83,165 +80,91 @@ std::string without_price(const std::string& device) {
   return fmt::format("the price of {} is not known; unit_cost gives one", device);
 }
 
-/// Names the macro results that a device of this shape lacks, with the reason.
-void say_what_is_absent(Subject& out, bool has_power, bool has_price, const std::string& device) {
-  for (const auto& f : describe<MacroNumbers<>>()) {
-    if (!has_power && f.name != "utilization")
+/// Names the results that are lacking where the power or the price of a device is not known, with the reason.
+void say_what_is_absent(Subject& out, Mode mode, bool has_power, bool has_price, const std::string& device) {
+  for (const auto& f : describe<MacroEstimate<>>()) {
+    const bool of_tokens = f.name.ends_with("_per_token"), of_batch = f.name == "energy_per_batch";
+    if ((mode == Mode::infer && of_tokens && has_power) || (mode != Mode::infer && of_batch)) continue;
+    if (!has_power)
       out.absent.emplace_back(f.name, without_power(device));
-    else if (!has_price && among(kPriced, f.name))
+    else if (!has_price && needs_price(f.name))
       out.absent.emplace_back(f.name, without_price(device));
   }
 }
 
-/// Whether a number that matters is also one to be moved, and what that hangs on.
-enum class Moves : std::uint8_t { always, never, sizes, host_shares, seq_len, cached_prefix };
-
-Moves moves(std::string_view path) {
+/// Whether questions vary a number that matters to a problem.
+/// @param value of the number: a size that is 0 does not occur; moving it would add a part that the structure
+/// does not have
+template <class Problem> bool may_move(const Problem& p, const FieldInfo& field, double value) {
+  const std::string_view path = field.name;
+  if (field.held) return false;
+  bool sequences = true, chunked = false;
+  if constexpr (requires { p.sequences; }) sequences = p.sequences;
+  if constexpr (requires { p.chunked_prefill; }) chunked = p.chunked_prefill;
   for (const std::string_view sizes : {"workload.", "draft_model.", "totals.", "draft."})
-    if (path.starts_with(sizes)) return Moves::sizes;
-  if (path.starts_with("plan.offload_")) return Moves::host_shares;
-  if (path.starts_with("limits.")) return Moves::never;
-  if (path == "run.prefill_chunk_tokens") return Moves::never;  // it decides how many parts a prompt has
-  if (path == "run.seq_len") return Moves::seq_len;
-  if (path == "run.cached_prefix_len") return Moves::cached_prefix;
-  return Moves::always;
-}
-
-bool may_move(const ScenarioShape& s, Moves moves, double value) {
-  switch (moves) {
-    // A size that is 0 does not occur; moving it would add a part that the structure does not have.
-    case Moves::sizes:
-      return s.sequences && value != 0;
-    // Shares in host memory are numbers only where the lowering moves something there.
-    case Moves::host_shares:
-      return s.prefill.offloads;
-    case Moves::seq_len:
-      return s.sequences && !s.divided;
-    case Moves::cached_prefix:
-      return !s.divided;
-    case Moves::never:
-      return false;
-    case Moves::always:
-      break;
-  }
+    if (path.starts_with(sizes)) return sequences && value != 0;
+  if (path.starts_with("offload_")) return p.model.structure.offloads;
+  if (path == "seq_len") return sequences && !chunked;
+  if (path == "cached_prefix_len") return !chunked;
   return true;
 }
 
-/// Numbers of Scenario are described by its own table; neither they nor the macro figures need a prefix to be
-/// unique.
-FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
-  const auto name = input_name(f.name, kind);
-  if (const auto* own = name != f.name ? find_field(describe<Scenario>(), name) : nullptr; own != nullptr) {
-    FieldInfo out = *own;
-    out.nullable = false;
-    return out;
-  }
+/// What users see of an input: numbers that a scenario names are described by its table.
+FieldInfo public_field(const FieldInfo& f) {
   FieldInfo out = f;
-  // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
-  out.integral = out.integral ||
-                 (f.kind == ValueKind::number && name.starts_with("links.level") && name.ends_with(".peers"));
-  if (name.starts_with("conventions.")) out.name = std::string(name);
+  if (const auto* own = find_field(describe<Scenario>(), f.name); own != nullptr && own->name == f.name) {
+    out = *own;
+    out.nullable = false;
+  }
+  // The machine's parts are counts, though the lowering may price fractions of them.
+  out.integral = out.integral || (f.kind == ValueKind::number && f.name.starts_with("links.level") &&
+                                  f.name.ends_with(".peers"));
   return out;
 }
 
-/// What users see of the laws of one kind of scenario but for the sizes of its models: the same for every
-/// structure, so it is made once.
-struct PublicTable {
-  std::vector<FieldInfo> inputs, results;
-  std::vector<Moves> moves;           ///< of the inputs
-  std::vector<bool> powered, priced;  ///< results that rest on the power or the price of a device
-  std::vector<std::uint16_t> first;  ///< per result the first of its name: results of one name are one number
-
-  explicit PublicTable(ScenarioKind kind) {
-    for (const auto& f : describe<ScenarioFigures<>>()) {
-      inputs.push_back(public_field(f, kind));
-      moves.push_back(mlsysim::moves(f.name));
-    }
-    const auto names = describe<ScenarioResults<>>();
-    std::map<std::string_view, std::uint16_t> seen;
-    for (const auto& f : names) {
-      const auto name = reported_name(f.name);
-      const auto at = static_cast<std::uint16_t>(results.size());
-      results.push_back(f);
-      results.back().name = std::string(name);
-      powered.push_back(name == "energy_per_batch" ||
-                        (name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr));
-      priced.push_back(among(kPriced, name));
-      first.push_back(seen.try_emplace(name, at).first->second);
-    }
-  }
-};
-
-const PublicTable& public_table(ScenarioKind kind) {
-  static const std::array tables{PublicTable(ScenarioKind::inference), PublicTable(ScenarioKind::serving),
-                                 PublicTable(ScenarioKind::training)};
-  return tables[static_cast<std::size_t>(kind)];
-}
-
-/// Whether one of the names is a number that `plan_fits` hangs on.
-bool plan_varies(std::span<const std::string> varied) {
-  static constexpr std::array<std::string_view, 11> counts{"accelerators",
-                                                           "tp_size",
-                                                           "pp_size",
-                                                           "ep_size",
-                                                           "cp_size",
-                                                           "v_stages",
-                                                           "seq_len",
-                                                           "cached_prefix_len",
-                                                           "batch_size",
-                                                           "microbatch_size",
-                                                           "gradient_accumulation_steps"};
-  return std::any_of(varied.begin(), varied.end(), [](const std::string& name) {
-    return among(counts, name) || name.starts_with("workload.") || name.starts_with("shape.");
-  });
+/// Whether `plan_fits` depends on one of the inputs that vary.
+bool plan_varies(const ProblemLaw& law, std::span<const std::string> varied) {
+  const auto inputs = law.inputs_of(law.result("plan_fits"));
+  for (std::size_t i = 0; i < law.inputs.size(); ++i)
+    if (inputs[i] && among(varied, law.inputs[i].name)) return true;
+  return false;
 }
 
 /// A device has a rate, and a share that products sustain, for each format. The inputs are those of the
 /// format that the scenario computes in.
-void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, const ScenarioShape& shape) {
+void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, bool lists_operators) {
   const Precision precision = detail::precision_of(r);
   for (auto& f : inputs) {
     if (f.name == "hardware.compute.dense") f.name += fmt::format(".{}", name_of(precision));
-    if (f.name == "hardware.efficiency.matrix" && shape.pricing->lists_operators() &&
-        bytes_per_element(precision) <= 1)
+    if (f.name == "hardware.efficiency.matrix" && lists_operators && bytes_per_element(precision) <= 1)
       f.name += "_narrow";
   }
 }
 
-/// Fills the entry of a scenario that one evaluator answers.
-void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
-  auto state = std::make_shared<MovingScenario>();
-  const auto prepared = prepare(r, notes);
-  state->shape = prepared.shape;
-  state->law = scenario_law(prepared.shape);
-  state->leaves = std::make_shared<const ScenarioLeaves>(prepared.shape);
-  state->base = state->leaves->read(prepared.inputs);
-  const ScenarioLaw& law = *state->law;
-  const ScenarioShape& shape = state->shape;
-  const PublicTable& known = public_table(shape.kind);
-  const std::size_t many = law.inputs.size();
-  out.entry.inputs.reserve(many);
-  for (std::size_t i = 0; i < many; ++i) {
-    const bool figure = i < known.inputs.size();
-    if (!law.matters[i] || !may_move(shape, figure ? known.moves[i] : Moves::sizes, state->base[i])) continue;
-    state->inputs.push_back(static_cast<std::uint16_t>(i));
-    out.entry.inputs.push_back(figure ? known.inputs[i] : law.inputs[i]);
-    out.point.push_back(state->base[i]);
-  }
-  out.entry.results.reserve(law.reported.size());
-  std::vector<bool> listed(law.results.size());
-  for (const auto i : law.reported) {
-    if (listed[known.first[i]] || (known.powered[i] && !shape.has_power) ||
-        (known.priced[i] && !shape.has_price))
-      continue;
-    listed[known.first[i]] = true;
-    state->results.push_back(i);
-    out.entry.results.push_back(known.results[i]);
-  }
-  name_formats(out.entry.inputs, r, shape);
-  say_what_is_absent(out, shape.has_power, shape.has_price, r.hardware().name);
-  if (shape.kind == ScenarioKind::inference && !shape.has_power)
-    out.absent.emplace_back("energy_per_batch", without_power(r.hardware().name));
+/// Fills the entry of a scenario that one problem answers.
+std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedScenario& r, Notes& notes) {
+  const auto state = std::make_shared<MovingScenario>(settle(r, notes));
+  const ProblemLaw& law = *state->law;
+  std::visit(
+      [&](const auto& problem) {
+        out.entry.inputs.reserve(law.inputs.size());
+        for (std::size_t i = 0; i < law.inputs.size(); ++i) {
+          if (!law.matters[i] || !may_move(problem, law.inputs[i], state->base[i])) continue;
+          state->inputs.push_back(static_cast<std::uint16_t>(i));
+          out.entry.inputs.push_back(public_field(law.inputs[i]));
+          out.point.push_back(state->base[i]);
+        }
+        const bool has_power = problem.macro.has_power, has_price = problem.macro.has_price;
+        out.entry.results.reserve(law.reported.size());
+        for (const auto i : law.reported) {
+          if (!has_price && needs_price(law.results[i].name)) continue;
+          state->results.push_back(i);
+          out.entry.results.push_back(law.results[i]);
+        }
+        name_formats(out.entry.inputs, r, problem.pricing->lists_operators());
+        say_what_is_absent(out, r.mode(), has_power, has_price, r.hardware().name);
+      },
+      state->problem.problem());
   out.entry.evaluate = [](const void* self, const double* in, double* to) {
     static_cast<const MovingScenario*>(self)->run(in, to);
   };
@@ -250,9 +173,9 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   };
   out.entry.self = state;
   out.derive = [state](std::span<const double> point, std::size_t result, std::span<const std::string> open) {
-    return derive_scenario(*state->law, state->shape.kind, state->spread(point.data()),
-                           state->results[result], open);
+    return derive_result(*state->law, state->spread(point.data()), state->results[result], open);
   };
+  return state;
 }
 
 /// The scorecard itself, for passes that no list of operators describes.
@@ -297,7 +220,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
   const bool has_power = r.hardware().power.tdp.has_value(),
              has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
-  say_what_is_absent(out, has_power, has_price, r.hardware().name);
+  say_what_is_absent(out, r.mode(), has_power, has_price, r.hardware().name);
   const auto base = SystemEvaluator::evaluate(card->scenario);
   for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
     for (const auto& m : level->metrics) {
@@ -357,12 +280,12 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     use_scorecard(out, r);
     return out;
   }
-  use_evaluator(out, r, notes);
+  const auto state = use_problem(out, r, notes);
   for (const auto& [name, degree] : degrees)
     if (const auto* f = among(varied, name) ? find_field(out.entry.inputs, name) : nullptr; f != nullptr)
       out.point[static_cast<std::size_t>(f - out.entry.inputs.data())] = scenario.*degree;
   // A plan that no axis can mend is refused as eval refuses it, which also says why.
-  if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1)
+  if (!plan_varies(*state->law, varied) && out.entry(out.point)[out.result("plan_fits")] != 1)
     (void)detail::memory_needed(r);
   for (auto& a : book.assumptions) {
     const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(), [&](const Assumption& b) {

@@ -231,7 +231,7 @@ RESOLVERS = (
     ("SingleNodeModel", "latency", "batch_size"),
     ("ServingModel", "itl", "batch_size"),
     ("TrainingMemoryModel", "total_memory", "batch_size"),
-    ("DistributedModel", "step_latency_total", "batch_size"),
+    ("DistributedModel", "step_latency", "batch_size"),
     ("SustainabilityModel", "carbon_footprint", "duration_days"),
     ("EconomicsModel", "tco", "duration_days"),
     ("ContinuousBatchingModel", "token_throughput", "max_batch_size"),

@@ -4,7 +4,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>
@@ -28,13 +28,10 @@ const Workload* model(const char* name) { return &standard_zoo().at<Workload>(na
 struct Question {
   const char* name;
   Scenario scenario;
-  Time<> (*time)(const ScenarioResults<>&);
+  std::string_view time;  ///< the number of the estimate
 };
 
-Time<> ttft(const ScenarioResults<>& n) { return n.serving.ttft; }
-Time<> itl(const ScenarioResults<>& n) { return n.serving.itl; }
-Time<> latency(const ScenarioResults<>& n) { return n.inference.latency; }
-Time<> step(const ScenarioResults<>& n) { return n.training.step_latency; }
+constexpr std::string_view ttft = "ttft", itl = "itl", latency = "latency", step = "step_latency";
 
 const std::vector<Question>& questions() {
   static const std::vector<Question> all{
@@ -97,18 +94,50 @@ const std::vector<Question>& questions() {
 /// What a device answers, or the id of the fault with which it refuses.
 struct Answer {
   std::string fault;
-  PreparedScenario prepared;
-  ScenarioResults<> numbers;
+  AnyProblem problem;
+  FeasibilityEstimate<> feasibility;
+  MacroEstimate<> macro;
+  Time<> time;  ///< that was asked for
 };
 
-Answer ask(Scenario s, const HardwareNode& device, std::optional<Fidelity> fidelity) {
+/// A time of an estimate, by its name.
+template <class E> Time<> named(const E& estimate, std::string_view name) {
+  Time<> out;
+  for_each_field<E>([&]<class M>(const Field<E, M>& row) {
+    if constexpr (std::is_same_v<M, Time<>>)
+      if (row.name == name) out = estimate.*(row.member);
+  });
+  return out;
+}
+Time<> time_of(const AnyProblem& problem, std::string_view name) {
+  return std::visit([&](const auto& p) { return named(evaluate(p).speed, name); }, problem);
+}
+template <class F> void change(AnyProblem& problem, F&& f) { std::visit(f, problem); }
+const Device<>& device_of(const AnyProblem& problem) {
+  return std::visit([](const auto& p) -> const Device<>& { return p.device; }, problem);
+}
+const Links<>& links_of(const AnyProblem& problem) {
+  return std::visit([](const auto& p) -> const Links<>& { return p.links; }, problem);
+}
+const Plan<>& plan_of(const AnyProblem& problem) {
+  return std::visit([](const auto& p) -> const Plan<>& { return p.plan; }, problem);
+}
+
+Answer ask(Scenario s, std::string_view time, const HardwareNode& device, std::optional<Fidelity> fidelity) {
   Answer a;
   try {
     s.hardware = &device;
     s.fidelity = fidelity;
     Notes quiet;
-    a.prepared = prepare(ResolvedScenario(s, quiet), quiet);
-    a.numbers = scenario_numbers(a.prepared.shape, a.prepared.inputs);
+    a.problem = settle(ResolvedScenario(s, quiet), quiet);
+    std::visit(
+        [&](const auto& p) {
+          const auto card = evaluate(p);
+          a.feasibility = card.feasibility;
+          a.macro = card.macro;
+          a.time = named(card.speed, time);
+        },
+        a.problem);
   } catch (const Error& e) {
     a.fault = e.facts().id.empty() ? "a fault without an id" : e.facts().id;
   }
@@ -117,10 +146,10 @@ Answer ask(Scenario s, const HardwareNode& device, std::optional<Fidelity> fidel
 
 /// Whether a machine is at least as good as another in every figure that a law reads: rates, bandwidths and
 /// what is sustained of them no less, times no more, work cut in the same way.
-bool dominates(const PreparedScenario& a, const PreparedScenario& b) {
-  const auto &d = a.inputs.device, &e = b.inputs.device;
-  const auto &l = a.inputs.links, &m = b.inputs.links;
-  const auto &p = a.inputs.plan, &q = b.inputs.plan;
+bool dominates(const AnyProblem& a, const AnyProblem& b) {
+  const auto &d = device_of(a), &e = device_of(b);
+  const auto &l = links_of(a), &m = links_of(b);
+  const auto &p = plan_of(a), &q = plan_of(b);
   const auto rate = [](const Device<>& x, double share) { return x.compute.dense * share; };
   const auto streams = [](const Device<>& x, double ratio) {
     return x.memory.bandwidth * (x.efficiency.memory * ratio);
@@ -175,20 +204,22 @@ TEST_CASE("every device answers twenty questions, or says why not", "[catalogue]
     for (const auto& q : questions()) {
       INFO(device->name << ": " << q.name);
       for (const auto fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
-        const Answer a = ask(q.scenario, *device, fidelity);
+        const Answer a = ask(q.scenario, q.time, *device, fidelity);
         if (!a.fault.empty()) {
           CHECK(a.fault.starts_with("mlsysim."));
           ++refused;
           continue;
         }
         ++answered;
-        const Time<> time = q.time(a.numbers);
+        const Time<> time = a.time;
         CHECK(std::isfinite(time.base()));
         CHECK(time > Time<>());
-        CHECK(std::isfinite(a.numbers.feasibility.memory_used.base()));
-        CHECK(a.numbers.feasibility.memory_used > Data<>());
-        if (a.prepared.shape.has_power) CHECK(a.numbers.macro.energy > Energy<>());
-        if (a.prepared.shape.has_price) CHECK(a.numbers.macro.tco >= Money<>());
+        CHECK(std::isfinite(a.feasibility.memory_used.base()));
+        CHECK(a.feasibility.memory_used > Data<>());
+        const auto& charged =
+            std::visit([](const auto& p) -> const MacroProblem<>& { return p.macro; }, a.problem);
+        if (charged.has_power) CHECK(a.macro.energy > Energy<>());
+        if (charged.has_price) CHECK(a.macro.tco >= Money<>());
       }
     }
   CHECK(answered > 5500);
@@ -198,13 +229,12 @@ TEST_CASE("every device answers twenty questions, or says why not", "[catalogue]
 TEST_CASE("no device is faster than its own roofline", "[catalogue][every_device]") {
   for (const HardwareNode* device : standard_zoo().all<HardwareNode>())
     for (const auto& q : questions()) {
-      Answer a = ask(q.scenario, *device, Fidelity::operator_level);
+      Answer a = ask(q.scenario, q.time, *device, Fidelity::operator_level);
       if (!a.fault.empty()) continue;
       INFO(device->name << ": " << q.name);
-      const Time<> time = q.time(a.numbers);
-      a.prepared.shape.pricing = &roofline_pricing();
-      const auto bound = scenario_numbers(a.prepared.shape, a.prepared.inputs);
-      CHECK(time >= q.time(bound) * (1 - 1e-9));
+      const Time<> time = a.time;
+      change(a.problem, [](auto& p) { p.pricing = &roofline_pricing(); });
+      CHECK(time >= time_of(a.problem, q.time) * (1 - 1e-9));
     }
 }
 
@@ -217,24 +247,25 @@ TEST_CASE("operators and textbook agree within a factor", "[catalogue][every_dev
   double least = 1, most = 1;
   for (const HardwareNode* device : standard_zoo().all<HardwareNode>())
     for (const auto& q : questions()) {
-      Answer a = ask(q.scenario, *device, Fidelity::operator_level);
-      const Answer b = ask(q.scenario, *device, Fidelity::textbook);
+      Answer a = ask(q.scenario, q.time, *device, Fidelity::operator_level);
+      const Answer b = ask(q.scenario, q.time, *device, Fidelity::textbook);
       if (!a.fault.empty() || !b.fault.empty()) continue;
       Scenario quick = q.scenario;
       quick.conventions = &bare;
       INFO(device->name << ": " << q.name);
-      const Time<> time = q.time(a.numbers);
-      auto endless = a.prepared.inputs;
-      for (auto* d : {&endless.device, &endless.decode_device}) {
-        d->compute.dense = d->compute.dense * 1e6;
-        d->compute.vector = d->compute.vector * 1e6;
-        d->memory.bandwidth = d->memory.bandwidth * 1e6;
-      }
-      const Time<> fixed = q.time(scenario_numbers(a.prepared.shape, endless));
-      a.prepared.shape.pricing = &roofline_pricing();
-      const Time<> bound = q.time(scenario_numbers(a.prepared.shape, a.prepared.inputs));
-      const double above = (time - fixed) / max(q.time(b.numbers), bound),
-                   below = time / q.time(ask(quick, *device, Fidelity::textbook).numbers);
+      const Time<> time = a.time;
+      auto endless = a.problem;
+      change(endless, [](auto& p) {
+        Device<>& d = p.device;
+        d.compute.dense = d.compute.dense * 1e6;
+        d.compute.vector = d.compute.vector * 1e6;
+        d.memory.bandwidth = d.memory.bandwidth * 1e6;
+      });
+      const Time<> fixed = time_of(endless, q.time);
+      change(a.problem, [](auto& p) { p.pricing = &roofline_pricing(); });
+      const Time<> bound = time_of(a.problem, q.time);
+      const double above = (time - fixed) / max(b.time, bound),
+                   below = time / ask(quick, q.time, *device, Fidelity::textbook).time;
       CHECK(above < 5);
       CHECK(below > 0.4);
       least = std::min(least, below);
@@ -251,14 +282,14 @@ TEST_CASE("no device is slower than one that it dominates", "[catalogue][every_d
     for (const auto fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
       std::vector<std::pair<const HardwareNode*, Answer>> answers;
       for (const HardwareNode* device : standard_zoo().all<HardwareNode>())
-        if (auto a = ask(q.scenario, *device, fidelity); a.fault.empty())
+        if (auto a = ask(q.scenario, q.time, *device, fidelity); a.fault.empty())
           answers.emplace_back(device, std::move(a));
       for (const auto& [better, a] : answers)
         for (const auto& [worse, b] : answers) {
-          if (better == worse || !dominates(a.prepared, b.prepared)) continue;
+          if (better == worse || !dominates(a.problem, b.problem)) continue;
           ++pairs;
           INFO(q.name << ": " << better->name << " dominates " << worse->name);
-          CHECK(q.time(a.numbers) <= q.time(b.numbers) * (1 + 1e-9));
+          CHECK(a.time <= b.time * (1 + 1e-9));
         }
     }
   CHECK(pairs > 1000);
@@ -280,8 +311,7 @@ TEST_CASE("a device without a count of its units pays no time of a unit", "[cata
   }
   // 32 layers x 32 heads x 16 blocks on one unit were 72.1 ms, beside some ten of arithmetic.
   Scenario s{.workload = &zoo.at<Workload>("Llama3_8B"), .mode = Mode::serve};
-  CHECK(ask(s, zoo.at<HardwareNode>("TPUv7"), Fidelity::operator_level).numbers.serving.ttft.in(unit::ms) <
-        30);
+  CHECK(ask(s, ttft, zoo.at<HardwareNode>("TPUv7"), Fidelity::operator_level).time.in(unit::ms) < 30);
 }
 
 TEST_CASE("a rack has the figures of its part", "[catalogue][every_device]") {
@@ -303,8 +333,8 @@ TEST_CASE("memory that programs cannot use is not there", "[catalogue][every_dev
   REQUIRE(a10.memory.usable_capacity);
   CHECK(a10.memory.usable_capacity->in(unit::GB) == Approx(24.16).epsilon(1e-3));
   Scenario s{.workload = model("Llama3_8B"), .mode = Mode::serve};
-  const auto a = ask(s, a10, Fidelity::operator_level);
-  CHECK(a.numbers.feasibility.memory_capacity == *a10.memory.usable_capacity);
+  const auto a = ask(s, itl, a10, Fidelity::operator_level);
+  CHECK(a.feasibility.memory_capacity == *a10.memory.usable_capacity);
 }
 
 }  // namespace every_device

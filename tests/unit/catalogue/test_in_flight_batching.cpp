@@ -101,10 +101,10 @@ class PlainPricing final : public Pricing {
 
 PassTimes plain_passes() {
   static const PlainPricing pricing;
-  ServingViews<> v;
+  ServingProblem<> v;
   v.pricing = &pricing;
-  v.decode_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
-  return PassTimes(v);
+  v.device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
+  return PassTimes(v, v.device, v.device);
 }
 
 In request(double prompt, double answer) {

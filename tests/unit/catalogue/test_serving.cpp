@@ -51,7 +51,7 @@ TEST_CASE("both pools of disaggregated serving must hold the model", "[catalogue
     in.tp_size = 2;
     const auto small = run(in);
     CHECK_FALSE(small.feasible);
-    CHECK(small.prefill_memory.total > small.prefill_memory.capacity);
+    CHECK(small.prefill_memory_use.total > small.prefill_memory_use.capacity);
     CHECK(small.memory.total <= small.memory.capacity);
     CHECK(small.memory_utilization > 1);
     CHECK_THAT(warnings(in), Contains("does not fit on the prefilling devices") && Contains("RTX4090"));
@@ -67,14 +67,14 @@ TEST_CASE("both pools of disaggregated serving must hold the model", "[catalogue
     CHECK(both.accelerators == 16);
     CHECK_THAT(warnings(in), !Contains("does not fit"));
     // Each pool has the weights once; the prompt's cache is shorter than that of the whole answer.
-    CHECK(both.prefill_memory.weights == both.memory.weights);
-    CHECK(both.prefill_memory.kv_cache < both.memory.kv_cache);
+    CHECK(both.prefill_memory_use.weights == both.memory.weights);
+    CHECK(both.prefill_memory_use.kv_cache < both.memory.kv_cache);
     CHECK(both.total_memory_required.base() ==
-          Approx(8 * (both.memory.total + both.prefill_memory.total).base()));
+          Approx(8 * (both.memory.total + both.prefill_memory_use.total).base()));
     in.decode_hardware = nullptr;
     const auto together = run(in);
     CHECK(together.accelerators == 8);
-    CHECK(together.prefill_memory.total == together.memory.total);
+    CHECK(together.prefill_memory_use.total == together.memory.total);
     CHECK(together.total_memory_required.base() == Approx(8 * together.memory.total.base()));
   }
 }

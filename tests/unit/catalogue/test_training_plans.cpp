@@ -78,7 +78,7 @@ TEST_CASE("hybrid sharding divides by its group and exchanges between the groups
   CHECK_THAT(four.memory.weights.base(), WithinRel(all.memory.weights.base() * 32 / 4, 1e-9));
   // As many shards as replicas is what no group says.
   in.shard_size = 32;
-  CHECK(run(in).step_latency_total == all.step_latency_total);
+  CHECK(run(in).step_latency == all.step_latency);
 }
 
 TEST_CASE("schedules differ in what waits and in what is held", "[catalogue][training]") {
@@ -103,7 +103,7 @@ TEST_CASE("what is offloaded leaves the device and crosses the host link", "[cat
   in.offload_states = 1;
   const auto states = run(in);
   CHECK(states.memory.optimizer_states == Data<>());
-  CHECK(states.step_latency_total > resident.step_latency_total);
+  CHECK(states.step_latency > resident.step_latency);
   in.offload_states = 0;
   // What is kept leaves, the working set of an operator stays.
   const auto activations = [&](double share) {
@@ -130,11 +130,11 @@ TEST_CASE("recomputing a module drops what it makes and repeats its work", "[cat
     const auto part = with(r);
     CHECK(part.memory.activations < none.memory.activations);
     CHECK(part.memory.activations > full.memory.activations);
-    CHECK(part.step_latency_total > none.step_latency_total);
-    CHECK(part.step_latency_total < full.step_latency_total);
+    CHECK(part.step_latency > none.step_latency);
+    CHECK(part.step_latency < full.step_latency);
   }
   // A fused kernel keeps no scores, so there is no core to repeat.
-  CHECK(with(Recomputation::selective).step_latency_total == none.step_latency_total);
+  CHECK(with(Recomputation::selective).step_latency == none.step_latency);
 }
 
 TEST_CASE("recomputing operator by operator keeps attention and every second product",
@@ -173,7 +173,7 @@ TEST_CASE("an earlier generation of attention kernels is slower where the device
   in.seq_len = 32768;
   const auto at = [&](AttentionKernel k) {
     in.attention_kernel = k;
-    return run(in).step_latency_total;
+    return run(in).step_latency;
   };
   CHECK(at(AttentionKernel::flash2) > at(AttentionKernel::fused));
   CHECK(at(AttentionKernel::flash1) > at(AttentionKernel::flash2));
@@ -200,12 +200,12 @@ TEST_CASE("weights that are not gathered ahead are waited for", "[catalogue][tra
   in.microbatch_size = 16;  // long kernels: the host is not what is waited for
   const auto replicated = run(in);
   in.backward_prefetch = false;
-  CHECK(run(in).step_latency_total == replicated.step_latency_total);  // nothing is gathered
+  CHECK(run(in).step_latency == replicated.step_latency);  // nothing is gathered
   in.zero_stage = 3;
   const auto late = run(in);
   in.backward_prefetch = true;
   const auto ahead = run(in);
-  CHECK(late.step_latency_total > ahead.step_latency_total);
+  CHECK(late.step_latency > ahead.step_latency);
   CHECK(late.dp_communication_latency == ahead.dp_communication_latency);
 }
 
@@ -238,13 +238,13 @@ TEST_CASE("accumulation steps that do not divide the sequences leave the last on
           "[catalogue][training]") {
   auto in = step("Llama3_8B", 4);  // 8 replicas of 64 sequences
   in.microbatch_size.reset();
-  const Time<> whole = run(in).step_latency_total;
+  const Time<> whole = run(in).step_latency;
   for (const double steps : {2.0, 3.0, 7.0, 63.0, 64.0}) {
     in.gradient_accumulation_steps = steps;
     INFO(steps);
     CHECK(run(in).microbatch_size == 1);
     CHECK(run(in).microbatch_count == 64);
-    CHECK_THAT(run(in).step_latency_total.base(), WithinRel(whole.base(), 1e-12));
+    CHECK_THAT(run(in).step_latency.base(), WithinRel(whole.base(), 1e-12));
   }
   in.gradient_accumulation_steps = 65;
   CHECK_THROWS_AS(run(in), DomainError);
@@ -369,7 +369,7 @@ TEST_CASE("a plan that divides nothing is the step of a single device", "[catalo
       CHECK(divided.microbatch_count == 1);
       CHECK(divided.memory.total == single.memory.total);
       if (!single.feasible) continue;  // the single node adds the time of what does not fit
-      CHECK_THAT(divided.step_latency_total.base(), WithinRel(single.latency.base(), 1e-12));
+      CHECK_THAT(divided.step_latency.base(), WithinRel(single.latency.base(), 1e-12));
       CHECK_THAT(divided.mfu, WithinRel(single.mfu, 1e-9));
     }
 }
@@ -449,7 +449,7 @@ TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that i
   CHECK(four.microbatch_size == 4);
   CHECK(four.microbatch_count == 4);
   CHECK(four.memory.activations < 0.3 * one.memory.activations);
-  CHECK(four.step_latency_total > one.step_latency_total);
+  CHECK(four.step_latency > one.step_latency);
   CHECK(noted(in).warnings.empty());
   const auto idle = [&] {
     for (const auto& w : noted(in).warnings)
@@ -481,7 +481,7 @@ TEST_CASE("gradients of small layers are exchanged together, beside the backward
   in.conventions = nullptr;
   const auto at = [&](double overlap) {
     in.overlap_efficiency = overlap;
-    return run(in).step_latency_total;
+    return run(in).step_latency;
   };
   CHECK(at(0) > at(0.05));
   CHECK(at(0.05) > at(1));
@@ -493,7 +493,7 @@ TEST_CASE("frozen weights have no gradients", "[catalogue][training]") {
     in.fidelity = fidelity;
     in.recomputation = Recomputation::none;
     const auto all = run(in);
-    const auto work = [](const DistributedModel::Result& r) { return r.mfu * r.step_latency_total.base(); };
+    const auto work = [](const DistributedModel::Result& r) { return r.mfu * r.step_latency.base(); };
     for (const double share : {0.5, 0.01, 0.0}) {
       INFO(name_of(fidelity) << " " << share);
       in.trainable_fraction = share;

@@ -4,9 +4,9 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/walls.hpp>
-#include <mlsysim/engine/detail/prepared.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/engine/scenario_laws.hpp>
+#include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -29,11 +29,10 @@ std::set<std::string> derived(const Scenario& s, std::string_view result) {
   NoteBook book;
   Notes notes(book);
   const ResolvedScenario r(s, notes);
-  const auto prepared = prepare(r, notes);
-  const auto law = scenario_law(prepared.shape);
+  const AnyProblem problem = settle(r, notes);
+  const auto law = problem_law(problem);
   const std::vector<std::string> open{"Scenario"};
-  const auto d =
-      derive_result(*law, scenario_leaves(prepared.shape, prepared.inputs), law->result(result), open);
+  const auto d = derive_result(*law, problem_leaves(problem), law->result(result), open);
   std::set<std::string> out;
   for (const auto& record : d.records)
     if (record.law->id != "Scenario") out.emplace(record.law->id);
@@ -74,7 +73,7 @@ TEST_CASE("every law of a derivation is on the page of its resolver", "[engine][
         }
       s.mode = Mode::train;
       s.output_tokens.reset();
-      for (const char* result : {"step_latency", "comm_overhead", "mfu", "pipeline_bubble"})
+      for (const char* result : {"step_latency", "communication_latency", "mfu", "pipeline_bubble_latency"})
         for (const auto& law : derived(s, result)) {
           INFO(result << ": " << law);
           CHECK(lists("DistributedModel", law));

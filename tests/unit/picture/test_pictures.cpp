@@ -95,7 +95,7 @@ TEST_CASE("a schedule ends when the laws of the pipeline say", "[picture]") {
     double slowest = 0;
     for (const auto& [stage, time] : busy) slowest = std::max(slowest, time);
     const auto card = SystemEvaluator::evaluate(s);
-    CHECK(end == Approx(slowest + number(card.performance.find("pipeline_bubble"))).epsilon(1e-9));
+    CHECK(end == Approx(slowest + number(card.performance.find("pipeline_bubble_latency"))).epsilon(1e-9));
     CHECK(busy.size() == 4);
     CHECK(t.rows.size() ==
           2 * 4 * static_cast<std::size_t>(number(card.performance.find("microbatch_count"))));

@@ -109,7 +109,7 @@ FIELDS = {
         "activation_checkpointing": _given("recomputation"),
         "parallelism": _degrees,
     },
-    "DistributedResult": {"node_profile": _node_profile, "parallelism": _degrees},
+    "DistributedResult": {"node_profile": _node_profile, "parallelism": _degrees, "step_latency_total": "step_latency"},
     "NetworkRooflineResult": {"latency_memory": "latency_network", "hfu": "mfu"},
     "MoERoutingResult": {"token_dispatch_bytes": "token_dispatch_size"},
     "InferenceScalingResult": {"serving_detail": lambda result: result},

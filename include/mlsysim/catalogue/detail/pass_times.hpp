@@ -12,9 +12,12 @@ namespace mlsysim {
 /// Passes of one replica of tp x pp x ep devices. Requests and prompts are those of one micro-batch.
 class PassTimes {
  public:
-  explicit PassTimes(const ServingViews<>& views) : views_(views) {}
+  /// @param prompts, steps the devices of the two phases, as their kernels are launched
+  PassTimes(ServingProblem<> problem, const Device<>& prompts, const Device<>& steps);
 
-  [[nodiscard]] const ServingViews<>& views() const { return views_; }
+  [[nodiscard]] const ServingProblem<>& problem() const { return problem_; }
+  /// Estimates the passes at another level of detail.
+  void use(const Pricing& pricing) { problem_.pricing = &pricing; }
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
   [[nodiscard]] PassEstimate<> prefill(double prompts, double new_tokens, double context) const;
   /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
@@ -29,7 +32,9 @@ class PassTimes {
  private:
   [[nodiscard]] Plan<> plan(double sequences, double new_tokens, double context) const;
 
-  ServingViews<> views_;
+  ServingProblem<> problem_;
+  ModelView<> decode_;  ///< of a step of decoding
+  Device<> prompts_, steps_;
 };
 
 /// Host time of a pass over `requests`.

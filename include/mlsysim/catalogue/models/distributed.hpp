@@ -1,6 +1,7 @@
 #pragma once
 /// Training on a fleet with data, tensor, pipeline and expert parallelism (wall 14).
 
+#include <mlsysim/answer/training.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -98,62 +99,28 @@ struct DistributedModel : Model<DistributedModel> {
           fidelity_rows<I>());
     }
   };
-  struct Result {
+  struct Result : TrainingEstimate<> {
+    using base_type = TrainingEstimate<>;
     bool feasible = false;
-    Time<> step_latency_total, latency_compute, latency_memory, latency_overhead;
-    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency,
-        cp_communication_latency, pp_communication_latency, host_transfer_latency, communication_latency;
-    Time<> exposed_communication_latency;
-    Time<> pipeline_bubble_latency;
-    double bubble_fraction = 0, scaling_efficiency = 0;
-    SampleRate<> effective_throughput;
-    TokenRate<> token_throughput;
-    double mfu = 0, hfu = 0, utilization = 0;
     Bottleneck bottleneck = Bottleneck::compute;
-    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, microbatch_size = 1,
-           microbatch_count = 1, accelerators = 1;
+    double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1, accelerators = 1;
     Data<> memory_footprint;
     double memory_utilization = 0;
-    MemoryBreakdown<> memory;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(
-          field(&R::feasible, "feasible", "", "every device holds its part"),
-          field(&R::step_latency_total, key::step_latency_total),
-          field(&R::latency_compute, key::latency_compute), field(&R::latency_memory, key::latency_memory),
-          field(&R::latency_overhead, key::latency_overhead),
-          field(&R::dp_communication_latency, key::dp_communication_latency),
-          field(&R::tp_communication_latency, key::tp_communication_latency),
-          field(&R::ep_communication_latency, key::ep_communication_latency),
-          field(&R::cp_communication_latency, "cp_communication_latency", "ms",
-                "exchange of keys and values, before overlap"),
-          field(&R::pp_communication_latency, "pp_communication_latency", "ms",
-                "transfers between pipeline stages, before overlap"),
-          field(&R::host_transfer_latency, "host_transfer_latency", "ms",
-                "what is offloaded, over the host link, before overlap"),
-          field(&R::communication_latency, "communication_latency", "ms",
-                "collectives and host transfers before overlap"),
-          field(&R::exposed_communication_latency, "exposed_communication_latency", "ms",
-                "communication that the step waits for"),
-          field(&R::pipeline_bubble_latency, key::pipeline_bubble_latency),
-          field(&R::bubble_fraction, key::bubble_fraction),
-          field(&R::scaling_efficiency, key::scaling_efficiency),
-          field(&R::effective_throughput, key::effective_throughput),
-          field(&R::token_throughput, key::token_throughput), field(&R::mfu, key::mfu),
-          field(&R::hfu, key::hfu), field(&R::utilization, key::utilization),
-          field(&R::bottleneck, key::bottleneck), field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
-          field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
-          field(&R::dp_size, "dp_size", "", "data-parallel degree"),
-          field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
-          field(&R::cp_size, "cp_size", "", "context-parallel degree"),
-          field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
-          field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
-          field(&R::accelerators, key::accelerators), field(&R::memory_footprint, key::memory_footprint),
-          field(&R::memory_utilization, key::memory_utilization),
-          field(&R::memory, "memory", "", "memory of the fullest device by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+      return join(
+          rows(field(&R::feasible, "feasible", "", "every device holds its part")),
+          inherited<R>(base_type::fields()),
+          rows(field(&R::bottleneck, key::bottleneck),
+               field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
+               field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
+               field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
+               field(&R::cp_size, "cp_size", "", "context-parallel degree"),
+               field(&R::accelerators, key::accelerators), field(&R::memory_footprint, key::memory_footprint),
+               field(&R::memory_utilization, key::memory_utilization),
+               field(&R::fidelity, "fidelity", "", "fidelity of this result")));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

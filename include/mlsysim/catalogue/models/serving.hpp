@@ -1,7 +1,7 @@
 #pragma once
 /// Serving a language model: prefill and decode (wall 4).
 
-#include <mlsysim/answer/first_token.hpp>
+#include <mlsysim/answer/serving.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -99,44 +99,31 @@ struct ServingModel : Model<ServingModel> {
           power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
     }
   };
-  struct Result {
+  struct Result : ServingEstimate<> {
+    using base_type = ServingEstimate<>;
     bool feasible = false;
-    Time<> ttft, itl, request_latency;
-    Time<> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
-    TokenRate<> token_throughput;
-    Data<> kv_cache_size, model_weights_size, total_memory_required;
+    double accelerators = 1;
+    Data<> model_weights_size, total_memory_required;
     double memory_utilization = 0;
     double prompt_cache_hit_ratio = 0, prefill_chunks = 1;
-    Time<> prefill_chunk_time, decode_stall_bound;
+    Time<> decode_stall_bound;
     Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
-    double prefill_mfu = 0, mfu = 0, utilization = 0;
-    double accelerators = 1;
-    MemoryBreakdown<> memory, prefill_memory;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;
       return join(
-          rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"),
-               field(&R::ttft, key::ttft)),
-          first_token_rows<R>(),
-          rows(field(&R::itl, key::itl), field(&R::request_latency, key::request_latency),
-               field(&R::token_throughput, key::token_throughput),
-               field(&R::kv_cache_size, key::kv_cache_size),
+          rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two")),
+          inherited<R>(base_type::fields()),
+          rows(field(&R::accelerators, key::accelerators),
                field(&R::model_weights_size, key::model_weights_size),
                field(&R::total_memory_required, key::total_memory_required),
                field(&R::memory_utilization, key::memory_utilization),
                field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio),
                field(&R::prefill_chunks, key::prefill_chunks),
-               field(&R::prefill_chunk_time, key::prefill_chunk_time),
                field(&R::decode_stall_bound, key::decode_stall_bound),
                field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
                field(&R::bottleneck, key::bottleneck),
-               field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-               field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
-               field(&R::accelerators, key::accelerators),
-               field(&R::memory, "memory", "", "memory of one decoding device by use"),
-               field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
                field(&R::fidelity, "fidelity", "", "fidelity of this result")));
     }
   };

@@ -1,6 +1,7 @@
 #pragma once
 /// One device, one batch: inference or a training step (walls 1 and 2).
 
+#include <mlsysim/answer/inference.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -68,40 +69,30 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
     }
   };
-  struct Result {
-    Time<> latency, latency_compute, latency_memory, latency_overhead;
-    SampleRate<> throughput;
+  struct Result : InferenceEstimate<> {
+    using base_type = InferenceEstimate<>;
+    bool feasible = false;
     Bottleneck bottleneck = Bottleneck::compute;
-    Intensity<> arithmetic_intensity;
     std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
+    double hfu = 0;
     Data<> memory_footprint;
     double memory_utilization = 0;
     ComputeRate<> peak_flops_actual;
     Bandwidth<> peak_bw_actual;
-    double mfu = 0, hfu = 0, utilization = 0;
-    bool feasible = false;
-    Data<> offload_spill_bytes;
-    MemoryBreakdown<> memory;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(
-          field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
-          field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
-          field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
-          field(&R::arithmetic_intensity, key::arithmetic_intensity),
-          field(&R::energy, "energy", "J",
-                "electrical energy of the batch; absent where the device has no TDP"),
-          field(&R::memory_footprint, key::memory_footprint),
-          field(&R::memory_utilization, key::memory_utilization),
-          field(&R::peak_flops_actual, key::peak_flops_actual),
-          field(&R::peak_bw_actual, key::peak_bw_actual), field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
-          field(&R::utilization, key::utilization), field(&R::feasible, "feasible", "", "fits in memory"),
-          field(&R::offload_spill_bytes, "offload_spill_bytes", "GB",
-                "bytes that do not fit and cross the host link"),
-          field(&R::memory, "memory", "", "memory by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+      return join(
+          inherited<R>(base_type::fields()),
+          rows(field(&R::feasible, "feasible", "", "fits in memory"), field(&R::bottleneck, key::bottleneck),
+               field(&R::energy, "energy", "J",
+                     "electrical energy of the batch; absent where the device has no TDP"),
+               field(&R::hfu, key::hfu), field(&R::memory_footprint, key::memory_footprint),
+               field(&R::memory_utilization, key::memory_utilization),
+               field(&R::peak_flops_actual, key::peak_flops_actual),
+               field(&R::peak_bw_actual, key::peak_bw_actual),
+               field(&R::fidelity, "fidelity", "", "fidelity of this result")));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

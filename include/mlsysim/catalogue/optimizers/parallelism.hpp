@@ -19,7 +19,7 @@ namespace mlsysim {
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
   static constexpr std::string_view about = "parallel plan that trains fastest on a fleet";
-  static constexpr std::string_view law = "min step_latency_total subject to memory_footprint <= capacity";
+  static constexpr std::string_view law = "min step_latency subject to memory_footprint <= capacity";
   static constexpr std::string_view source = "narayanan2021megatron";
   static constexpr std::array walls{14};
   static constexpr std::array fallacies{Fallacy{"The plan that fits with the fewest splits is the fastest.",

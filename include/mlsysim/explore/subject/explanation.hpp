@@ -47,7 +47,7 @@ struct Explanation {
 [[nodiscard]] Explanation explanation(const Subject& subject, std::string_view result,
                                       std::span<const std::string> open = {});
 /// The same for a resolver at these inputs: through its law, or through the law that its numbers are computed
-/// by once its inputs are prepared (engine/detail/prepared.hpp). Of any other the inputs, the stated equation
+/// by once its inputs are prepared (engine/detail/settle.hpp). Of any other the inputs, the stated equation
 /// and the result are known.
 /// @param inputs a live struct of the resolver
 [[nodiscard]] Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs,

@@ -7,10 +7,10 @@
 
 namespace mlsysim {
 
-[[nodiscard]] Bottleneck prefill_limit(const ServingNumbers<>& numbers);
-[[nodiscard]] Bottleneck decode_limit(const ServingNumbers<>& numbers);
+[[nodiscard]] Bottleneck prefill_limit(const ServingEstimate<>& numbers);
+[[nodiscard]] Bottleneck decode_limit(const ServingEstimate<>& numbers);
 /// The network is all links of a device, that to host memory too.
-[[nodiscard]] Bottleneck step_limit(const TrainingNumbers<>& numbers);
-[[nodiscard]] Bottleneck inference_limit(const InferenceNumbers<>& numbers);
+[[nodiscard]] Bottleneck step_limit(const TrainingEstimate<>& numbers);
+[[nodiscard]] Bottleneck inference_limit(const InferenceEstimate<>& numbers);
 
 }  // namespace mlsysim

@@ -1,4 +1,4 @@
-#include <mlsysim/answer/detail/limits.hpp>
+#include <mlsysim/answer/bottleneck.hpp>
 
 namespace mlsysim {
 namespace {
@@ -14,18 +14,18 @@ bool fits(const MemoryBreakdown<>& m) { return m.total <= m.capacity; }
 
 }  // namespace
 
-Bottleneck prefill_limit(const ServingNumbers<>& n) {
+Bottleneck prefill_limit(const ServingEstimate<>& n) {
   return longest(n.prefill_compute, n.prefill_memory, n.prefill_network, n.prefill_overhead);
 }
-Bottleneck decode_limit(const ServingNumbers<>& n) {
+Bottleneck decode_limit(const ServingEstimate<>& n) {
   return longest(n.decode_compute, n.decode_memory, n.decode_network, n.decode_overhead);
 }
-Bottleneck step_limit(const TrainingNumbers<>& n) {
+Bottleneck step_limit(const TrainingEstimate<>& n) {
   if (!fits(n.memory)) return Bottleneck::capacity;
-  return longest(n.latency_compute, n.latency_memory, n.latency_network,
-                 max(n.latency_overhead, n.pipeline_bubble));
+  return longest(n.latency_compute, n.latency_memory, n.exposed_communication_latency,
+                 max(n.latency_overhead, n.pipeline_bubble_latency));
 }
-Bottleneck inference_limit(const InferenceNumbers<>& n) {
+Bottleneck inference_limit(const InferenceEstimate<>& n) {
   if (!fits(n.memory)) return Bottleneck::capacity;
   return longest(n.latency_compute, n.latency_memory, n.latency_network, n.latency_overhead);
 }

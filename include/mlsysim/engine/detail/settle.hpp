@@ -1,0 +1,24 @@
+#pragma once
+/// From a scenario, or from the inputs of a resolver, to the problem that its numbers are computed from.
+
+#include <mlsysim/answer/evaluate.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/resolve/resolver.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// Settles names, categories, gaps and warnings, once, in double. @throws InputError, DomainError
+[[nodiscard]] AnyProblem settle(const ResolvedScenario& scenario, Notes& notes);
+
+/// The problem of a resolver whose numbers are those of a scenario: of one served model, of one step of
+/// training, of one device. Nothing is charged. Empty for every other resolver.
+/// @param inputs a live struct of the resolver @throws what its `solve` throws
+[[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
+
+/// What a scenario is charged, for a pass that InferencePassModel describes.
+/// @param load receives what the devices draw
+[[nodiscard]] MacroProblem<> settle_macro(const ResolvedScenario& scenario, MacroLoad<>& load, Notes& notes);
+
+}  // namespace mlsysim

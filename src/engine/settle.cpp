@@ -1,0 +1,156 @@
+#include <mlsysim/engine/detail/settle.hpp>
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/detail/settle.hpp>
+#include <mlsysim/catalogue/models/reliability.hpp>
+#include <mlsysim/engine/requests.hpp>
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/price/figures.hpp>
+#include <mlsysim/price/rules/detail/failure.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+/// Failures as ReliabilityModel counts them where nothing is given but the fleet.
+void set_failures(const ResolvedScenario& r, TrainingProblem<>& out, Notes& notes) {
+  const Node& node = *r.fleet().node;
+  const ReliabilityModel::Inputs usual;
+  auto& f = out.failures;
+  const auto parts = out.pricing->failures().parts(node, {}, Figures(standard_zoo(), notes));
+  f.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
+  f.devices_per_node = node.accelerators_per_node;
+  f.checkpoint_time = usual.checkpoint_time;
+  f.recovery_time = usual.recovery_time;
+  for (const FieldInfo& row : describe<ReliabilityModel::Inputs>()) {
+    if (row.name == "checkpoint_time") notes.assume(row.name, f.checkpoint_time, row.default_source);
+    if (row.name == "recovery_time") notes.assume(row.name, f.recovery_time, row.default_source);
+  }
+  out.fails = true;
+}
+
+TrainingProblem<> settle_training(const ResolvedScenario& r, Notes& notes) {
+  auto out = settle(detail::train_request(r), notes);
+  if (const auto& tokens = r.asked().workload->training.tokens) {
+    out.has_tokens = out.sequences;
+    out.training_tokens = tokens->base();
+  }
+  set_failures(r, out, notes);
+  return out;
+}
+
+/// What `plan_fits` holds the numbers to.
+PlanLimits<> limits_of(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;
+  return {.per_node = counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node,
+          .has_layers = s.workload->layers().value_or(0) > 0,
+          .has_heads = s.workload->heads().value_or(0) > 0,
+          .part_of_node = counts_follow && !s.node_count};
+}
+
+/// Power of hosts and switches beside the devices, as servers of their kind have it, where it is not given.
+/// Formulas from totals count the devices alone, as the Python package does.
+void set_power_beside(const ResolvedScenario& r, Facility<>& f, Notes& notes) {
+  const Scenario& s = r.asked();
+  const HardwareNode& device = r.hardware();
+  const Node& node = *r.fleet().node;
+  Notes quiet;
+  const Figures figures(standard_zoo(), quiet);
+  const bool rack = device.part != nullptr;  // its power is that of all that it holds
+  if (!s.host_power && !rack && device.category == "cloud") {
+    const double share = figures.number("catalogue.power.host_share");
+    f.host_power = share * *device.power.tdp;
+    notes.assume("host_power", f.host_power, "a share of the TDP of devices in servers, latif2024node");
+  } else if (!s.host_power) {
+    notes.assume("host_power", Power<>(),
+                 rack ? "part of the power of a rack" : "no server is known: host_power gives it");
+  }
+  if (s.network_power) return;
+  f.node_devices = node.accelerators_per_node;
+  const double parts = rack && device.memory.capacity && device.part->memory.capacity
+                           ? std::round(*device.memory.capacity / *device.part->memory.capacity)
+                           : 1.0;
+  f.node_ports = node.nics_per_node.value_or(node.accelerators_per_node * parts);
+  f.switch_ports = figures.number("catalogue.topology.switch_ports");
+  f.port_power = figures.figure<dim::power>("catalogue.power.switch_port");
+  notes.assume("network_power", switch_power(f, r.accelerators()),
+               "switches between nodes: ports of all tiers at 27 W, nvidia-qm97xx-manual");
+}
+
+/// Prices, grid and facility. @param counts_servers whether hosts and switches beside the devices count
+MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad<>& load, Notes& notes) {
+  const Scenario& s = r.asked();
+  MacroProblem<> out;
+  out.duration_days = s.duration_days;
+  out.infrastructure_multiplier = s.infrastructure_multiplier;
+  out.has_price = s.unit_cost.has_value() || r.hardware().unit_cost.has_value();
+  if (!r.hardware().power.tdp) {
+    notes.warn(
+        [&] {
+          return "no TDP is known for " + r.hardware().name + ", so cost and carbon cannot be computed";
+        },
+        BreakReason::missing_field);
+    return out;
+  }
+  const auto m = settle(EconomicsModel::Inputs{.fleet = &r.fleet(),
+                                               .duration_days = s.duration_days,
+                                               .kwh_price = s.kwh_price,
+                                               .datacenter = s.datacenter,
+                                               .grid = s.grid,
+                                               .unit_cost = s.unit_cost,
+                                               .infrastructure_multiplier = s.infrastructure_multiplier,
+                                               .host_power = s.host_power.value_or(Power<>()),
+                                               .network_power = s.network_power.value_or(Power<>()),
+                                               .conventions = s.conventions},
+                        notes);
+  out = m.problem;
+  load = m.load;
+  if (counts_servers) set_power_beside(r, out.facility, notes);
+  return out;
+}
+
+}  // namespace
+
+AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
+  const auto complete = [&](auto problem) -> AnyProblem {
+    problem.limits = limits_of(r);
+    MacroLoad<> load;
+    problem.macro = charges(r, problem.pricing->lists_operators(), load, notes);
+    if (problem.macro.has_power) {
+      problem.device.power.tdp = load.tdp;
+      problem.device.conventions.idle_fraction = load.idle_fraction;
+    }
+    return problem;
+  };
+  switch (r.mode()) {
+    case Mode::serve:
+      return complete(settle(detail::serve_request(r), notes, r.replicas()));
+    case Mode::train:
+      return complete(settle_training(r, notes));
+    case Mode::infer:
+      break;
+  }
+  return complete(settle_inference(detail::infer_request(r), notes, r.accelerators()));
+}
+
+std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes) {
+  const auto is = [&]<class R>() { return resolver.type_tag() == &detail::type_tag_v<R>; };
+  if (is.operator()<ServingModel>()) return settle(*static_cast<const ServingModel::Inputs*>(inputs), notes);
+  if (is.operator()<DistributedModel>())
+    return settle(*static_cast<const DistributedModel::Inputs*>(inputs), notes);
+  if (!is.operator()<SingleNodeModel>()) return std::nullopt;
+  const auto& in = *static_cast<const SingleNodeModel::Inputs*>(inputs);
+  if (in.is_training) return settle_step(in, notes);
+  auto out = settle_inference(in, notes);
+  out.macro.has_power = in.hardware->power.tdp.has_value();  // a batch has an energy then
+  return out;
+}
+
+MacroProblem<> settle_macro(const ResolvedScenario& r, MacroLoad<>& load, Notes& notes) {
+  return charges(r, true, load, notes);
+}
+
+}  // namespace mlsysim
