@@ -7,7 +7,6 @@
 #include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/table/old_names.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <pybind11/stl.h>
@@ -161,12 +160,6 @@ void bind_zoo(py::module_& m) {
   m.def("_compile_report", &compile_report);
   m.def("_reference", &reference);
   m.def("_zoo_directory", [] { return zoo_directory().string(); });
-  m.def("_figure_of_convention", [](const std::string& name) {
-    const auto path = other_names("conventions." + name);
-    constexpr std::string_view device = "hardware.";
-    return path.empty() || !path.front().starts_with(device) ? std::string()
-                                                             : path.front().substr(device.size());
-  });
   m.def("_conventions", [] {
     static auto* kept =
         new std::shared_ptr<Conventions>(std::make_shared<Conventions>(conventions_of(standard_zoo())));

@@ -1,6 +1,5 @@
 #include <mlsysim/table/describe.hpp>
 
-#include <mlsysim/table/old_names.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -26,6 +25,18 @@ const FieldInfo* of_name(std::span<const FieldInfo> fields, std::string_view nam
   return nullptr;
 }
 
+/// The same figure of a device, named as that of a fleet's device, or the other way round; empty for a figure
+/// that no device has.
+std::string other_name(std::string_view name) {
+  constexpr std::string_view alone = "hardware.", in_fleet = "fleet.node.accelerator.";
+  const auto seen_from = [&](std::string_view here, std::string_view there) {
+    return std::string(there).append(name.substr(here.size()));
+  };
+  if (name.starts_with(alone)) return seen_from(alone, in_fleet);
+  if (name.starts_with(in_fleet)) return seen_from(in_fleet, alone);
+  return {};
+}
+
 /// Rates have a name for each format: "hardware.compute.dense" is the one that there is.
 const FieldInfo* of_only_format(std::span<const FieldInfo> fields, std::string_view name) {
   if (!name.ends_with(".compute.dense") && !name.ends_with(".compute.vector")) return nullptr;
@@ -44,11 +55,10 @@ const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view 
   if (const auto* found = of_name(fields, name)) return found;
   if (name.find('.') == std::string_view::npos) return nullptr;
   if (const auto* found = of_only_format(fields, name)) return found;
-  for (const auto& other : other_names(name)) {
-    if (const auto* found = of_name(fields, other)) return found;
-    if (const auto* found = of_only_format(fields, other)) return found;
-  }
-  return nullptr;
+  const auto other = other_name(name);
+  if (other.empty()) return nullptr;
+  if (const auto* found = of_name(fields, other)) return found;
+  return of_only_format(fields, other);
 }
 
 namespace {

@@ -2,7 +2,6 @@
 
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/spec/leaves.hpp>
-#include <mlsysim/table/old_names.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -71,15 +70,6 @@ const S& with_changes(const Changed& changed, const S& named, Change change) {
   return *copy;
 }
 
-/// The path of a figure of a device that was a convention in earlier releases; empty for others.
-std::string path_of_old(const std::string& convention) {
-  constexpr std::string_view before = "conventions.", now = "hardware.";
-  for (const auto& [old, today] : old_names())
-    if (old.starts_with(before) && old.substr(before.size()) == convention && today.starts_with(now))
-      return std::string(today.substr(now.size()));
-  return {};
-}
-
 const FigureRow& device_figure(const std::string& path) {
   if (const auto* row = find_figure_row(path)) return *row;
   std::vector<std::string> names;
@@ -129,7 +119,6 @@ void Constants::change(std::vector<ConstantValue> changes) {
   ServingEngine any_engine;
   for (auto& c : changes) {
     if (c.owner == "default") {
-      if (const auto path = path_of_old(c.field); !path.empty()) c.field = path;
       const auto* row = find_figure_row(c.field);
       if (row == nullptr || !row->in_class) {
         figure(conventions_, c.field, "convention").set(c.base);
@@ -171,33 +160,6 @@ const ServingEngine& Constants::engine(const ServingEngine& named) const {
                         if (c.owner == owner_of(original))
                           figure(copy, c.field, "serving engine").set(c.base);
                       });
-}
-
-ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions,
-                           const std::string& owner, const std::string& field) {
-  const std::string path = find_figure_row(field) != nullptr ? field : path_of_old(field);
-  if (owner == "default" && path.empty()) {
-    Conventions all = conventions;
-    const auto f = figure(all, field, "convention");
-    return {*f.value(), f.type->exps};
-  }
-  const FigureRow& row = device_figure(path.empty() ? field : path);
-  const auto& exps = row.type->inner().exps;
-  if (const auto f =
-          owner == "default" ? filled_by_class(row, device, conventions) : filled(row, device, conventions))
-    return {f->base, exps};
-  // What links and their collectives take is a convention: "efficiency.link" is "link_share".
-  Conventions all = conventions;
-  const auto last = field.substr(field.rfind('.') + 1);
-  for (const std::string& name : {last, last + "_share", "collective_" + last})
-    if (const auto c = find_figure(all, name); c && c->type->exps == exps) return {*c->value(), exps};
-  throw LookupError(
-      {.id = "mlsysim.validation.021",
-       .message = fmt::format("'{}' states no '{}', and nothing stands in for it", device.name, field),
-       .key = field,
-       .found = "an absent figure",
-       .expected = "a figure with a value to start from",
-       .hint = "give the device a value"});
 }
 
 }  // namespace mlsysim

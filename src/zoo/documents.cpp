@@ -20,8 +20,8 @@ std::vector<std::string> kind_names() {
 }
 
 template <class T>
-void read_entry(const Document& doc, NodeRef map, std::size_t index, Zoo& zoo, const Zoo* base,
-                Problems& problems, std::vector<PendingLink>& links) {
+void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Problems& problems,
+                std::vector<PendingLink>& links) {
   T spec{};
   Entry entry;
   entry.kind = doc.kind;
@@ -38,10 +38,6 @@ void read_entry(const Document& doc, NodeRef map, std::size_t index, Zoo& zoo, c
              std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   if constexpr (std::is_same_v<T, Workload>) check_model(spec, entry, *doc.source, problems);
   finish_entry(ctx, map);
-  if (!doc.migrated_from.empty())
-    entry.notes.push_back(fmt::format("read from a file of {}", doc.migrated_from));
-  for (const auto& [at, words] : doc.notes)
-    if (at == index) entry.notes.push_back(words);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {
     const Place at = map.find("name")->place();
@@ -83,13 +79,12 @@ bool fault(const Document& doc, Problems& problems, ZooFault id, Place at, Error
   return false;
 }
 
-/// Checks the schema line and sets the kind of the document. @return its version, or nothing after a problem
-std::optional<int> settle_kind(Document& doc, Problems& problems) {
+/// Checks the schema line and sets the kind of the document. @return false after a problem
+bool settle_kind(Document& doc, Problems& problems) {
   const NodeRef root = doc.root();
   constexpr std::string_view example = "schema: mlsysim/hardware@1";
   const auto refuse = [&](ZooFault id, Place at, ErrorFacts facts) {
-    (void)fault(doc, problems, id, at, std::move(facts));
-    return std::nullopt;
+    return fault(doc, problems, id, at, std::move(facts));
   };
   if (!root.is_map())
     return refuse(ZooFault::no_schema, root.place(),
@@ -128,38 +123,20 @@ std::optional<int> settle_kind(Document& doc, Problems& problems) {
         {.message = fmt::format("the file is written for version {} of '{}'", name->version, doc.kind),
          .key = "schema",
          .found = line->describe(),
-         .expected = fmt::format("version {} or older", kind->version),
+         .expected = fmt::format("version {}", kind->version),
          .hint = "use a newer mlsysim, or write the file for this version"});
-  return name->version;
-}
-
-/// Brings a document of an older version to the present one, step by step.
-bool migrate(Document& doc, int version, const MigrationTable& migrations, Problems& problems) {
-  const int present = find_kind(doc.kind)->version;
-  const auto line = *doc.root().find("schema");
-  const Place place = line.place();
-  const std::string found = line.describe();
-  for (; version < present; ++version) {
-    const auto step = std::find_if(migrations.begin(), migrations.end(), [&](const Migration& m) {
-      return m.kind == doc.kind && m.from == version;
-    });
-    if (step == migrations.end())
-      return fault(doc, problems, ZooFault::older_version, place,
-                   {.message = fmt::format("version {} of '{}' cannot be read any more", version, doc.kind),
-                    .key = "schema",
-                    .found = found,
-                    .expected = fmt::format("version {}", present),
-                    .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, present)});
-    if (doc.migrated_from.empty()) doc.migrated_from = fmt::format("mlsysim/{}@{}", doc.kind, version);
-    MigrationLog log{*doc.source, problems};
-    doc.tree = step->apply(doc.tree, log);
-    doc.notes.insert(doc.notes.end(), log.notes.begin(), log.notes.end());
-  }
+  if (name->version < kind->version)
+    return refuse(ZooFault::older_version, line->place(),
+                  {.message = fmt::format("version {} of '{}' cannot be read", name->version, doc.kind),
+                   .key = "schema",
+                   .found = line->describe(),
+                   .expected = fmt::format("version {}", kind->version),
+                   .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, kind->version)});
   return true;
 }
 
 /// Checks that there are no keys but the schema and a list of entries.
-bool check_outline(const Document& doc, Place start, Problems& problems) {
+bool check_outline(const Document& doc, Problems& problems) {
   static const std::vector<std::string> known{"schema", "entries"};
   bool clean = true;
   doc.root().for_each_pair([&](NodeRef key, NodeRef) {
@@ -173,7 +150,7 @@ bool check_outline(const Document& doc, Place start, Problems& problems) {
   });
   const auto entries = doc.root().find("entries");
   if (!entries || !entries->is_sequence())
-    return fault(doc, problems, ZooFault::wrong_shape, entries ? entries->place() : start,
+    return fault(doc, problems, ZooFault::wrong_shape, entries ? entries->place() : doc.root().place(),
                  {.message = "the file has no list of entries",
                   .key = "entries",
                   .found = entries ? entries->describe() : "no key 'entries'",
@@ -184,11 +161,8 @@ bool check_outline(const Document& doc, Place start, Problems& problems) {
 
 }  // namespace
 
-bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& problems) {
-  const auto version = settle_kind(doc, problems);
-  if (!version) return false;
-  const Place start = doc.root().place();
-  return migrate(doc, *version, migrations, problems) && check_outline(doc, start, problems);
+bool settle_schema(Document& doc, Problems& problems) {
+  return settle_kind(doc, problems) && check_outline(doc, problems);
 }
 
 void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {
@@ -234,9 +208,7 @@ void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& p
 
 void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems,
                   std::vector<PendingLink>& links) {
-  std::size_t index = 0;
   doc.root().find("entries")->for_each_item([&](NodeRef map) {
-    const std::size_t at = index++;
     if (!map.is_map()) {
       problems.add(ZooFault::wrong_shape, *doc.source, map.place(),
                    {.message = "an entry has the wrong form",
@@ -246,7 +218,7 @@ void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& prob
                     .hint = "write '- name: ...'"});
       return;
     }
-    with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, at, zoo, base, problems, links); });
+    with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, zoo, base, problems, links); });
   });
 }
 

@@ -76,13 +76,6 @@ std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
   std::vector<ErrorFacts> out;
   for (const Entry* entry : zoo.entries()) {
     check_units(*entry, out);
-    if (!entry->notes.empty())
-      out.push_back(
-          warning(ZooFault::migrated, *entry,
-                  {.message = fmt::format("{} '{}' was migrated", entry->kind, entry->name),
-                   .found = fmt::format("{}", fmt::join(entry->notes, "; ")),
-                   .expected = "the current version of the schema",
-                   .hint = fmt::format("'mlsysim zoo show {} --yaml' writes it anew", entry->name)}));
     check_borrowed(zoo, *entry, out);
     if (entry->source.verified.empty() && entry->source.recorded.empty())
       out.push_back(warning(ZooFault::no_own_source, *entry,

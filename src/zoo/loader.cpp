@@ -20,26 +20,25 @@ namespace fs = std::filesystem;
 
 /// Reads one file into the list of documents; problems are collected.
 void read_document(const fs::path& file, const std::string& cache_key, TreeCache& cache,
-                   Authorship authorship, MigrationTable migrations, std::vector<Document>& documents,
-                   Problems& problems) {
+                   Authorship authorship, std::vector<Document>& documents, Problems& problems) {
   try {
     auto source = std::make_shared<SourceText>(read_source(file));
     auto tree = cache.take(cache_key, source->bytes);
     if (!tree) tree = parse_yaml(*source, problems);
     if (!tree) return;
     Document document{std::move(source), std::move(*tree), {}, authorship};
-    if (settle_schema(document, migrations, problems)) documents.push_back(std::move(document));
+    if (settle_schema(document, problems)) documents.push_back(std::move(document));
   } catch (const Error& error) {
     problems.add(error.facts());
   }
 }
 
 void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options,
-                 MigrationTable migrations, std::vector<Document>& documents, Problems& problems) {
+                 std::vector<Document>& documents, Problems& problems) {
   try {
     TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
     for (const auto& name : yaml_files(folder))
-      read_document(folder / name, name, cache, authorship, migrations, documents, problems);
+      read_document(folder / name, name, cache, authorship, documents, problems);
   } catch (const Error& error) {
     problems.add(error.facts());
   }
@@ -56,12 +55,11 @@ void read_all(const std::vector<Document>& documents, Zoo& zoo, const Zoo* base,
 
 }  // namespace
 
-Gathered gather(const LoadOptions& options, MigrationTable migrations,
-                std::span<const ZooContribution> contributed) {
+Gathered gather(const LoadOptions& options, std::span<const ZooContribution> contributed) {
   Gathered out;
   std::vector<Document> documents;
   const auto shipped = options.directory.empty() ? zoo_directory() : options.directory;
-  read_folder(shipped, Authorship::shipped, options, migrations, documents, out.problems);
+  read_folder(shipped, Authorship::shipped, options, documents, out.problems);
   auto additional = options.additional;
   if (options.environment == ZooEnvironment::use) {
     auto folders = environment_folders();
@@ -74,30 +72,29 @@ Gathered gather(const LoadOptions& options, MigrationTable migrations,
   for (const auto& path : additional) {
     std::error_code failed;
     if (fs::is_directory(path, failed))
-      read_folder(path, Authorship::user, options, migrations, documents, out.problems);
+      read_folder(path, Authorship::user, options, documents, out.problems);
     else
-      read_document(path, "", none, Authorship::user, migrations, documents, out.problems);
+      read_document(path, "", none, Authorship::user, documents, out.problems);
   }
   for (const auto& c : contributed) {
     auto source = std::make_shared<SourceText>(SourceText{c.name, c.text});
     auto tree = parse_yaml(*source, out.problems);
     if (!tree) continue;
     Document document{std::move(source), std::move(*tree), {}, Authorship::shipped, c.origin};
-    if (settle_schema(document, migrations, out.problems)) documents.push_back(std::move(document));
+    if (settle_schema(document, out.problems)) documents.push_back(std::move(document));
   }
   read_all(documents, out.zoo, nullptr, out.problems);
   return out;
 }
 
-Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migrations) {
+Gathered gather_text(SourceText source, const Zoo* base) {
   Gathered out;
   auto shared = std::make_shared<SourceText>(std::move(source));
   auto tree = parse_yaml(*shared, out.problems);
   if (!tree) return out;
   std::vector<Document> documents;
   documents.push_back({std::move(shared), std::move(*tree), {}, Authorship::user});
-  if (settle_schema(documents.front(), migrations, out.problems))
-    read_all(documents, out.zoo, base, out.problems);
+  if (settle_schema(documents.front(), out.problems)) read_all(documents, out.zoo, base, out.problems);
   return out;
 }
 
@@ -110,7 +107,7 @@ Zoo load_zoo(const LoadOptions& options) {
 }
 
 Zoo load_zoo(const LoadOptions& options, std::span<const ZooContribution> contributed) {
-  auto gathered = detail::gather(options, detail::shipped_migrations(), contributed);
+  auto gathered = detail::gather(options, contributed);
   gathered.problems.raise("the zoo cannot be loaded");
   return std::move(gathered.zoo);
 }

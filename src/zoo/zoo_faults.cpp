@@ -6,7 +6,7 @@ namespace mlsysim::detail {
 namespace {
 
 // Ids are stable: never renumber, only append.
-constexpr std::array<ZooFaultText, 43> kFaults{{
+constexpr std::array<ZooFaultText, 42> kFaults{{
     {ZooFault::no_file, "mlsysim.zoo.001", "a file that is to be read does not exist"},
     {ZooFault::not_a_file, "mlsysim.zoo.002", "what is to be read is a directory or a device"},
     {ZooFault::unreadable, "mlsysim.zoo.003", "a file may not be read"},
@@ -23,7 +23,7 @@ constexpr std::array<ZooFaultText, 43> kFaults{{
     {ZooFault::no_schema, "mlsysim.zoo.020", "the schema line is missing or malformed"},
     {ZooFault::unknown_kind, "mlsysim.zoo.021", "the schema line names an unknown kind"},
     {ZooFault::newer_version, "mlsysim.zoo.022", "the file is written for a newer version of the schema"},
-    {ZooFault::older_version, "mlsysim.zoo.023", "the file is older than every version that can be migrated"},
+    {ZooFault::older_version, "mlsysim.zoo.023", "the file is written for an older version of the schema"},
     {ZooFault::wrong_shape, "mlsysim.zoo.024", "a map, a list or a scalar stands where another is due"},
     {ZooFault::unknown_key, "mlsysim.zoo.030", "a key that the schema does not know"},
     {ZooFault::missing_key, "mlsysim.zoo.031", "a required key is missing"},
@@ -48,7 +48,6 @@ constexpr std::array<ZooFaultText, 43> kFaults{{
     {ZooFault::no_own_source, "mlsysim.zoo.062", "lint: an entry of the user gives no source"},
     {ZooFault::borrowed, "mlsysim.zoo.063", "lint: a figure measured on one device is stated of another"},
     {ZooFault::bad_cache, "mlsysim.zoo.070", "the cache of the zoo cannot be written"},
-    {ZooFault::migrated, "mlsysim.zoo.064", "lint: a file is of an older version of its schema"},
     {ZooFault::contradiction, "mlsysim.zoo.047", "figures of an entry contradict each other"},
 }};
 

@@ -77,11 +77,11 @@ const std::vector<std::string>& seeds() {
       "  memory: {capacity: 80 GiB, bandwidth: 3.35 TB/s, type: HBM3}\n"
       "  partition_profiles: [{name: half, memory: 40 GB}]\n"
       "  decisions: [{field: memory, took: both, why: x, instead_of: 5}]\n",
-      "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  parameters: 8.03 Gparam\n"
-      "  shape: {layers: 32, hidden: 4096, gated_ffn: true, qk_norm: head}\n  attention: {kind: gqa}\n"
-      "  convolution:\n  - {op: conv, in: 3, out: 64, kernel: 7}\n  extra: {action_dim: 7, image_size: 224}\n"
-      "  recommendation: {top_mlp: [1, 2], parameter_range: [1 Gparam, 2 Gparam]}\n",
-      "schema: mlsysim/model@2\nentries:\n- name: M\n  architecture: decoder\n  stacks:\n  - hidden: 64\n"
+      "schema: mlsysim/model@2\nentries:\n- name: M\n  architecture: decoder\n  parameters: 8.03 Gparam\n"
+      "  convolution:\n  - {op: conv, in: 3, out: 64, kernel: 7}\n  action: {dim: 7}\n  outline: "
+      "{image_size: 224}\n"
+      "  recommendation: {top_mlp: [1, 2], parameter_range: [1 Gparam, 2 Gparam]}\n"
+      "  stacks:\n  - hidden: 64\n"
       "    layers:\n    - {times: 2, pattern: [{times: 3, reach: {window: 8}}, {mixer: {}}]}\n"
       "    mixer: {grouped: {heads: 4, qk_norm: head}}\n    feed_forward: {dense: {width: 128}}\n",
       "schema: mlsysim/node@1\nentries:\n- {name: N1, accelerator: X1, accelerators_per_node: 8}\n",

@@ -55,14 +55,9 @@ def main():
                 problems.append(f"{name}: there is no {kind} '{what}'")
         if not cell.strip():
             problems.append(f"{name}: nothing shows it")
-    # The header of every version that was published stays, and is compared with that of today.
-    versions = re.findall(r"^\| (\d+\.\d+) \| \d{4}-", (SOURCE / "docs/reference/plugin-abi.md").read_text(), re.M)
-    for version in versions[:-1]:
-        if not (SOURCE / f"tests/plugin/abi/{version}/mlsysim/plugin/mlsysim_plugin.h").exists():
-            problems.append(f"the header of version {version} is gone")
     print("\n".join(problems))
-    print(f"{len(rows)} requirements, {references} references, {len(versions)} versions, {len(problems)} problems")
-    return 1 if problems or references < 100 or len(versions) < 2 else 0
+    print(f"{len(rows)} requirements, {references} references, {len(problems)} problems")
+    return 1 if problems or references < 100 else 0
 
 
 if __name__ == "__main__":

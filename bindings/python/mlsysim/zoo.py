@@ -38,19 +38,7 @@ def model_notes(path):
 def conventions(**changes):
     """The defaults that fill gaps, some of them changed: pass them on as `conventions=`.
 
-    `devices=DeviceClass(...)` holds figures of devices that do not state them; a name that such a figure had as a
-    convention ("kernel_launch") is put there.
+    `devices=DeviceClass(...)` holds figures of devices that do not state them.
     """
-    devices = {}
-    for name in list(changes):
-        path = _core._figure_of_convention(name)
-        if path:
-            *groups, last = path.split(".")
-            place = devices
-            for group in groups:
-                place = place.setdefault(group, {})
-            place[last] = changes.pop(name)
-    if devices:
-        changes["devices"] = _specs.DeviceClass(name="the caller's", **devices)
     shipped = _core._conventions()
     return shipped.replace(**changes) if changes else shipped

@@ -63,7 +63,7 @@ struct Entry {
   std::optional<Source> shape_source;  ///< of the sizes of a model, where it differs
   std::vector<Figure> figures;         ///< sorted by path
   std::vector<Decision> decisions;
-  std::vector<std::string> notes;  ///< what its reader had to say: "read from a file of mlsysim/model@1"
+  std::vector<std::string> notes;  ///< what its reader had to say: "dtype is not stated: bf16"
   Location where;
 
   /// The figure of this path, or null.

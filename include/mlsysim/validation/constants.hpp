@@ -67,15 +67,4 @@ class Constants {
   Changed<ServingEngine> engines_;
 };
 
-/// A number of a spec, in the canonical base unit.
-struct ConstantFigure {
-  double base = 0;
-  Exponents exps{};
-};
-/// Value and dimension of a figure: of the device where it states one, else of the convention of the same
-/// meaning.
-/// @throws LookupError for a field that there is not, or that is absent
-[[nodiscard]] ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions,
-                                         const std::string& owner, const std::string& field);
-
 }  // namespace mlsysim

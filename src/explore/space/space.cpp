@@ -1,7 +1,5 @@
 #include <mlsysim/explore/space/space.hpp>
 
-#include "explore/subject/old_names.hpp"
-
 #include <mlsysim/resolve/detail/exchangeable.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/spec/content.hpp>
@@ -335,7 +333,7 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
   sample_ = first_subject(*problem_, slow, varied_);
   for (auto& a : open) {
     const bool known = std::all_of(a.names.begin(), a.names.end(), [&](const std::string& n) {
-      return find_input(sample_.entry.inputs, n) != nullptr;
+      return find_field(sample_.entry.inputs, n) != nullptr;
     });
     (known ? fast : slow).push_back(std::move(a));
   }
@@ -346,7 +344,7 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
   for (auto& a : fast) {
     std::vector<Axis> numbers;
     for (std::size_t k = 0; k < a.names.size(); ++k)
-      numbers.push_back(numbers_for(*find_input(sample_.entry.inputs, a.names[k]), a, k));
+      numbers.push_back(numbers_for(*find_field(sample_.entry.inputs, a.names[k]), a, k));
     numbers_.push_back(std::move(numbers));
     axes_.push_back(std::move(a));
   }

@@ -1,6 +1,5 @@
 #include <mlsysim/explore/subject/subject.hpp>
 
-#include "explore/subject/old_names.hpp"
 #include "explore/subject/spec_figures.hpp"
 #include "explore/subject/spec_ranges.hpp"
 
@@ -143,7 +142,7 @@ std::vector<FieldInfo> outputs_here(const Resolver& r, const std::vector<Dynamic
 }  // namespace
 
 std::size_t Subject::input(std::string_view name) const {
-  const FieldInfo* field = find_input(entry.inputs, name);
+  const FieldInfo* field = find_field(entry.inputs, name);
   return field == nullptr ? entry.input(name) : static_cast<std::size_t>(field - entry.inputs.data());
 }
 std::size_t Subject::result(std::string_view name) const {

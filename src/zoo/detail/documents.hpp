@@ -1,7 +1,6 @@
 #pragma once
 /// Files that were read: their text, tree and kind.
 
-#include "migrations.hpp"
 #include "read_context.hpp"
 
 #include <filesystem>
@@ -16,16 +15,13 @@ struct Document {
   YamlTree tree;
   std::string kind;  ///< "hardware"; of the schema line
   Authorship authorship = Authorship::shipped;
-  std::string origin{};         ///< of a plugin's file: the plugin
-  std::string migrated_from{};  ///< the schema line of an older file
-  std::vector<std::pair<std::size_t, std::string>>
-      notes{};  ///< of its migration: position of the entry, words
+  std::string origin{};  ///< of a plugin's file: the plugin
 
   [[nodiscard]] NodeRef root() const { return {tree, 0}; }
 };
 
-/// Reads the schema line, migrates an older file, and sets `kind`. False when the file cannot be used.
-bool settle_schema(Document& document, const MigrationTable& migrations, Problems& problems);
+/// Reads the schema line and sets `kind`. False when the file cannot be used.
+bool settle_schema(Document& document, Problems& problems);
 
 /// Reads the references of a document into the zoo.
 void read_references(const Document& document, Zoo& zoo, const Zoo* base, Problems& problems);

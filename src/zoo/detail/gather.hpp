@@ -12,12 +12,10 @@ struct Gathered {
   Problems problems;
 };
 
-/// Reads everything that the options name. `migrations` is the shipped table but in tests.
-[[nodiscard]] Gathered gather(const LoadOptions& options, MigrationTable migrations = shipped_migrations(),
-                              std::span<const ZooContribution> contributed = {});
+/// Reads everything that the options name.
+[[nodiscard]] Gathered gather(const LoadOptions& options, std::span<const ZooContribution> contributed = {});
 /// Reads one text as a file of the user.
-[[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base,
-                                   MigrationTable migrations = shipped_migrations());
+[[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base);
 
 /// What could be better about the entries of a zoo.
 [[nodiscard]] std::vector<ErrorFacts> warnings_of(const Zoo& zoo);

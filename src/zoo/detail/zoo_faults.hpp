@@ -49,7 +49,6 @@ enum class ZooFault : std::uint8_t {
   no_own_source,
   borrowed,
   bad_cache,
-  migrated,
   contradiction,
 };
 

@@ -1,7 +1,7 @@
 """Scorecards: how plans, precisions, requests, prices and places change what SystemEvaluator says."""
 
 import mlsysim
-from mlsysim import Fleet, Hardware, HardwareNode, Models, SystemEvaluator, Systems
+from mlsysim import DeviceClass, Fleet, Hardware, HardwareNode, Models, SystemEvaluator, Systems
 
 from .lines import Ask, marked_lines, name_of, options
 
@@ -74,9 +74,9 @@ serve Llama3_8B H100 bf16 b16 {operator,textbook} unit_cost={0USD,12345USD}
 serve Llama3_8B H100 bf16 b16 operator infrastructure_multiplier={1,1.8}
 serve Llama3_8B H100 bf16 b16 operator kwh_price=0.2USD/kWh grid=Germany unit_cost=25000USD days90
 serve Llama3_8B H100 bf16 b16 {operator,textbook} \
-    {conventions.pue=1.5,conventions.memory_share=0.6,conventions.vector_share=0.4}
+    {conventions.pue=1.5,conventions.devices.efficiency.memory=0.6,conventions.devices.efficiency.vector=0.4}
 serve Llama3_8B H100 bf16 b16 operator \
-    {conventions.kernel_launch=10us,conventions.memory_reserve=4GiB,conventions.idle_fraction=0}
+    {conventions.devices.kernels.launch=10us,conventions.memory_reserve=4GiB,conventions.idle_fraction=0}
 serve Llama3_8B H100 bf16 b16 operator \
     also={ReliabilityModel,SustainabilityModel,TailLatencyModel,EconomicsModel}
 
@@ -233,7 +233,8 @@ infer {Mamba_2_8B,OpenVLA_7B,ACT_ALOHA} H100 b{1,16} textbook
 infer ResNet50 A100 b32 operator \
     {efficiency=0.2,grid=Quebec,datacenter=Poland_Coal,unit_cost=5000USD,kwh_price=0.3USD/kWh,days365}
 infer ResNet50 A100 b32 operator \
-    {conventions.dispatch_overhead=100us,conventions.kernel_launch=0us,also=SustainabilityModel}
+    {conventions.devices.dispatch_overhead=100us,conventions.devices.kernels.launch=0us,\
+    also=SustainabilityModel}
 infer ResNet50 {Bare,Priced} b8 {operator,textbook}
 infer ResNet50 H100 {tp2,zero1,out4,kv_precision=fp8}
 infer GPT4 H100 operator
@@ -274,9 +275,18 @@ def place(name):
 
 
 def arguments(words):
-    """Keywords of an evaluation; 'conventions.pue=1.5' changes one of the shipped conventions."""
+    """Keywords of an evaluation; 'conventions.pue=1.5' changes one of the shipped conventions, and
+    'conventions.devices.kernels.launch=10us' a figure of devices that do not state it."""
     out = options(words)
-    changes = {key.partition(".")[2]: out.pop(key) for key in list(out) if key.startswith("conventions.")}
+    changes, devices = {}, {}
+    for key in [key for key in out if key.startswith("conventions.")]:
+        *groups, last = key.split(".")[1:]
+        place = devices if groups else changes
+        for group in groups[1:]:
+            place = place.setdefault(group, {})
+        place[last] = out.pop(key)
+    if devices:
+        changes["devices"] = DeviceClass(name="the caller's", **devices)
     if changes:
         out["conventions"] = mlsysim.zoo.conventions(**changes)
     return out

@@ -1,5 +1,6 @@
 /* A good plugin for tests of the host: y = PROBE_FACTOR * x * option, an option, instances, and a callback
- * that counts. With PROBE_ASKS there is probe/Asker as well, whose x is what probe/Model says of its own. */
+ * that counts. With PROBE_ASKS there is probe/Asker as well, whose x is what probe/Model says of its own.
+ * With PROBE_OLD its version and the sizes of its structs are those of minor version 0. */
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
 #include <stdlib.h>
@@ -10,6 +11,15 @@
 #endif
 #ifndef PROBE_THREADS
 #define PROBE_THREADS MLS_THREAD_SAFE
+#endif
+#ifdef PROBE_OLD
+#define ABI_MINOR 0
+#define RESOLVER_SIZE MLS_RESOLVER_SIZE_1_0
+#define CALLBACK_SIZE MLS_CALLBACK_SIZE_1_0
+#else
+#define ABI_MINOR MLS_ABI_MINOR
+#define RESOLVER_SIZE sizeof(MlsResolver)
+#define CALLBACK_SIZE sizeof(MlsCallback)
 #endif
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -119,7 +129,7 @@ static MlsError* on_sweep(const MlsSweep* event) {
 }
 
 static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registration) {
-  static const MlsResolver model = {.struct_size = sizeof(MlsResolver),
+  static const MlsResolver model = {.struct_size = RESOLVER_SIZE,
                                     .name = MLS_TEXT("probe/Model"),
                                     .summary = MLS_TEXT("A product"),
                                     .version = MLS_TEXT("1"),
@@ -136,7 +146,7 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
                                     .create = create,
                                     .destroy = destroy,
                                     .solve = solve};
-  static const MlsCallback callback = {.struct_size = sizeof(MlsCallback),
+  static const MlsCallback callback = {.struct_size = CALLBACK_SIZE,
                                        .name = MLS_TEXT("probe/Counter"),
                                        .summary = MLS_TEXT("Counts stages"),
                                        .on_event = on_event,
@@ -156,7 +166,7 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
 MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {
   static const MlsPluginApi api = {.struct_size = sizeof(MlsPluginApi),
                                    .abi_major = MLS_ABI_MAJOR,
-                                   .abi_minor = MLS_ABI_MINOR,
+                                   .abi_minor = ABI_MINOR,
                                    .flags = MLS_PLUGIN_UNLOADABLE,
                                    .threads = PROBE_THREADS,
                                    .name = MLS_TEXT("probe"),

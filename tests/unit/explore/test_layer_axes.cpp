@@ -89,14 +89,3 @@ TEST_CASE("a kind of layer that stands at several places has one axis, that of t
   const auto here = moved(card, 0, card.point[0]);
   for (std::size_t i = 0; i < here.size(); ++i) CHECK(there[i] == Approx(here[i]).epsilon(1e-12));
 }
-
-TEST_CASE("names from before the table of layers are read where they mean one number", "[explore][subject]") {
-  const auto llama = subject_of(serving(standard_zoo().at<Workload>("Llama3_70B")));
-  CHECK(llama.input("shape.ffn") == llama.input("workload.stacks[0].feed_forward.dense.width"));
-  CHECK(llama.input("workload.shape.layers") == llama.input("workload.stacks[0].layers[0].times"));
-  CHECK(llama.input("shape.heads") == llama.input("workload.stacks[0].mixer.grouped.heads"));
-  CHECK_THROWS_WITH(llama.input("shape.window"), ContainsSubstring("shape.window"));
-  const auto gemma = subject_of(serving(standard_zoo().at<Workload>("Gemma3_27B")));
-  CHECK(gemma.input("shape.window") == gemma.input("workload.stacks[0].reach.window"));
-  CHECK_THROWS_WITH(gemma.input("shape.layers"), ContainsSubstring("workload.stacks[0].layers[1].times"));
-}

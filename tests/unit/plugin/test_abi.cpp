@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 using namespace mlsysim::plugin;
@@ -26,40 +25,6 @@ TEST_CASE("offsets and sizes of the C interface are those that were published", 
       "file:\n"
       << now.str());
   CHECK(now.str() == golden.str());
-}
-
-TEST_CASE("what earlier versions published is where it was", "[plugin]") {
-  const auto read = [](const std::string& path) {
-    std::map<std::string, std::pair<std::size_t, std::size_t>>
-        members;  // "MlsField.kind": offset and size; "MlsField": size
-    std::ifstream file(std::string(MLSYSIM_SOURCE_DIR) + path);
-    std::string line, owner;
-    std::getline(file, line);
-    while (std::getline(file, line)) {
-      std::istringstream words(line);
-      std::string name;
-      std::size_t first = 0, second = 0;
-      words >> name >> first >> second;
-      if (line[0] != ' ')
-        members[owner = name] = {first, 0};
-      else
-        members[owner + "." + name] = {first, second};
-    }
-    return members;
-  };
-  const auto now = read("/tests/unit/plugin/abi.golden");
-  for (int minor = 0; minor < MLS_ABI_MINOR; ++minor) {
-    const auto old = read("/tests/plugin/abi/1." + std::to_string(minor) + "/abi.golden");
-    REQUIRE(old.size() > 100);
-    for (const auto& [name, place] : old) {
-      INFO("1." << minor << ": " << name);
-      REQUIRE(now.contains(name));
-      if (name.find('.') == std::string::npos)
-        CHECK(now.at(name).first >= place.first);
-      else
-        CHECK(now.at(name) == place);
-    }
-  }
 }
 
 TEST_CASE("names of status codes are those of absl", "[plugin]") {

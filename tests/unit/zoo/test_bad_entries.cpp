@@ -148,7 +148,13 @@ TEST_CASE("the schema line is checked first", "[zoo]") {
   CHECK(newer.id == "mlsysim.zoo.022");
   CHECK_THAT(newer.message, ContainsSubstring("version 2"));
   CHECK_THAT(newer.hint, ContainsSubstring("newer mlsysim"));
-  CHECK(first("schema: mlsysim/hardware@0\nentries: []\n").id == "mlsysim.zoo.023");
+  const auto older = first("schema: mlsysim/model@1\nentries: []\n");
+  CHECK(older.id == "mlsysim.zoo.023");
+  CHECK_THAT(older.message, ContainsSubstring("version 1 of 'model'"));
+  CHECK_THAT(older.found, ContainsSubstring("mlsysim/model@1"));
+  CHECK(older.expected == "version 2");
+  CHECK_THAT(older.hint, ContainsSubstring("mlsysim/model@2"));
+  CHECK(older.where.line == 1);
   CHECK(first("schema: mlsysim/hardware@1\n").id == "mlsysim.zoo.024");
   CHECK(first("schema: mlsysim/hardware@1\nentries: {a: b}\n").id == "mlsysim.zoo.024");
   CHECK(first("schema: mlsysim/hardware@1\nentries: []\nunits: SI\n").id == "mlsysim.zoo.030");

@@ -1,13 +1,10 @@
-// Models as stacks of layers: what is misspelt is found at every depth, and files of version 1 are read.
+// Models as stacks of layers: what is misspelt is found at every depth.
 
 #include "support/catch.hpp"
 
 #include "zoo/detail/gather.hpp"
-#include "zoo_fixtures.hpp"
 
 #include <mlsysim/zoo/writer.hpp>
-
-#include <filesystem>
 
 using namespace mlsysim;
 
@@ -144,51 +141,4 @@ TEST_CASE("what is stated at no place is not the same as what is stated to be no
   CHECK_FALSE(pattern[0].reach->window.has_value());
   CHECK_FALSE(pattern[1].reach.has_value());
   CHECK_THAT(to_yaml(zoo.only<Workload>()), ContainsSubstring("reach: {}"));
-}
-
-TEST_CASE("files of version 1 of the schema of models migrate to what ships now", "[zoo]") {
-  const Zoo& now = standard_zoo();
-  int migrated = 0;
-  for (const auto& file : std::filesystem::directory_iterator(MLSYSIM_SOURCE_DIR "/tests/unit/zoo/model_1")) {
-    auto source = detail::read_source(file.path());
-    source.file = file.path().filename().string();
-    const auto out = detail::gather_text(std::move(source), nullptr);
-    for (const Workload* old : out.zoo.all<Workload>()) {
-      if (old->name == "OpenVLA_7B") continue;  // one opaque pass then; its layers are known since
-      INFO(old->name);
-      CHECK(old->entry->notes.front() == "read from a file of mlsysim/model@1");
-      Workload here = now.at<Workload>(old->name), there = *old;
-      // Texts of sources aside, the two say the same; what became known since then is in the new ones only.
-      here.entry = there.entry = nullptr;
-      here.formats.clear();  // how weights are stored had no place in version 1
-      CHECK(to_yaml(there) == to_yaml(here));
-      ++migrated;
-    }
-  }
-  CHECK(migrated == 80);
-}
-
-TEST_CASE("the order of layers that version 1 did not state is said to be a guess", "[zoo]") {
-  const std::string old =
-      "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  shape: {layers: 6, hidden: "
-      "8, "
-      "heads: 2, ffn: 16, vocab: 10}\n  attention: {kind: mha, sliding_window: 4, full_attention_layers: "
-      "2}\n";
-  const Zoo zoo = read(old);
-  const auto& w = zoo.only<Workload>();
-  REQUIRE(w.entry->notes.size() == 2);
-  CHECK_THAT(w.entry->notes[1], ContainsSubstring("order of its layers"));
-  CHECK(w.stacks[0].depth() == 6);
-  CHECK(w.stacks[0].layers.size() == 2);
-}
-
-TEST_CASE("a misspelt key of version 1 is found before it is migrated", "[zoo]") {
-  const auto problems = problems_of(
-      "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  shape: {layerz: 6}\n  extra: "
-      "{mtp_layer: 1}\n");
-  REQUIRE(problems.size() == 2);
-  for (const auto& p : problems) CHECK(p.id == "mlsysim.zoo.030");
-  CHECK_THAT(problems[0].hint, ContainsSubstring("'layers'"));
-  CHECK_THAT(problems[1].hint, ContainsSubstring("'mtp_layers'"));
-  CHECK(problems[0].where.line == 5);
 }

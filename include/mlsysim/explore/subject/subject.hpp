@@ -60,11 +60,11 @@ struct Subject {
 ///
 /// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device,
 /// network, facility and model as the views hold them ("hardware.memory.bandwidth", "links.level1.bandwidth",
-/// "facility.pue", "shape.ffn"), and the remaining members of the plan ("plan.weight_bytes"). Results: the
-/// metrics of the scorecard with their names and units, the times behind them, and `plan_fits`, 1 where the
-/// plan is one that eval accepts: the devices fill their nodes, the parallel degrees divide devices and
-/// model, and the prompt is longer than its cached part. The number of devices varies at a fixed number per
-/// node.
+/// "facility.pue", "workload.stacks[0].hidden"), and the remaining members of the plan ("plan.weight_bytes").
+/// Results: the metrics of the scorecard with their names and units, the times behind them, and `plan_fits`,
+/// 1 where the plan is one that eval accepts: the devices fill their nodes, the parallel degrees divide
+/// devices and model, and the prompt is longer than its cached part. The number of devices varies at a fixed
+/// number per node.
 /// @param varied fields of Scenario that will vary: no default is derived from them
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
