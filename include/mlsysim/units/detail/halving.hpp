@@ -3,8 +3,22 @@
 
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 namespace mlsysim::detail {
+
+/// The ends of [low, high] after halving, until they are `close` to each other in relation to the upper one,
+/// or `most` times.
+/// @param below true below the answer and false above it
+template <class Below>
+[[nodiscard]] std::pair<double, double> halved(double low, double high, double close, int most,
+                                               Below&& below) {
+  for (int i = 0; i < most && high - low > high * close; ++i) {
+    const double middle = (low + high) / 2;
+    (below(middle) ? low : high) = middle;
+  }
+  return {low, high};
+}
 
 /// The last whole number, on the way from `in` to `out`, for which a condition holds; it holds at `in` and
 /// not at `out`. Above 2^53 the next double is more than one away.
