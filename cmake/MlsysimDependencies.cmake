@@ -62,9 +62,9 @@ mlsysim_dependency(SQLite3 libsqlite3-dev linked 3.24)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 mlsysim_dependency(Threads libc6-dev linked)
 
-# MD5, the checksum in logs of TORCH_TRACE; the library comes with Debian itself, its header with libmd-dev.
+# MD5, the checksum in logs of TORCH_TRACE, and SHA-256, the digest of plugins; the library comes with Debian itself, its header with libmd-dev.
 find_library(MLSYSIM_MD_LIBRARY md)
-find_path(MLSYSIM_MD_INCLUDE md5.h)
+find_path(MLSYSIM_MD_INCLUDE sha2.h)
 if(NOT MLSYSIM_MD_LIBRARY OR NOT MLSYSIM_MD_INCLUDE)
   message(FATAL_ERROR "mlsysim needs libmd, which was not found.\nInstall it with: apt-get install libmd-dev")
 endif()

@@ -44,7 +44,7 @@ need_packages() {
     apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# configure <preset>: ninja itself runs CMake again when a list has changed, so this is for a fresh build folder and
+# configure <preset>: ninja itself runs CMake again when a file was added, so this is for a fresh build folder and
 # for changed presets.
 configure() {
   local build=build/$1

@@ -64,7 +64,7 @@ class MlsysimConan(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         tool = CMakeToolchain(self)
-        for part in ("PYTHON", "PLUGINS", "EXAMPLES", "TESTS", "BENCH", "DOCS"):
+        for part in ("PYTHON", "PLUGINS", "EXAMPLES", "TESTS", "BENCH"):
             tool.cache_variables[f"MLSYSIM_BUILD_{part}"] = False
         tool.cache_variables["MLSYSIM_BUILD_CLI"] = bool(self.options.program)
         for library in ("NLOPT", "PAGMO", "HTTP"):

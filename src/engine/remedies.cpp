@@ -1,6 +1,7 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/figures.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -34,17 +35,15 @@ void try_change(std::vector<Remedy>& out, const Scenario& changed, std::string w
 
 /// The largest whole batch below the asked one that fits.
 void smaller_batch(std::vector<Remedy>& out, const Scenario& s) {
-  double low = 0, high = s.batch_size;  // low fits (or is nothing), high does not
-  while (high - low > 1) {
-    Scenario c = s;
-    c.batch_size = std::floor((low + high) / 2);
-    const auto m = with(c);
-    (m && m->fits() ? low : high) = c.batch_size;
-  }
-  if (low < 1) return;
   Scenario c = s;
-  c.batch_size = low;
-  try_change(out, c, fmt::format("batch_size {} instead of {}", low, s.batch_size));
+  const double most = last_whole(0.0, s.batch_size, [&](double batch) {
+    c.batch_size = batch;
+    const auto m = with(c);
+    return m && m->fits();
+  });
+  if (most < 1) return;
+  c.batch_size = most;
+  try_change(out, c, fmt::format("batch_size {} instead of {}", most, s.batch_size));
 }
 
 /// Passes of prompts as engines take them.

@@ -2,6 +2,8 @@
 
 #include "slice.hpp"
 
+#include <mlsysim/units/detail/halving.hpp>
+
 #include <algorithm>
 #include <map>
 
@@ -44,9 +46,9 @@ class CountSearch {
       if (!met(known[k])) continue;
       std::size_t last = k;
       while (last + 1 < known.size() && met(known[last + 1])) ++last;
-      const std::size_t low = k > 0 ? edge(known[k], known[k - 1], met) : known[k],
-                        high =
-                            last + 1 < known.size() ? edge(known[last], known[last + 1], met) : known[last];
+      const std::size_t low = k > 0 ? last_whole(known[k], known[k - 1], met) : known[k],
+                        high = last + 1 < known.size() ? last_whole(known[last], known[last + 1], met)
+                                                       : known[last];
       answer.solutions.push_back(between(low, high));
       k = last;
     }
@@ -61,7 +63,7 @@ class CountSearch {
       const bool below = here < f_.target();
       if (below == (there < f_.target())) continue;
       const std::size_t n =
-          edge(known[k], known[k + 1], [&](std::size_t i) { return (at(i) < f_.target()) == below; });
+          last_whole(known[k], known[k + 1], [&](std::size_t i) { return (at(i) < f_.target()) == below; });
       if (f_.at_target(at(n)) || f_.at_target(at(n + 1))) {
         const std::size_t i = f_.at_target(at(n)) ? n : n + 1;
         answer.solutions.push_back(between(i, i));
@@ -117,15 +119,6 @@ class CountSearch {
     (void)at(middle);
     const bool left = settle(a, middle), right = settle(middle, b);
     return left && right;
-  }
-
-  /// Between two known counts, the last one before the outcome of `holds` changes.
-  template <class Holds> std::size_t edge(std::size_t in, std::size_t out, Holds holds) {
-    while ((in < out ? out - in : in - out) > 1) {
-      const std::size_t middle = (in + out) / 2;
-      (holds(middle) ? in : out) = middle;
-    }
-    return in;
   }
 
   Solution between(std::size_t low, std::size_t high) {

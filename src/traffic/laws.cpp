@@ -1,4 +1,5 @@
 #include <mlsysim/traffic/laws.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 
 #include <fmt/format.h>
 
@@ -45,13 +46,11 @@ double weibull_cv2(double shape) {
 
 /// The shape that has it, by halving; none outside of 0.1 to 100.
 std::optional<double> weibull_shape(double cv2) {
-  double low = std::log(0.1), high = std::log(100.0);
+  const double low = std::log(0.1), high = std::log(100.0);
   if (cv2 >= weibull_cv2(std::exp(low)) || cv2 <= weibull_cv2(std::exp(high))) return std::nullopt;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (weibull_cv2(std::exp(middle)) > cv2 ? low : high) = middle;
-  }
-  return std::exp(0.5 * (low + high));
+  const auto [a, b] =
+      detail::halved(low, high, 0, 60, [&](double log) { return weibull_cv2(std::exp(log)) > cv2; });
+  return std::exp(0.5 * (a + b));
 }
 
 std::optional<FittedLaw> fitted(TrafficLaw law, double mean, double deviation) {

@@ -4,6 +4,7 @@
 #include "detail/row_key.hpp"
 
 #include <mlsysim/intervals/model_error.hpp>
+#include <mlsysim/tape/detail/quantile.hpp>
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ double between(const Coordinates& a, const Coordinates& b) {
 std::optional<double> median_of(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
+  return detail::quantile(values, 0.5);
 }
 
 std::optional<double> neighbour_error(const MeasuredTable& table, const std::vector<MeasuredRow>& rows) {

@@ -1,5 +1,7 @@
 #include "detail/fit_problem.hpp"
 
+#include <mlsysim/tape/detail/quantile.hpp>
+
 #include <Eigen/Cholesky>
 #include <unsupported/Eigen/NonLinearOptimization>
 

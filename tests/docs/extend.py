@@ -4,7 +4,7 @@ Of each section `## 1. ...` of the page this holds:
 
 * its ```diff blocks apply, each place being found by its lines alone and only once;
 * they touch as many files, beside tests and the changelog, as its words `**3 files**` say;
-* lists, includes and named laws are in order afterwards, and what it adds to the zoo loads;
+* includes and named laws are in order afterwards, and what it adds to the zoo loads;
 * the files after `Compile first:` compile with the flags of the build;
 * a row `| path | compiler | text |` of its table is true: without the change to that file the compiler says the text. Other
   checkers that are held: those of CHECKERS, and the program.
@@ -27,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from toolchain import Toolchain  # noqa: E402
 
 PAGE = pathlib.Path("docs/how-to/extend.md")
-CHECKERS = {"layers.lists": "check_lists.py", "layers.includes": "check_includes.py", "layers.law_calls": "check_law_calls.py"}
+CHECKERS = {"layers.includes": "check_includes.py", "layers.law_calls": "check_law_calls.py"}
 ROW = re.compile(r"^\| `([^`]+)` \| `?([\w. ]+?)`? \| (.*) \|$", re.M)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Laws that pages of resolvers name because code calls them unrecorded (src/catalogue/laws/about.cpp) are called, and every call has a
+"""Laws that pages of resolvers name because code calls them unrecorded (src/catalogue/resolvers.cpp) are called, and every call has a
 page: names are held to the sources."""
 
 import pathlib
@@ -14,8 +14,8 @@ def calls(paths):
     return {a or b for path in paths for a, b in CALL.findall(path.read_text())}
 
 
-rows = re.findall(r'\{"(\w+)", Question::[^,]+,\s*((?:"[^"]*"\s*)+),', (root / "src/catalogue/laws/about.cpp").read_text())
-assert len(rows) >= 28, "the table of about.cpp is not what this test reads"
+rows = re.findall(r'shipped<(\w+)>\(\s*Question::[^,]+,\s*((?:"[^"]*"\s*)+),', (root / "src/catalogue/resolvers.cpp").read_text())
+assert len(rows) >= 28, "the table of resolvers.cpp is not what this test reads"
 named = {}
 for resolver, text in rows:
     for law in "".join(re.findall('"([^"]*)"', text)).split():
@@ -26,6 +26,6 @@ sources = [*(root / "src").rglob("*.?pp"), *(root / "include").rglob("*.hpp")]
 own = [*(root / "src/catalogue").rglob("*.cpp"), *(root / "src/price").rglob("*.cpp")]
 assert calls(own), "no law is called where this test looks for calls"
 faults = [f"{law} is on the pages of {', '.join(of)} and called by nothing" for law, of in named.items() if law not in calls(sources)]
-faults += [f"{law} is called by a resolver and on no page (src/catalogue/laws/about.cpp)" for law in sorted(calls(own) - set(named))]
+faults += [f"{law} is called by a resolver and on no page (src/catalogue/resolvers.cpp)" for law in sorted(calls(own) - set(named))]
 print("\n".join(faults) or f"{len(named)} laws that are named are called, and the other way round")
 sys.exit(bool(faults))

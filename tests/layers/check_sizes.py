@@ -1,6 +1,7 @@
-"""Checks that no function is longer than 80 lines, from its name to its closing brace, comments and all.
+"""Checks that no file is longer than 600 lines and no function than 80, from its name to its closing brace, comments and all.
 
-Reads the C++ files of include, src, bindings and plugins by their braces, which is enough for formatted code.
+Reads the C++ files of include, src, bindings and plugins by their braces, which is enough for formatted code. Headers start
+with `#pragma once`.
 
 usage: check_sizes.py <top folder>
 """
@@ -11,6 +12,7 @@ import re
 import sys
 
 LIMIT = 80
+LIMIT_OF_FILES = 600
 # Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
 EXEMPT = {}
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
@@ -60,6 +62,18 @@ def complaints_of(root, exempt):
     return found, seen
 
 
+def complaints_of_files(root):
+    found = []
+    for path in sorted(p for top in (*FOLDERS, "tests") for p in (root / top).rglob("*") if p.suffix in SUFFIXES | {".py"}):
+        lines = path.read_text().splitlines()
+        name = path.relative_to(root)
+        if len(lines) > LIMIT_OF_FILES:
+            found.append(f"{name}: {len(lines)} lines, at most {LIMIT_OF_FILES}; split it by idea")
+        if path.suffix == ".hpp" and (not lines or lines[0] != "#pragma once"):
+            found.append(f"{name}:1: expected '#pragma once', found '{lines[0] if lines else ''}'")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
@@ -67,6 +81,7 @@ def main():
     found, seen = complaints_of(root, EXEMPT)
     if seen < 100:
         sys.exit(f"only {seen} functions found below {root}: the reader of braces is broken")
+    found = complaints_of_files(root) + found
     print("\n".join(found) if found else f"{seen} functions of at most {LIMIT} lines, {len(EXEMPT)} exempt")
     return 1 if found else 0
 

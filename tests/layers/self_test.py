@@ -11,7 +11,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import check_errors  # noqa: E402
 import check_fidelity  # noqa: E402
 import check_includes  # noqa: E402
-import check_lists  # noqa: E402
 import check_sizes  # noqa: E402
 import header_times  # noqa: E402
 import tidy  # noqa: E402
@@ -97,26 +96,11 @@ class Tree(unittest.TestCase):
         self.assertIn("is no room", self.includes("src/attic/a.cpp", "")[0])
         self.assertIn("includes itself", self.includes("include/mlsysim/zoo/a.hpp", "#include <mlsysim/zoo/a.hpp>\n")[0])
 
-    def test_unlisted_file_and_headers(self):
-        self.write("src/units/CMakeLists.txt", "mlsysim_room(units PART core SOURCES a.cpp)  # b.cpp\n")
-        self.write("src/units/a.cpp", "")
-        self.write("src/units/b.cpp", "")
+    def test_long_files_and_headers_without_their_first_line(self):
         self.write("src/units/long.hpp", "\n" * 601)
-        self.assertEqual(["src/units/b.cpp: not in src/units/CMakeLists.txt; add the line 'b.cpp'"],
-                         check_lists.check_lists(self.root))
-        text = "\n".join(check_lists.check_text(self.root))
+        text = "\n".join(check_sizes.complaints_of_files(self.root))
         self.assertIn("601 lines", text)
         self.assertIn("expected '#pragma once'", text)
-
-    def test_fix_writes_what_the_check_wants_and_keeps_kernels(self):
-        self.write("src/units/CMakeLists.txt", "# why\nmlsysim_room(units PART core\n  SOURCES\n    gone.cpp\n"
-                   "  KERNELS\n    k.cpp)\n")
-        for name in ("include/mlsysim/units/h.hpp", "src/units/a.cpp", "src/units/k.cpp"):
-            self.write(name, "#pragma once\n")
-        check_lists.fix_room(self.root, "units")
-        self.assertEqual("# why\nmlsysim_room(units PART core\n  HEADERS\n    h.hpp\n  SOURCES\n    a.cpp\n"
-                         "  KERNELS\n    k.cpp)\n", (self.root / "src/units/CMakeLists.txt").read_text())
-        self.assertEqual([], check_lists.check_lists(self.root))
 
     def test_installed_headers_have_users(self):
         self.write("include/mlsysim/units/used.hpp", "#pragma once\n")
@@ -127,13 +111,6 @@ class Tree(unittest.TestCase):
         found = check_includes.check_installed(self.root)
         self.assertEqual(1, len(found))
         self.assertIn("include/mlsysim/units/lone.hpp: is installed", found[0])
-
-    def test_a_map_names_every_file_and_no_other(self):
-        self.write("src/units/README.md", "`a.cpp`, `detail/b.hpp` and `gone.cpp`\n")
-        for name in ("src/units/a.cpp", "src/units/detail/b.hpp", "src/units/c.cpp", "include/mlsysim/units/d.hpp"):
-            self.write(name, "#pragma once\n")
-        self.assertEqual(["src/units/README.md: names gone.cpp, which does not exist", "src/units/README.md: does not name c.cpp",
-                          "src/units/README.md: does not name d.hpp"], check_lists.check_maps(self.root))
 
     def test_long_functions_are_found_and_exemptions_end(self):
         lines = "  ++x;\n" * 79

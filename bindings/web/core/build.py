@@ -50,14 +50,14 @@ def zig():
 def rooms():
     """Groups of sources that are compiled together, as cmake/MlsysimRooms.cmake makes them: [(name, [file])]."""
     out = []
+    text = (ROOT / "src/CMakeLists.txt").read_text(encoding="utf-8")
+    alone = {f"{room}/{f}" for room, files in re.findall(r"mlsysim_alone\((\w+) (.*?)\)", text, re.DOTALL) for f in files.split()}
+    alone |= set(re.findall(r"KERNELS (\S+)", text))
     for room in ROOMS:
-        text = (ROOT / "src" / room / "CMakeLists.txt").read_text(encoding="utf-8")
-        alone = set(" ".join(re.findall(r"mlsysim_alone\((.*?)\)", text, re.DOTALL)).split())
-        found = re.search(r"(?:SOURCES|cli_sources)\s(.*?)\)", text, re.DOTALL)
-        listed = found.group(1).split() if found else []
-        kernels = set(listed[listed.index("KERNELS"):]) if "KERNELS" in listed else set()
-        files = [f for f in listed if f.endswith(".cpp") and f"{room}/{f}" not in LEFT_OUT]
-        apart = [f for f in files if f in alone or f in kernels]
+        top = ROOT / "src" / room
+        files = sorted(f.relative_to(top).as_posix() for f in (top.glob("*.cpp") if room == "cli" else top.rglob("*.cpp")))
+        files = [f for f in files if not f.startswith("tool/") and f"{room}/{f}" not in LEFT_OUT]
+        apart = [f for f in files if f"{room}/{f}" in alone]
         joined = [f for f in files if f not in apart]
         groups = (len(joined) + 7) // 8
         for g in range(groups):
@@ -94,8 +94,7 @@ def write(folder, sources, tool):
         if not unit.exists() or unit.read_text(encoding="utf-8") != text:
             unit.write_text(text, encoding="utf-8")
         add("cxx", name, unit, own)
-    page = re.search(r"page_sources\n(.*?)\)", (ROOT / "src/cli/CMakeLists.txt").read_text(encoding="utf-8"), re.DOTALL).group(1).split()
-    for file in [*(ROOT / "src/cli" / name for name in page), HERE / "fmt.cpp"]:
+    for file in [*sorted((ROOT / "src/cli").glob("page/*.cpp")), HERE / "fmt.cpp"]:
         add("cxx", f"web_{file.stem}", file, own)
     standard = f"-std=c++23 {SMALL} -fexperimental-library -D_LIBCPP_BUILDING_LIBRARY -DLIBCXX_BUILDING_LIBCXXABI -include {HERE / 'narrow.hpp'}"
     for name in LIBCXX:

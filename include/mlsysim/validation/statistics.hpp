@@ -14,8 +14,6 @@ struct ErrorStatistics {
   double bias = 0;  ///< signed mean
 };
 
-/// Quantile of sorted values by linear interpolation between order statistics. @pre not empty, 0 <= q <= 1
-[[nodiscard]] double quantile(std::span<const double> sorted, double q);
 [[nodiscard]] ErrorStatistics statistics_of(std::span<const double> signed_errors);
 
 }  // namespace mlsysim

@@ -9,6 +9,7 @@
 #include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 
 #include <fmt/format.h>
 
@@ -76,13 +77,8 @@ double in_flight_at(double rate, const Steady& s, double most) {
     if (now == side) (y < 0 ? spare : lacks) /= 2;
     side = now;
   }
-  double low = 0, high = most;
-  for (int i = 0; i < 50 && high - low > close * high; ++i) {
-    const double middle = (low + high) / 2;
-    const bool short_of = middle <= few || (middle < many && missing(middle) < 0);
-    (short_of ? low : high) = middle;
-  }
-  return high;
+  const auto short_of = [&](double n) { return n <= few || (n < many && missing(n) < 0); };
+  return detail::halved(0.0, most, close, 50, short_of).second;
 }
 
 /// Distribution of the time to the first token after an arrival at a random moment.
@@ -108,13 +104,10 @@ class FirstToken {
   }
   /// Time by which this share of the requests has its token.
   [[nodiscard]] Time<> quantile(double share) const {
-    double low = fixed_, high = fixed_ + prompt_ + decode_;
+    const double low = fixed_;
+    double high = fixed_ + prompt_ + decode_;
     for (int i = 0; i < 200 && by(high) < share; ++i) high *= 1.5;
-    for (int i = 0; i < 100 && high - low > 1e-9 * high; ++i) {
-      const double middle = (low + high) / 2;
-      (by(middle) < share ? low : high) = middle;
-    }
-    return high * unit::s;
+    return detail::halved(low, high, 1e-9, 100, [&](double t) { return by(t) < share; }).second * unit::s;
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 
 #include <fmt/format.h>
 
@@ -118,18 +119,11 @@ void set_variation(In& in, const Pricing& pricing, Notes& notes) {
 
 /// The fewest replicas that meet the targets: more never wait longer, so halving finds them.
 double fewest(const In& in, const Judge& judge, Estimate& best) {
-  double low = 0, high = in.max_replicas;  // low does not meet the targets, high does
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    const Estimate e = judge(middle);
-    if (!e.meets(in)) {
-      low = middle;
-      continue;
-    }
-    high = middle;
-    best = e;
-  }
-  return high;
+  return detail::last_whole(in.max_replicas, 0.0, [&](double replicas) {
+    const Estimate e = judge(replicas);
+    if (e.meets(in)) best = e;
+    return e.meets(in);
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/bound.hpp>
+#include <mlsysim/tape/detail/quantile.hpp>
 #include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/tape/interval.hpp>
 #include <mlsysim/units/format.hpp>
@@ -135,13 +136,6 @@ std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
   return out;
 }
 
-double quantile(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 /// The parts of a time; the longest of them is the bottleneck.
 std::vector<std::size_t> parts_of(const Subject& s) {
   std::vector<std::size_t> out;
@@ -164,9 +158,9 @@ void describe_samples(std::vector<double>& all, double coverage, UncertainNumber
   out.mean = sum / static_cast<double>(all.size());
   for (const double x : all) squares += (x - out.mean) * (x - out.mean);
   out.sd = std::sqrt(squares / static_cast<double>(all.size() - 1));
-  out.low = quantile(all, 0.5 * (1 - coverage));
-  out.median = quantile(all, 0.5);
-  out.high = quantile(all, 0.5 * (1 + coverage));
+  out.low = detail::quantile(all, 0.5 * (1 - coverage));
+  out.median = detail::quantile(all, 0.5);
+  out.high = detail::quantile(all, 0.5 * (1 + coverage));
 }
 
 bool bounded(const UncertainInput& u) {

@@ -4,6 +4,7 @@
 #include <mlsysim/physics/routing.hpp>
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/rules/device.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -95,11 +96,7 @@ template <class Late> double least(Late&& late) {
   double low = 1e-3, high = 1;
   while (high < 1e30 && late(high)) high *= 2;
   while (low > 1e-30 && !late(low)) low /= 2;
-  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (late(middle) ? low : high) = middle;
-  }
-  return high;
+  return detail::halved(low, high, 1e-14, 200, late).second;
 }
 
 /// Every operator.

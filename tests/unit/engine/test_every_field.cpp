@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 using namespace mlsysim;
 
@@ -79,6 +80,34 @@ TEST_CASE("no number that a scenario takes makes an answer that is not finite", 
         }
       }
     }
+  CHECK(answered > 400);
+  CHECK(refused > 400);
+}
+
+TEST_CASE("every pair of extreme numbers has an answer or a reason, in the end", "[engine][trust]") {
+  constexpr std::array ends{1e-300, 1e12, 1e17};  // whole numbers above 2^53 are more than one apart
+  std::vector<FieldInfo> numbers;
+  for (const auto& f : describe<Scenario>())
+    if (f.kind == ValueKind::number || f.kind == ValueKind::quantity) numbers.push_back(f);
+  std::size_t answered = 0, refused = 0;
+  for (const auto& base : bases())
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k)
+        for (const double first : ends)
+          for (const double second : ends) {
+            Scenario s = base.scenario;
+            numbers[i].write(&s, first);
+            numbers[k].write(&s, second);
+            try {
+              const auto e = SystemEvaluator::evaluate(s);
+              if (const auto found = infinite_in(e); !found.empty())
+                FAIL_CHECK(base.name << ", " << numbers[i].name << " = " << first << ", " << numbers[k].name
+                                     << " = " << second << ": " << found);
+              ++answered;
+            } catch (const Error&) {
+              ++refused;
+            }
+          }
   CHECK(answered > 400);
   CHECK(refused > 400);
 }

@@ -1,6 +1,7 @@
 /// Numbers of others as whole ones: every double has an answer.
 #include "support/catch.hpp"
 
+#include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/detail/whole.hpp>
 
 #include <cstdint>
@@ -36,4 +37,14 @@ TEST_CASE("every double has a whole number", "[units]") {
   check_ends<std::uint64_t>();
   CHECK(whole<int>(-41.9) == -41);
   static_assert(whole<std::int64_t>(0x1p53) == 1LL << 53);
+}
+
+TEST_CASE("the last whole number of a condition is found from both sides, and above 2^53", "[units]") {
+  using mlsysim::detail::last_whole;
+  CHECK(last_whole(0.0, 100.0, [](double x) { return x <= 41; }) == 41);
+  CHECK(last_whole(100.0, 0.0, [](double x) { return x > 41; }) == 42);
+  CHECK(last_whole<std::size_t>(9, 3, [](std::size_t i) { return i >= 5; }) == 5);
+  const double near = last_whole(0.0, 1e17, [](double x) { return x <= 5e16 + 8; });
+  CHECK(near == 5e16 + 8);
+  CHECK(last_whole(0.0, std::numeric_limits<double>::max(), [](double) { return false; }) == 0);
 }
