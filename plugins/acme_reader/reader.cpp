@@ -15,16 +15,6 @@ namespace {
 
 using namespace mlsysim;
 
-[[noreturn]] void refuse(std::string_view file, int line, const std::string& text) {
-  throw InputError({.id = "acme_reader.001",
-                    .message = "a line is no operator",
-                    .key = "",
-                    .found = "'" + text + "'",
-                    .expected = "product NAME ROWS COLUMNS DEPTH [TIMES], or pointwise NAME VALUES [TIMES]",
-                    .hint = "write one operator on a line, sizes as whole numbers above zero",
-                    .where = {std::string(file), line}});
-}
-
 std::string record(std::string_view file, int number, const std::string& line) {
   std::istringstream in(line);
   std::string kind, name;
@@ -36,7 +26,10 @@ std::string record(std::string_view file, int number, const std::string& line) {
   const bool positive = a >= 1 && times >= 1 && (kind == "pointwise" || (b >= 1 && c >= 1));
   if (!complete || !positive ||
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_/.0123456789") != std::string::npos)
-    refuse(file, number, line);
+    throw InputError("acme_reader.001", "a line is no operator", "", "'" + line + "'",
+                     "product NAME ROWS COLUMNS DEPTH [TIMES], or pointwise NAME VALUES [TIMES]",
+                     "write one operator on a line, sizes as whole numbers above zero",
+                     {std::string(file), number});
   if (kind == "product")
     return fmt::format(
         "  - {{path: {}, op: product, times: {}, rows: {}, columns: {}, depth: {}, reads: {}, writes: {}, "

@@ -9,15 +9,12 @@
 namespace mlsysim::detail {
 namespace {
 
-[[noreturn]] void refuse_selector(std::string_view text, const Location& where) {
-  throw InputError({.id = "mlsysim.ci.008",
-                    .message = "a budget says in no way that is known which cells it is for",
-                    .found = fmt::format("'{}'", text),
-                    .expected = "for LABEL=~\"PATTERN\" or LABEL=\"VALUE\", LABEL one of model, hardware, "
-                                "precision, pipeline, cell",
-                    .hint = "e.g. itl <= 50 ms for model=~\"Llama.*\", hardware=\"H100\"",
-                    .where = where});
-}
+constexpr Fault kSelector{
+    .id = "mlsysim.ci.008",
+    .message = "a budget says in no way that is known which cells it is for",
+    .expected =
+        "for LABEL=~\"PATTERN\" or LABEL=\"VALUE\", LABEL one of model, hardware, precision, pipeline, cell",
+    .hint = "e.g. itl <= 50 ms for model=~\"Llama.*\", hardware=\"H100\""};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -38,18 +35,23 @@ std::string literal(std::string_view text) {
 std::pair<std::string, std::string> selector(std::string_view& rest, std::string_view whole,
                                              const Location& where) {
   const auto equals = rest.find('=');
-  if (equals == std::string_view::npos) refuse_selector(whole, where);
+  if (equals == std::string_view::npos)
+    throw InputError(kSelector.with({.found = fmt::format("'{}'", whole), .where = where}));
   const auto label = std::string(trimmed(rest.substr(0, equals)));
-  if (!MatrixCell{}.label(label)) refuse_selector(whole, where);
+  if (!MatrixCell{}.label(label))
+    throw InputError(kSelector.with({.found = fmt::format("'{}'", whole), .where = where}));
   const bool pattern = equals + 1 < rest.size() && rest[equals + 1] == '~';
   rest.remove_prefix(equals + (pattern ? 2 : 1));
   rest = trimmed(rest);
-  if (rest.empty() || rest.front() != '"') refuse_selector(whole, where);
+  if (rest.empty() || rest.front() != '"')
+    throw InputError(kSelector.with({.found = fmt::format("'{}'", whole), .where = where}));
   const auto end = rest.find('"', 1);
-  if (end == std::string_view::npos) refuse_selector(whole, where);
+  if (end == std::string_view::npos)
+    throw InputError(kSelector.with({.found = fmt::format("'{}'", whole), .where = where}));
   const auto value = std::string(rest.substr(1, end - 1));
   rest = trimmed(rest.substr(end + 1));
-  if (!rest.empty() && rest.front() != ',') refuse_selector(whole, where);
+  if (!rest.empty() && rest.front() != ',')
+    throw InputError(kSelector.with({.found = fmt::format("'{}'", whole), .where = where}));
   if (!rest.empty()) rest = trimmed(rest.substr(1));
   auto expression = pattern ? value : literal(value);
   (void)cell_pattern(expression, where);
@@ -77,7 +79,7 @@ CellBudget read_budget(std::string_view text, const Location& where) {
   if (at == std::string_view::npos) return out;
   out.constraint = std::string(trimmed(text.substr(0, at)));
   auto rest = trimmed(text.substr(at + 5));
-  if (rest.empty()) refuse_selector(text, where);
+  if (rest.empty()) throw InputError(kSelector.with({.found = fmt::format("'{}'", text), .where = where}));
   while (!rest.empty()) out.only.push_back(selector(rest, text, where));
   return out;
 }

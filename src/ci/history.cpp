@@ -25,14 +25,7 @@ CREATE TABLE IF NOT EXISTS numbers(metric INTEGER NOT NULL, cell INTEGER NOT NUL
 constexpr int kApplication = 0x6d6c7379;  // "mlsy", in the head of the file
 constexpr int kWaitForLock = 5000;        // [ms]
 
-[[noreturn]] void refuse(std::string_view id, std::string_view message, const std::filesystem::path& file,
-                         std::string found, std::string hint) {
-  throw InputError({.id = std::string(id),
-                    .message = fmt::format("{}: {}", file.string(), message),
-                    .found = std::move(found),
-                    .expected = "a file that mlsysim ci run --history wrote",
-                    .hint = std::move(hint)});
-}
+constexpr const char* kWritten = "a file that mlsysim ci run --history wrote";
 
 /// What SQLite would wait for: it opens pipes, and reads what the kernel gives in the place of a file. Both
 /// are known before it opens them: by being no regular file, or by giving nothing at once though their size
@@ -55,8 +48,9 @@ struct CiHistory::State {
 
   ~State() { sqlite3_close(db); }
   [[noreturn]] void fail() const {
-    refuse("mlsysim.ci.015", "the history cannot be read or written", file, sqlite3_errmsg(db),
-           "look at the file and the disk; nothing of this call was stored");
+    throw InputError(
+        "mlsysim.ci.015", fmt::format("{}: the history cannot be read or written", file.string()), "",
+        sqlite3_errmsg(db), kWritten, "look at the file and the disk; nothing of this call was stored");
   }
   void run(const char* sql) const {
     if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
@@ -124,15 +118,15 @@ struct CiHistory::State {
 CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::make_unique<State>()) {
   state_->file = file;
   if (auto found = no_history(file, how); !found.empty())
-    refuse("mlsysim.ci.016", "the history cannot be opened", file, std::move(found),
-           "name a file, or one that is not there yet");
+    throw InputError("mlsysim.ci.016", fmt::format("{}: the history cannot be opened", file.string()), "",
+                     std::move(found), kWritten, "name a file, or one that is not there yet");
   const int flags = how == Open::read     ? SQLITE_OPEN_READONLY
                     : how == Open::change ? SQLITE_OPEN_READWRITE
                                           : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(file.c_str(), &state_->db, flags, nullptr) != SQLITE_OK)
-    refuse("mlsysim.ci.016", "the history cannot be opened", file,
-           state_->db != nullptr ? sqlite3_errmsg(state_->db) : "no memory",
-           "run mlsysim ci run --history first, in a folder that is there");
+    throw InputError("mlsysim.ci.016", fmt::format("{}: the history cannot be opened", file.string()), "",
+                     state_->db != nullptr ? sqlite3_errmsg(state_->db) : "no memory", kWritten,
+                     "run mlsysim ci run --history first, in a folder that is there");
   sqlite3_busy_timeout(state_->db, kWaitForLock);
   // What somebody else wrote into the schema is not run.
   state_->run("PRAGMA trusted_schema = OFF");
@@ -144,12 +138,13 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
     empty = count.next() && count.whole(0) == 0;
   }
   if (id != kApplication && !(empty && how == Open::write))
-    refuse("mlsysim.ci.017", "this is no history", file,
-           empty ? "an empty file" : "tables of another program", "name another file");
+    throw InputError("mlsysim.ci.017", fmt::format("{}: this is no history", file.string()), "",
+                     empty ? "an empty file" : "tables of another program", kWritten, "name another file");
   State::Query made(*state_, "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')");
   if (made.next())
-    refuse("mlsysim.ci.017", "this is no history", file,
-           fmt::format("'{}', which would run statements of its own", made.text(0)), "name another file");
+    throw InputError("mlsysim.ci.017", fmt::format("{}: this is no history", file.string()), "",
+                     fmt::format("'{}', which would run statements of its own", made.text(0)), kWritten,
+                     "name another file");
   if (how == Open::write) {
     // As a whole: what is ended in between is an empty file, which is taken above.
     state_->run("BEGIN IMMEDIATE");
@@ -235,9 +230,9 @@ Pruned CiHistory::prune(const PruneLimits& limits, bool dry) {
     out.cells = s.names("SELECT name FROM gone_cells ORDER BY name");
     State::Query stay(s, "SELECT count(*) FROM commits WHERE id NOT IN (SELECT id FROM going)");
     if (!out.commits.empty() && stay.next() && stay.whole(0) == 0)
-      refuse("mlsysim.ci.024", "no commit would stay", s.file,
-             fmt::format("{} commits, all beyond the limits", out.commits.size()),
-             "keep some: --keep N; or remove the file");
+      throw InputError("mlsysim.ci.024", fmt::format("{}: no commit would stay", s.file.string()), "",
+                       fmt::format("{} commits, all beyond the limits", out.commits.size()), kWritten,
+                       "keep some: --keep N; or remove the file");
     constexpr const char* going =
         "commit_id IN (SELECT id FROM going) OR cell IN (SELECT id FROM gone_cells)";
     State::Query numbers(s, fmt::format("SELECT count(*) FROM numbers WHERE {}", going).c_str());

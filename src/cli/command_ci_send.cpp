@@ -3,7 +3,6 @@
 #include "commands_ci.hpp"
 
 #include "output.hpp"
-#include "refuse.hpp"
 
 #include <mlsysim/ci/metrics.hpp>
 #include <mlsysim/files/detail/files.hpp>
@@ -13,6 +12,7 @@
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/push.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "commands_compile.hpp"
-#include "refuse.hpp"
 
 #include <mlsysim/ci/breaks.hpp>
 #include <mlsysim/ci/report.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
@@ -57,8 +57,8 @@ BreakPricing pricing_of(const CompileDiffRequest& request) {
   for (const auto& text : request.inputs) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      cli::refuse("mlsysim.ci.021", "an input of the price cannot be read", "with", fmt::format("'{}'", text),
-                  "NAME=VALUE", "e.g. --with arrival_rate='20 request/s'");
+      throw InputError("mlsysim.ci.021", "an input of the price cannot be read", "with",
+                       fmt::format("'{}'", text), "NAME=VALUE", "e.g. --with arrival_rate='20 request/s'");
     out.inputs[text.substr(0, equals)] = text.substr(equals + 1);
   }
   out.inputs["workload"] = request.workload;
@@ -71,9 +71,9 @@ BreakPricing pricing_of(const CompileDiffRequest& request) {
 Answer compile_diff(const CompileDiffRequest& request, const RenderOptions& options) {
   const bool priced = !request.workload.empty() && !request.hardware.empty();
   if (!priced && (!request.workload.empty() || !request.hardware.empty() || !request.inputs.empty()))
-    cli::refuse("mlsysim.ci.022", "a price needs a model and a device", "workload",
-                request.workload.empty() ? "no --workload" : "no --hardware", "both",
-                "e.g. --workload Llama3_8B --hardware H100");
+    throw InputError("mlsysim.ci.022", "a price needs a model and a device", "workload",
+                     request.workload.empty() ? "no --workload" : "no --hardware", "both",
+                     "e.g. --workload Llama3_8B --hardware H100");
   const auto before = ingest({request.before}, request.how), after = ingest({request.after}, request.how);
   const auto diff = diff_of(before, after);
   Answer out;

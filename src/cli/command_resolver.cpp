@@ -3,13 +3,13 @@
 #include "command_resolver.hpp"
 #include "commands_traffic.hpp"
 #include "questions.hpp"
-#include "refuse.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/folders.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/resolver_page.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
@@ -32,11 +32,11 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
     auto key = word.substr(0, equals);
     if (equals == std::string::npos) {
       if (!option)
-        refuse("mlsysim.cli.021", "an input has a name", "resolver run", fmt::format("'{}'", words[i]),
-               "--key value", "e.g. --hardware H100");
+        throw InputError("mlsysim.cli.021", "an input has a name", "resolver run",
+                         fmt::format("'{}'", words[i]), "--key value", "e.g. --hardware H100");
       if (i + 1 == words.size() || (words[i + 1].starts_with("--") && words[i + 1].size() > 2))
-        refuse("mlsysim.cli.102", fmt::format("the input '{}' has no value", key), key, "nothing", "a value",
-               fmt::format("e.g. --{} VALUE", key));
+        throw InputError("mlsysim.cli.102", fmt::format("the input '{}' has no value", key), key, "nothing",
+                         "a value", fmt::format("e.g. --{} VALUE", key));
       word = key + "=" + words[++i];
     }
     std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(key.size()), '-', '_');

@@ -1,7 +1,6 @@
 #include "commands_ci.hpp"
 
 #include "output.hpp"
-#include "refuse.hpp"
 
 #include <mlsysim/ci/metrics.hpp>
 #include <mlsysim/ci/state.hpp>
@@ -10,6 +9,7 @@
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/metrics.hpp>
 #include <mlsysim/units/detail/whole.hpp>
+#include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -59,9 +59,9 @@ std::vector<WantedReport> wanted_reports(const CiRequest& request) {
     const auto equals = text.find('=');
     const auto form = choice_of<CiForm>(text.substr(0, std::min(equals, text.size())));
     if (equals == std::string::npos || !form || equals + 1 == text.size())
-      cli::refuse("mlsysim.ci.019", "a report cannot be read", "report", fmt::format("'{}'", text),
-                  fmt::format("FORM=FILE, FORM one of {}", fmt::join(Choices<CiForm>::names, ", ")),
-                  "e.g. --report junit=predictions.xml");
+      throw InputError("mlsysim.ci.019", "a report cannot be read", "report", fmt::format("'{}'", text),
+                       fmt::format("FORM=FILE, FORM one of {}", fmt::join(Choices<CiForm>::names, ", ")),
+                       "e.g. --report junit=predictions.xml");
     out.push_back({*form, text.substr(equals + 1)});
     files::check_target(out.back().file, how_to_write(request, *form));
   }
@@ -250,10 +250,10 @@ Answer ci_prune(const CiPruneRequest& request, const RenderOptions& options) {
     }
     const bool groups = !request.push.empty();
     if (!groups && request.history.empty())
-      cli::refuse("mlsysim.ci.026", "nothing is there to prune", "prune", "neither --history nor --push",
-                  "one of them", "e.g. --history predictions.sqlite");
+      throw InputError("mlsysim.ci.026", "nothing is there to prune", "prune", "neither --history nor --push",
+                       "one of them", "e.g. --history predictions.sqlite");
     if (groups ? !limits.cells : !limits.keep && !limits.before && !limits.cells)
-      cli::refuse(
+      throw InputError(
           "mlsysim.ci.025", "nothing says what goes", "prune", "no limit",
           groups ? "--matrix" : "--keep, --older-than or --matrix",
           groups ? "groups that the matrix does not fill go" : "e.g. --keep 500 --older-than '180 day'");

@@ -2,12 +2,12 @@
 #include "output.hpp"
 #include "plugins.hpp"
 #include "questions.hpp"
-#include "refuse.hpp"
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/report/pipeline_report.hpp>
 #include <mlsysim/report/resolver_report.hpp>
+#include <mlsysim/units/error.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -33,8 +33,9 @@ Parts parts_of(const PipelineRequest& request) {
       auto key = word.substr(0, equals);
       for (const auto& [other, text] : out.inputs)
         if (canonical_key(other) == canonical_key(key))
-          refuse("mlsysim.cli.020", fmt::format("the input '{}' is given twice", key), key,
-                 fmt::format("'{}' and '{}'", text, word.substr(equals + 1)), "one value", "leave one out");
+          throw InputError("mlsysim.cli.020", fmt::format("the input '{}' is given twice", key), key,
+                           fmt::format("'{}' and '{}'", text, word.substr(equals + 1)), "one value",
+                           "leave one out");
       out.inputs.emplace_back(std::move(key), word.substr(equals + 1));
     } else if (const auto colon = word.find(':'); colon != std::string::npos) {
       out.stages.push_back({word.substr(colon + 1), word.substr(0, colon)});
@@ -43,8 +44,8 @@ Parts parts_of(const PipelineRequest& request) {
     }
   }
   if (out.stages.empty())
-    refuse("mlsysim.cli.100", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers",
-           "mlsysim resolver list shows them");
+    throw InputError("mlsysim.cli.100", "a pipeline needs a stage", "stage", "inputs only",
+                     "names of resolvers", "mlsysim resolver list shows them");
   return out;
 }
 
@@ -56,8 +57,8 @@ PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
   for (const auto& link : request.links) {
     const auto equals = link.find('=');
     if (equals == std::string::npos)
-      refuse("mlsysim.cli.101", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO",
-             "e.g. --link SingleNodeModel.latency=Other.time");
+      throw InputError("mlsysim.cli.101", "a link has two ends", "--link", fmt::format("'{}'", link),
+                       "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
     builder.link(link.substr(0, equals), link.substr(equals + 1));
   }
   return builder;

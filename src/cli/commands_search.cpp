@@ -238,26 +238,29 @@ constexpr std::string_view kRanks = "mpi";  // the shard of --mpi: that of the r
 
 /// What ranks cannot do together is refused before they begin.
 void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
-  const auto refuse = [](std::string key, std::string found, std::string expected, std::string hint) {
-    throw InputError({.id = "mlsysim.cli.164",
-                      .message = "ranks cannot share this search",
-                      .key = std::move(key),
-                      .found = std::move(found),
-                      .expected = std::move(expected),
-                      .hint = std::move(hint)});
-  };
+  constexpr Fault kUnshared{.id = "mlsysim.cli.164", .message = "ranks cannot share this search"};
   if (!asked.rows.empty()) return;  // rank 0 writes, and has the state
   if (s.question.objectives.empty() && !s.question.histogram)
-    refuse("--mpi", "a sweep that lists every point", "objectives, --histogram or --rows FILE",
-           "add --minimize or --maximize, or write the points with --rows");
+    throw InputError(
+        kUnshared.with({.key = "--mpi",
+                        .found = "a sweep that lists every point",
+                        .expected = "objectives, --histogram or --rows FILE",
+                        .hint = "add --minimize or --maximize, or write the points with --rows"}));
   if (size > 1 && !asked.state.empty() && asked.state.find("{shard}") == std::string::npos)
-    refuse("--state", fmt::format("one file for {} ranks", size), "a name with {shard}",
-           "e.g. --state 'part-{shard}.json'");
+    throw InputError(kUnshared.with({.key = "--state",
+                                     .found = fmt::format("one file for {} ranks", size),
+                                     .expected = "a name with {shard}",
+                                     .hint = "e.g. --state 'part-{shard}.json'"}));
   if (asked.strategy == "gradient" || asked.strategy == "evolutionary")
-    refuse("--strategy", asked.strategy, "exhaustive or branch-and-bound", "leave --strategy out");
+    throw InputError(kUnshared.with({.key = "--strategy",
+                                     .found = asked.strategy,
+                                     .expected = "exhaustive or branch-and-bound",
+                                     .hint = "leave --strategy out"}));
   if (asked.strategy == "branch-and-bound" && !asked.state.empty())
-    refuse("--state", "--state of a search by bounds", "an exhaustive search",
-           "leave --state or --strategy out");
+    throw InputError(kUnshared.with({.key = "--state",
+                                     .found = "--state of a search by bounds",
+                                     .expected = "an exhaustive search",
+                                     .hint = "leave --state or --strategy out"}));
 }
 
 /// The answer of workers that shared the best value. What they looked at hangs on when they heard of each

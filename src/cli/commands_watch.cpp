@@ -1,7 +1,5 @@
 #include "commands_watch.hpp"
 
-#include "refuse.hpp"
-
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
@@ -88,8 +86,8 @@ WatchPlan plan_of(const WatchRequest& request) {
   for (const auto& text : request.fields) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      cli::refuse("mlsysim.watch.002", "an input of the scenario cannot be read", "with",
-                  fmt::format("'{}'", text), "NAME=VALUE", "e.g. --with accelerators=8");
+      throw InputError("mlsysim.watch.002", "an input of the scenario cannot be read", "with",
+                       fmt::format("'{}'", text), "NAME=VALUE", "e.g. --with accelerators=8");
     out.fields[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return out;

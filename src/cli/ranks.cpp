@@ -31,21 +31,18 @@ std::string component() {
                     .hint = "install libopenmpi-dev and build again, or use --shard auto and mlsysim merge"});
 }
 
-[[noreturn]] void refuse(std::string found) {
-  throw InputError({.id = "mlsysim.cli.162",
-                    .message = "MPI does not begin",
-                    .key = "--mpi",
-                    .found = std::move(found),
-                    .expected = "a run of mpirun, or one process",
-                    .hint = "mpirun -n 4 mlsysim ... --mpi"});
-}
+constexpr Fault kNoRanks{.id = "mlsysim.cli.162",
+                         .message = "MPI does not begin",
+                         .key = "--mpi",
+                         .expected = "a run of mpirun, or one process",
+                         .hint = "mpirun -n 4 mlsysim ... --mpi"};
 
 const mlsysim_ranks* opened() {
   void* const library = ::dlopen(component().c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) refuse(::dlerror());
+  if (library == nullptr) throw InputError(kNoRanks.with({.found = ::dlerror()}));
   const auto open = reinterpret_cast<mlsysim_open_ranks_t>(::dlsym(library, "mlsysim_open_ranks"));
   const auto* const r = open == nullptr ? nullptr : open();
-  if (r == nullptr) refuse("no ranks");
+  if (r == nullptr) throw InputError(kNoRanks.with({.found = "no ranks"}));
   return r;
 }
 

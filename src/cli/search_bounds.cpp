@@ -207,14 +207,8 @@ bool is_bounded_state(const std::string& path) {
 }
 
 BoundedPart merged_bounds(const AskedSpace& s, const std::vector<std::string>& paths) {
-  const auto refuse = [](std::string message, std::string found, std::string expected) {
-    throw InputError({.id = "mlsysim.cli.168",
-                      .message = std::move(message),
-                      .key = "merge",
-                      .found = std::move(found),
-                      .expected = std::move(expected),
-                      .hint = "run what is missing with its --shard and --state --resume"});
-  };
+  constexpr const char* kParts{"mlsysim.cli.168"};
+  constexpr const char* kRunMissing = "run what is missing with its --shard and --state --resume";
   const auto digest = digest_of(*s.space, s.question);
   std::optional<BoundedPart> whole;
   std::uint64_t parts = 0;
@@ -222,17 +216,20 @@ BoundedPart merged_bounds(const AskedSpace& s, const std::vector<std::string>& p
   for (const auto& path : paths) {
     const auto p = read_part(path, digest);
     if (parts != 0 && parts != p.parts)
-      refuse("the parts are of different numbers of workers", fmt::format("{} and {}", parts, p.parts),
-             "states of one run");
+      throw InputError(kParts, "the parts are of different numbers of workers", "merge",
+                       fmt::format("{} and {}", parts, p.parts), "states of one run", kRunMissing);
     parts = p.parts;
-    if (!p.found.proven) refuse("a part of a shared search is not finished", path, "a finished run");
+    if (!p.found.proven)
+      throw InputError(kParts, "a part of a shared search is not finished", "merge", path, "a finished run",
+                       kRunMissing);
     if (!seen.insert(p.part).second)
-      refuse("a part of a shared search is there twice", fmt::format("part {}", p.part), "each part once");
+      throw InputError(kParts, "a part of a shared search is there twice", "merge",
+                       fmt::format("part {}", p.part), "each part once", kRunMissing);
     whole = whole ? together(*whole, p.found) : p.found;
   }
   if (!whole || seen.size() != parts)
-    refuse("a part of a shared search is missing", fmt::format("{} parts", seen.size()),
-           fmt::format("{}", parts));
+    throw InputError(kParts, "a part of a shared search is missing", "merge",
+                     fmt::format("{} parts", seen.size()), fmt::format("{}", parts), kRunMissing);
   return *whole;
 }
 

@@ -116,16 +116,12 @@ constexpr ArrayVariables kArrays[] = {
     {"PBS_ARRAYID", nullptr, nullptr, 1},
 };
 
-[[noreturn]] void refuse_array(std::string found, std::string expected) {
-  throw InputError({.id = "mlsysim.cli.112",
-                    .message = "the task of the array cannot be told",
-                    .key = "--shard",
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint =
-                        "write --shard auto/COUNT where the scheduler does not say how many tasks there are, "
-                        "or --shard k/n"});
-}
+constexpr Fault kArray{
+    .id = "mlsysim.cli.112",
+    .message = "the task of the array cannot be told",
+    .key = "--shard",
+    .hint =
+        "write --shard auto/COUNT where the scheduler does not say how many tasks there are, or --shard k/n"};
 
 std::optional<std::uint64_t> number_in(const char* variable) {
   const char* text = variable == nullptr ? nullptr : std::getenv(variable);
@@ -134,7 +130,8 @@ std::optional<std::uint64_t> number_in(const char* variable) {
   const char* const end = text + std::strlen(text);
   const auto [stop, failed] = std::from_chars(text, end, out);
   if (failed != std::errc{} || stop != end)
-    refuse_array(fmt::format("{}={}", variable, text), "a whole number");
+    throw InputError(
+        kArray.with({.found = fmt::format("{}={}", variable, text), .expected = "a whole number"}));
   return out;
 }
 
@@ -147,11 +144,13 @@ Shard shard_of_array(std::uint64_t count) {
     const std::uint64_t n = count > 0 ? count : number_in(a.count).value_or(0),
                         first = number_in(a.first).value_or(a.base);
     if (n == 0 || *index < first || *index - first >= n)
-      refuse_array(fmt::format("{}={} of {} tasks from {}", a.index, *index, n, first),
-                   "a task of the array");
+      throw InputError(
+          kArray.with({.found = fmt::format("{}={} of {} tasks from {}", a.index, *index, n, first),
+                       .expected = "a task of the array"}));
     return {*index - first + 1, n};
   }
-  refuse_array("no variable of Slurm, Kubernetes, AWS Batch, PBS or mpirun", "a task of a job array");
+  throw InputError(kArray.with({.found = "no variable of Slurm, Kubernetes, AWS Batch, PBS or mpirun",
+                                .expected = "a task of a job array"}));
 }
 
 }  // namespace

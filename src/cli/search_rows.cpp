@@ -87,27 +87,31 @@ RowFormat format_of(const std::string& path) {
 
 /// What rows have no place for: it would be dropped without a word.
 void check_asked(const Question& question, const SearchRequest& asked) {
-  const auto refuse = [](std::string key, std::string found, std::string hint) {
-    throw InputError(
-        {.id = "mlsysim.cli.083",
-         .message = "rows list every point and reduce none",
-         .key = std::move(key),
-         .found = std::move(found),
-         .expected = "sweep with --axis, --show, --subject-to, --shard and --state beside --rows",
-         .hint = std::move(hint)});
-  };
+  constexpr Fault kEveryPoint{
+      .id = "mlsysim.cli.083",
+      .message = "rows list every point and reduce none",
+      .expected = "sweep with --axis, --show, --subject-to, --shard and --state beside --rows"};
   if (asked.command != "sweep")
-    refuse("--rows", fmt::format("{} with --rows", asked.command), "use sweep, or leave out --rows");
+    throw InputError(kEveryPoint.with({.key = "--rows",
+                                       .found = fmt::format("{} with --rows", asked.command),
+                                       .hint = "use sweep, or leave out --rows"}));
   if (!question.objectives.empty())
-    refuse("--rows", fmt::format("the objective '{}'", question.objectives[0].text),
-           "list it with --show, and ask for the best in a run without --rows");
+    throw InputError(
+        kEveryPoint.with({.key = "--rows",
+                          .found = fmt::format("the objective '{}'", question.objectives[0].text),
+                          .hint = "list it with --show, and ask for the best in a run without --rows"}));
   if (question.top != 1)
-    refuse("--top", fmt::format("--top {}", question.top), "ask for the best in a run without --rows");
+    throw InputError(kEveryPoint.with({.key = "--top",
+                                       .found = fmt::format("--top {}", question.top),
+                                       .hint = "ask for the best in a run without --rows"}));
   if (question.histogram)
-    refuse("--histogram", fmt::format("--histogram '{}'", *question.histogram),
-           "ask for it in a run without --rows");
+    throw InputError(kEveryPoint.with({.key = "--histogram",
+                                       .found = fmt::format("--histogram '{}'", *question.histogram),
+                                       .hint = "ask for it in a run without --rows"}));
   if (asked.strategy != "automatic" && asked.strategy != "exhaustive")
-    refuse("--strategy", fmt::format("--strategy {}", asked.strategy), "leave it out");
+    throw InputError(kEveryPoint.with({.key = "--strategy",
+                                       .found = fmt::format("--strategy {}", asked.strategy),
+                                       .hint = "leave it out"}));
 }
 
 /// Points of a rank between two turns: several turns each, and a buffer that is not large.
@@ -255,35 +259,31 @@ class RowWriter {
     } catch (const Json::exception& e) {
       refuse_state_file(state_, kRowsSchema, e.what());
     }
-    const auto refuse = [&](std::string message, std::string found, std::string expected, std::string hint) {
-      throw InputError({.id = "mlsysim.cli.084",
-                        .message = std::move(message),
-                        .key = state_,
-                        .found = std::move(found),
-                        .expected = std::move(expected),
-                        .hint = std::move(hint)});
-    };
+    constexpr const char* kGoOn{"mlsysim.cli.084"};
     const std::string own = digest_of(space_, question_);
     if (digest != own)
-      refuse("the rows to go on with answer another question", "digest " + digest, "digest " + own,
-             "plan, axes, constraints, --show, the zoo's figures and the version must be the same");
+      throw InputError(kGoOn, "the rows to go on with answer another question", state_, "digest " + digest,
+                       "digest " + own,
+                       "plan, axes, constraints, --show, the zoo's figures and the version must be the same");
     if (range.first != range_.first || range.last != range_.last)
-      refuse("the rows to go on with are of another shard",
-             fmt::format("points {} to {}", range.first, range.last),
-             fmt::format("points {} to {}, shard {}/{}", range_.first, range_.last, shard_.k, shard_.n),
-             "name the same --shard");
+      throw InputError(
+          kGoOn, "the rows to go on with are of another shard", state_,
+          fmt::format("points {} to {}", range.first, range.last),
+          fmt::format("points {} to {}, shard {}/{}", range_.first, range_.last, shard_.k, shard_.n),
+          "name the same --shard");
     if (next_ < range.first || next_ > range.last)
       refuse_state_file(state_, kRowsSchema,
                         fmt::format("point {} of {} to {}", next_, range.first, range.last));
     if (format != text_.format_name())
-      refuse("the rows to go on with have another format", format, std::string(text_.format_name()),
-             "name the same --rows file");
+      throw InputError(kGoOn, "the rows to go on with have another format", state_, format,
+                       std::string(text_.format_name()), "name the same --rows file");
     if (marks_.empty()) return begin(true);  // it was ended before its first rows
     std::error_code none;
     if (!fs::exists(path_, none))
-      refuse("the rows to go on with are not there", fmt::format("no readable file '{}'", path_),
-             fmt::format("at least {} bytes", marks_.back().bytes),
-             "name the --rows file of the run before, or begin again with --force and without --resume");
+      throw InputError(
+          kGoOn, "the rows to go on with are not there", state_, fmt::format("no readable file '{}'", path_),
+          fmt::format("at least {} bytes", marks_.back().bytes),
+          "name the --rows file of the run before, or begin again with --force and without --resume");
     drop_damaged();
     next_ = marks_.empty() ? range_.first : marks_.back().next;
     bytes_ = marks_.empty() ? 0 : marks_.back().bytes;

@@ -1,8 +1,8 @@
 // Entries of one's own to begin with. Each is checked by a test: `zoo lint` finds nothing in it.
 
 #include "commands.hpp"
-#include "refuse.hpp"
 
+#include <mlsysim/units/error.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -92,10 +92,10 @@ Answer zoo_new(const std::string& kind, const std::string& name, const std::stri
     }
   std::vector<std::string> kinds;
   for (const auto& t : kTemplates) kinds.emplace_back(t.kind);
-  refuse("mlsysim.cli.109", "there is no entry of this kind to begin with", "zoo new",
-         fmt::format("'{}'", kind), fmt::format("one of {}", fmt::join(kinds, ", ")),
-         did_you_mean(kind, kinds).empty() ? "mlsysim schema KIND shows the form of every kind"
-                                           : did_you_mean(kind, kinds));
+  throw InputError("mlsysim.cli.109", "there is no entry of this kind to begin with", "zoo new",
+                   fmt::format("'{}'", kind), fmt::format("one of {}", fmt::join(kinds, ", ")),
+                   did_you_mean(kind, kinds).empty() ? "mlsysim schema KIND shows the form of every kind"
+                                                     : did_you_mean(kind, kinds));
 }
 
 }  // namespace mlsysim::cli

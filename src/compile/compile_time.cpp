@@ -45,13 +45,7 @@ bool least_squares(std::array<Column, kParts> columns, Column right, std::array<
   return true;
 }
 
-[[noreturn]] void refuse(const char* id, std::string message, std::string found, std::string expected) {
-  throw InputError({.id = id,
-                    .message = std::move(message),
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = "name more records: logs of TORCH_TRACE of several models"});
-}
+constexpr const char* kMore = "name more records: logs of TORCH_TRACE of several models";
 
 }  // namespace
 
@@ -68,13 +62,14 @@ CompileTimeFit fit_compile_time(const CompileRecords& records) {
     right.push_back(r.compile_time / unit::s);
   }
   if (out.points.size() < kParts)
-    refuse("mlsysim.compile.012", "too few records say what compiling took",
-           fmt::format("{} records with operators and a time", out.points.size()), "three or more");
+    throw InputError("mlsysim.compile.012", "too few records say what compiling took", "",
+                     fmt::format("{} records with operators and a time", out.points.size()), "three or more",
+                     kMore);
   std::array<double, kParts> parts{};
   if (!least_squares(std::move(columns), std::move(right), parts))
-    refuse("mlsysim.compile.013", "the records do not tell graphs, operators and guards apart",
-           fmt::format("{} records in which one goes with the others", out.points.size()),
-           "records of models that differ");
+    throw InputError("mlsysim.compile.013", "the records do not tell graphs, operators and guards apart", "",
+                     fmt::format("{} records in which one goes with the others", out.points.size()),
+                     "records of models that differ", kMore);
   out.per_graph = parts[0] * unit::s;
   out.per_operator = parts[1] * unit::s;
   out.per_guard = parts[2] * unit::s;

@@ -28,15 +28,15 @@ Json parsed(std::string_view text, const std::string& file) {
     if (quoted && c == '\\') ++i;
     if (c == '"') quoted = !quoted;
     if (!quoted && (c == '{' || c == '[') && ++depth > kDeepest)
-      refuse_record(file, "mlsysim.compile.003", "the document cannot be read",
-                    fmt::format("more than {} levels", kDeepest), expected,
-                    "write it with python -m mlsysim.dynamo_export");
+      throw InputError("mlsysim.compile.003", "the document cannot be read", file,
+                       fmt::format("more than {} levels", kDeepest), expected,
+                       "write it with python -m mlsysim.dynamo_export", {file});
     if (!quoted && (c == '}' || c == ']')) --depth;
   }
   auto json = Json::parse(text, nullptr, false);
   if (json.is_discarded())
-    refuse_record(file, "mlsysim.compile.003", "the document cannot be read", "a text that is no JSON",
-                  expected, "write it with python -m mlsysim.dynamo_export");
+    throw InputError("mlsysim.compile.003", "the document cannot be read", file, "a text that is no JSON",
+                     expected, "write it with python -m mlsysim.dynamo_export", {file});
   return json;
 }
 
@@ -81,8 +81,9 @@ void read_times(CompileRecord& out, const Json& times, const std::string& file) 
   const auto unit_name = text_of(member(times, "unit"));
   const double scale = unit_name == "us" ? 1e-6 : unit_name == "ms" ? 1e-3 : 1;
   if (!unit_name.empty() && unit_name != "s" && scale == 1)
-    refuse_record(file, "mlsysim.compile.004", "the unit of compile times is not known",
-                  fmt::format("'{}'", unit_name.substr(0, 40)), "s, ms or us", "give times in seconds");
+    throw InputError("mlsysim.compile.004", "the unit of compile times is not known", file,
+                     fmt::format("'{}'", unit_name.substr(0, 40)), "s, ms or us", "give times in seconds",
+                     {file});
   out.compile_time = count_of(member(times, "total")) * scale * unit::s;
   const auto& phases = member(times, "phases");
   if (!phases.is_object()) return;
@@ -93,25 +94,15 @@ void read_times(CompileRecord& out, const Json& times, const std::string& file) 
 
 }  // namespace
 
-void refuse_record(const std::string& file, std::string_view id, std::string message, std::string found,
-                   std::string expected, std::string hint) {
-  throw InputError({.id = std::string(id),
-                    .message = std::move(message),
-                    .key = file,
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint),
-                    .where = {.file = file}});
-}
-
 CompileRecord read_explain_document(std::string_view text, const std::string& file,
                                     const BreakRegistry& registry) {
   const Json json = parsed(text, file);
   const auto schema = text_of(member(json, "schema"));
   if (schema != kExplainSchema)
-    refuse_record(file, "mlsysim.compile.005", "the document is of another schema",
-                  schema.empty() ? "none" : fmt::format("'{}'", schema.substr(0, 60)),
-                  fmt::format("'{}'", kExplainSchema), "write it with python -m mlsysim.dynamo_export");
+    throw InputError("mlsysim.compile.005", "the document is of another schema", file,
+                     schema.empty() ? "none" : fmt::format("'{}'", schema.substr(0, 60)),
+                     fmt::format("'{}'", kExplainSchema), "write it with python -m mlsysim.dynamo_export",
+                     {file});
   CompileRecord out;
   const auto& model = member(json, "model");
   out.family = text_of(member(model, "family"));
@@ -154,9 +145,9 @@ BreakRegistry BreakRegistry::read(const std::string& file) {
           if (auto type = detail::text_of(detail::member(w, "Gb_type")); !type.empty())
             out.ids_.emplace(std::move(type), id);
   if (out.ids_.empty())
-    detail::refuse_record(file, "mlsysim.compile.006", "the file is no registry of graph breaks",
-                          "no type of a break", "graph_break_registry.json of PyTorch",
-                          "take it from torch/_dynamo of your PyTorch");
+    throw InputError("mlsysim.compile.006", "the file is no registry of graph breaks", file,
+                     "no type of a break", "graph_break_registry.json of PyTorch",
+                     "take it from torch/_dynamo of your PyTorch", {file});
   return out;
 }
 

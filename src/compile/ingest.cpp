@@ -47,11 +47,11 @@ CompileRecord read_form(Form form, std::string_view bytes, const std::string& na
     case Form::unknown:
       break;
   }
-  detail::refuse_record(
-      name, "mlsysim.compile.001", "the file is no record of a compiler",
+  throw InputError(
+      "mlsysim.compile.001", "the file is no record of a compiler", name,
       fmt::format("{} bytes of another form", bytes.size()),
       "an explain document (JSON), a log of TORCH_TRACE, or the text or pickle of an ExplainOutput",
-      "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>");
+      "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>", {name});
 }
 
 /// Reads a file in one pass: its beginning tells its form, logs are not kept.
@@ -62,8 +62,8 @@ CompileRecord read_file(const fs::path& file, const BreakRegistry& registry) {
   detail::TraceReader log(registry);
   detail::Md5 digest;
   const auto unreadable = [&](std::string why) {
-    detail::refuse_record(name, "mlsysim.compile.007", "the file cannot be read", std::move(why),
-                          "a whole file, plain or gzip", "check the path and the permissions");
+    throw InputError("mlsysim.compile.007", "the file cannot be read", name, std::move(why),
+                     "a whole file, plain or gzip", "check the path and the permissions", {name});
   };
   const auto decide = [&] {
     form = form_of(kept);
@@ -129,10 +129,11 @@ std::vector<Found> files_of(const std::vector<fs::path>& paths) {
     }
     // Nothing to read would be a report without breaks, which looks like success.
     if (inside.empty())
-      detail::refuse_record(path.generic_string(), "mlsysim.compile.014", "a folder holds no file",
-                            "a folder without a regular file in it or below it",
-                            "records of a compiler: a file for each, or for each rank",
-                            "check the path, and that TORCH_TRACE was set when the program ran");
+      throw InputError("mlsysim.compile.014", "a folder holds no file", path.generic_string(),
+                       "a folder without a regular file in it or below it",
+                       "records of a compiler: a file for each, or for each rank",
+                       "check the path, and that TORCH_TRACE was set when the program ran",
+                       {path.generic_string()});
     std::sort(inside.begin(), inside.end(), [](const Found& a, const Found& b) { return a.file < b.file; });
     out.insert(out.end(), inside.begin(), inside.end());
   }
@@ -142,13 +143,13 @@ std::vector<Found> files_of(const std::vector<fs::path>& paths) {
 void refuse_faults(const CompileRecord& r) {
   const auto& c = r.read;
   if (c.faults() == 0) return;
-  detail::refuse_record(
-      r.source, "mlsysim.compile.008", "the log is damaged",
+  throw InputError(
+      "mlsysim.compile.008", "the log is damaged", r.source,
       fmt::format("{:g} heads that are no JSON, {:g} payloads unlike their checksum, {:g} unknown kinds, "
                   "{:g} foreign "
                   "lines, {:g} missing strings, {:g} cuts",
                   c.bad_record, c.bad_payload, c.unknown, c.foreign, c.missing, c.truncated),
-      "a log without faults", "leave --strict out to count them instead");
+      "a log without faults", "leave --strict out to count them instead", {r.source});
 }
 
 void fill(CompileRecord& r, const Found& found, const IngestHow& how) {

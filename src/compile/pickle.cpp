@@ -4,6 +4,7 @@
 #include "detail/readers.hpp"
 
 #include <mlsysim/units/detail/whole.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ class Machine {
   /// A member of a record or a table; null where it has none.
   [[nodiscard]] const Node* member(const Node& of, std::string_view name) {
     if (++visits_ > kMostVisits)
-      refuse("more parts than can be walked", "a pickle that is not made to explode");
+      fail("more parts than can be walked", "a pickle that is not made to explode");
     if (of.kind == Node::Kind::table)
       for (std::size_t i = 0; i + 1 < of.items.size(); i += 2)
         if (at(of.items[i]).kind == Node::Kind::text && at(of.items[i]).text == name)
@@ -60,21 +61,22 @@ class Machine {
           if (const auto* found = member(at(part), name)) return found;
     return nullptr;
   }
-  [[noreturn]] void refuse(std::string found, std::string expected) const {
-    refuse_record(file_, "mlsysim.compile.002", "the pickle cannot be read", std::move(found),
-                  std::move(expected), "write the explain document with python -m mlsysim.dynamo_export");
+  [[noreturn]] void fail(std::string found, std::string expected) const {
+    throw InputError("mlsysim.compile.002", "the pickle cannot be read", file_, std::move(found),
+                     std::move(expected), "write the explain document with python -m mlsysim.dynamo_export",
+                     {file_});
   }
 
  private:
   std::string_view take(std::size_t n) {
-    if (n > bytes_.size() - at_) refuse(fmt::format("its end at byte {}", bytes_.size()), "a whole pickle");
+    if (n > bytes_.size() - at_) fail(fmt::format("its end at byte {}", bytes_.size()), "a whole pickle");
     const auto out = bytes_.substr(at_, n);
     at_ += n;
     return out;
   }
   std::string_view line() {
     const auto end = bytes_.find('\n', at_);
-    if (end == std::string_view::npos) refuse("a line without an end", "a whole pickle");
+    if (end == std::string_view::npos) fail("a line without an end", "a whole pickle");
     const auto out = bytes_.substr(at_, end - at_);
     at_ = end + 1;
     return out;
@@ -87,7 +89,7 @@ class Machine {
     return out;
   }
   Ref make(Node node) {
-    if (nodes_.size() >= kMostNodes) refuse(fmt::format("more than {} values", kMostNodes), "fewer values");
+    if (nodes_.size() >= kMostNodes) fail(fmt::format("more than {} values", kMostNodes), "fewer values");
     nodes_.push_back(std::move(node));
     return static_cast<Ref>(nodes_.size() - 1);
   }
@@ -95,38 +97,37 @@ class Machine {
   void push_number(double x) { push({.kind = Node::Kind::number, .number = x}); }
   void push_text(std::string_view t) { push({.kind = Node::Kind::text, .text = t}); }
   Ref pop() {
-    if (stack_.empty() || stack_.back() == kMark) refuse("an empty stack", "a value");
+    if (stack_.empty() || stack_.back() == kMark) fail("an empty stack", "a value");
     const Ref out = stack_.back();
     stack_.pop_back();
     return out;
   }
   std::vector<Ref> pop_to_mark() {
     const auto mark = std::find(stack_.rbegin(), stack_.rend(), kMark);
-    if (mark == stack_.rend()) refuse("no mark", "a mark below the items");
+    if (mark == stack_.rend()) fail("no mark", "a mark below the items");
     std::vector<Ref> out(mark.base(), stack_.end());
     stack_.erase(mark.base() - 1, stack_.end());
     return out;
   }
   Node& top() {
-    if (stack_.empty() || stack_.back() == kMark) refuse("an empty stack", "a value");
+    if (stack_.empty() || stack_.back() == kMark) fail("an empty stack", "a value");
     return nodes_[stack_.back()];
   }
   void memoize(std::uint64_t at) {
     (void)top();
-    if (at >= kMostNodes) refuse("a far place in its memory", "places in order");
+    if (at >= kMostNodes) fail("a far place in its memory", "places in order");
     if (memo_.size() <= at) memo_.resize(at + 1, kMark);
     memo_[at] = stack_.back();
   }
   void recall(std::uint64_t at) {
     if (at >= memo_.size() || memo_[at] == kMark)
-      refuse("a place in its memory that is empty", "a value there");
+      fail("a place in its memory that is empty", "a value there");
     stack_.push_back(memo_[at]);
   }
   std::uint64_t decimal(std::string_view digits) const {
     std::uint64_t out = 0;
     for (const char c : digits) {
-      if (c < '0' || c > '9' || out > kMostNodes)
-        refuse(fmt::format("'{}'", digits.substr(0, 20)), "a number");
+      if (c < '0' || c > '9' || out > kMostNodes) fail(fmt::format("'{}'", digits.substr(0, 20)), "a number");
       out = out * 10 + static_cast<std::uint64_t>(c - '0');
     }
     return out;
@@ -135,20 +136,19 @@ class Machine {
     const auto full = fmt::format("{}.{}", module, name);
     for (const auto known : known_classes)
       if (full == known) return push({.kind = Node::Kind::object, .text = known});
-    refuse(fmt::format("a pickle that names '{}'", full.substr(0, 80)),
-           "reasons of breaks alone; what a pickle names is run when Python loads it");
+    fail(fmt::format("a pickle that names '{}'", full.substr(0, 80)),
+         "reasons of breaks alone; what a pickle names is run when Python loads it");
   }
   /// An object of the class below: what it is made of is kept beside it.
   void make_object(std::vector<Ref> parts) {
     const Ref of = pop();
-    if (nodes_[of].kind != Node::Kind::object)
-      refuse("a call of something that is no class", "a known class");
+    if (nodes_[of].kind != Node::Kind::object) fail("a call of something that is no class", "a known class");
     push({.kind = Node::Kind::object, .text = nodes_[of].text, .items = std::move(parts)});
   }
   void append(std::vector<Ref> items) {
     auto& to = top();
     if (to.kind == Node::Kind::none || to.kind == Node::Kind::number || to.kind == Node::Kind::text)
-      refuse("items of something that holds none", "a list, a table or a record");
+      fail("items of something that holds none", "a list, a table or a record");
     to.items.insert(to.items.end(), items.begin(), items.end());
   }
   /// Rows of a list that is an object stand apart from its members.
@@ -161,8 +161,8 @@ class Machine {
 
   void step(unsigned char op) {
     if (!numbers(op) && !texts(op) && !containers(op) && !objects(op) && !memory(op))
-      refuse(fmt::format("operation 0x{:02x} at byte {}", op, at_ - 1),
-             "numbers, texts, lists, tables and records");
+      fail(fmt::format("operation 0x{:02x} at byte {}", op, at_ - 1),
+           "numbers, texts, lists, tables and records");
   }
   bool numbers(unsigned char op) {
     switch (op) {
@@ -335,7 +335,7 @@ class Machine {
       }
       case 'b': {
         const Ref state = pop();
-        if (top().kind != Node::Kind::object) refuse("a state of something that is no record", "a record");
+        if (top().kind != Node::Kind::object) fail("a state of something that is no record", "a record");
         append({state});
         return true;
       }
@@ -445,11 +445,11 @@ CompileRecord read_explain_pickle(std::string_view bytes, const std::string& fil
     out.op_count = number_of(m.member(root, "op_count"));
   }
   if (reasons == nullptr || reasons->kind != Node::Kind::list)
-    m.refuse("a pickle of something else", "a list of reasons, or an ExplainOutput");
+    m.fail("a pickle of something else", "a list of reasons, or an ExplainOutput");
   for (const auto item : reasons->items) {
     const Node& reason = m.at(item);
     const auto* text = m.member(reason, "reason");
-    if (text == nullptr) m.refuse("an item without a reason", "a list of GraphCompileReason");
+    if (text == nullptr) m.fail("an item without a reason", "a list of GraphCompileReason");
     auto made = break_of(std::string(text->text), registry);
     made.stack = stack_of(m, m.member(reason, "user_stack"));
     const auto* broken = m.member(reason, "graph_break");

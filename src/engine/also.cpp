@@ -27,14 +27,10 @@ template <class Use> void for_each_part(std::string_view text, Use&& use) {
   }
 }
 
-[[noreturn]] void refuse(std::string_view found, std::string expected) {
-  throw InputError({.id = "mlsysim.engine.054",
-                    .message = "a resolver of 'also' cannot be read",
-                    .key = "also",
-                    .found = fmt::format("'{}'", found),
-                    .expected = std::move(expected),
-                    .hint = "e.g. also: EconomicsModel, my_power/PassEnergy(window=2 s)"});
-}
+constexpr Fault kAlso{.id = "mlsysim.engine.054",
+                      .message = "a resolver of 'also' cannot be read",
+                      .key = "also",
+                      .hint = "e.g. also: EconomicsModel, my_power/PassEnergy(window=2 s)"};
 
 /// What the scenario knows of an input; absent where it knows nothing.
 DynamicValue known_value(const FieldInfo& f, const ResolvedScenario& r) {
@@ -82,10 +78,14 @@ std::vector<AlsoCall> calls_in(std::string_view text) {
     const auto open = part.find('(');
     AlsoCall call{trimmed(part.substr(0, open)), {}};
     if (open != std::string_view::npos) {
-      if (part.back() != ')') refuse(part, "a bracket that is closed behind the inputs");
+      if (part.back() != ')')
+        throw InputError(kAlso.with(
+            {.found = fmt::format("'{}'", part), .expected = "a bracket that is closed behind the inputs"}));
       for_each_part(part.substr(open + 1, part.size() - open - 2), [&](std::string_view input) {
         const auto equals = input.find('=');
-        if (equals == std::string_view::npos) refuse(input, "inputs as name=value");
+        if (equals == std::string_view::npos)
+          throw InputError(
+              kAlso.with({.found = fmt::format("'{}'", input), .expected = "inputs as name=value"}));
         call.inputs.emplace_back(trimmed(input.substr(0, equals)), trimmed(input.substr(equals + 1)));
       });
     }

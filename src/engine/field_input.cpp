@@ -26,14 +26,6 @@ std::string range_words(const FieldInfo& f) {
 }
 
 DynamicValue number(const FieldInfo& field, std::string_view text, const Location& where) {
-  const auto refuse_word = [&](std::string_view what) {
-    throw InputError({.id = "mlsysim.engine.020",
-                      .message = fmt::format("'{}' ({}) {}", field.name, field.meaning, what),
-                      .key = field.name,
-                      .found = fmt::format("'{}'", text),
-                      .expected = range_words(field),
-                      .where = where});
-  };
   AnyQuantity q;
   try {
     q = AnyQuantity::parse(text, where);
@@ -57,8 +49,15 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
                                             : fmt::format("write it in {} or a compatible unit", field.unit)),
          .where = where});
   }
-  if (field.integral && std::floor(q.base()) != q.base()) refuse_word("must be a whole number");
-  if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
+  const bool whole = !field.integral || std::floor(q.base()) == q.base();
+  if (!whole || !BaseRange::of(field).holds(q.base()))
+    throw InputError({.id = "mlsysim.engine.020",
+                      .message = fmt::format("'{}' ({}) {}", field.name, field.meaning,
+                                             whole ? "is out of range" : "must be a whole number"),
+                      .key = field.name,
+                      .found = fmt::format("'{}'", text),
+                      .expected = range_words(field),
+                      .where = where});
   return q;
 }
 

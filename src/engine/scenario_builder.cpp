@@ -24,17 +24,6 @@ struct Keep {
   std::deque<Fleet> fleets;
 };
 
-[[noreturn]] void refuse(std::string id, std::string message, std::string key, std::string found,
-                         std::string expected, std::string hint, const Location& where) {
-  throw InputError({.id = std::move(id),
-                    .message = std::move(message),
-                    .key = std::move(key),
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint),
-                    .where = where});
-}
-
 /// The machine that a name stands for; exactly one is set.
 struct Machine {
   const HardwareNode* device = nullptr;
@@ -59,10 +48,10 @@ Machine machine_in_file(FieldReader& reader, const std::string& path, const Loca
   if (const auto* pod = only_or_null<Pod>(file)) return {.pod = pod};
   if (const auto* node = only_or_null<Node>(file)) return {.node = node};
   if (const auto* device = only_or_null<HardwareNode>(file)) return {.device = device};
-  refuse("mlsysim.engine.030", fmt::format("'{}' does not say what to run on", path), "hardware",
-         fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(),
-                     file.all<Node>().size(), file.all<Fleet>().size()),
-         "one device, node, pod or cluster", "give a file with a single entry", where);
+  throw InputError("mlsysim.engine.030", fmt::format("'{}' does not say what to run on", path), "hardware",
+                   fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(),
+                               file.all<Node>().size(), file.all<Fleet>().size()),
+                   "one device, node, pod or cluster", "give a file with a single entry", where);
 }
 
 Machine machine_of(FieldReader& reader, std::string_view text, const Location& where) {
@@ -72,9 +61,9 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                       zoo.find<Pod>(text)};
   if (found.count() == 1) return found;
   if (found.count() > 1)
-    refuse("mlsysim.engine.031", fmt::format("the name '{}' is ambiguous", text), "hardware",
-           fmt::format("{} things of this name", found.count()), "one device, node, pod or cluster",
-           "give it as a YAML file", where);
+    throw InputError("mlsysim.engine.031", fmt::format("the name '{}' is ambiguous", text), "hardware",
+                     fmt::format("{} things of this name", found.count()), "one device, node, pod or cluster",
+                     "give it as a YAML file", where);
   auto names = zoo.names<HardwareNode>();
   for (auto more : {zoo.names<Node>(), zoo.names<Fleet>(), zoo.names<Pod>()})
     for (auto& name : more) names.push_back(std::move(name));
@@ -123,9 +112,9 @@ Release release_of(const Zoo& zoo, std::string_view text, const Location& where)
 void must_agree(const std::optional<double>& asked, double own, std::string_view key,
                 std::string_view machine, const Location& where) {
   if (asked && *asked != own)
-    refuse("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine), std::string(key),
-           fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
-           fmt::format("leave {} out, or name the device instead", key), where);
+    throw InputError("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine),
+                     std::string(key), fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
+                     fmt::format("leave {} out, or name the device instead", key), where);
 }
 
 /// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
@@ -138,15 +127,16 @@ template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
     std::vector<std::string_view> modes;
     for (const Mode other : {Mode::infer, Mode::serve, Mode::train})
       if (place.used_in(other)) modes.push_back(name_of(other));
-    refuse("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)), name,
-           fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
-           "leave it out, or change the mode", given.where);
+    throw InputError("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)),
+                     name, fmt::format("{} {}", name, given.text),
+                     fmt::format("mode {}", fmt::join(modes, " or ")), "leave it out, or change the mode",
+                     given.where);
   }
   for (const auto& [name, given] : texts)
     if (s.draft_model == nullptr && detail::plan_place(name).draft)
-      refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
-             fmt::format("{} {}", name, given.text), "draft_model beside it",
-             "name a draft_model, or leave it out", given.where);
+      throw InputError("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name),
+                       name, fmt::format("{} {}", name, given.text), "draft_model beside it",
+                       "name a draft_model, or leave it out", given.where);
 }
 
 }  // namespace
@@ -226,9 +216,9 @@ BuiltScenario ScenarioBuilder::build() const {
   if (const auto asked = texts_.find("hardware"); asked != texts_.end()) {
     const auto& [text, where] = asked->second;
     if (s.fleet != nullptr)
-      refuse("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
-             fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
-             "a fleet brings its hardware: leave one out", where);
+      throw InputError("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
+                       fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
+                       "a fleet brings its hardware: leave one out", where);
     const Machine machine = machine_of(keep->reader, text, where);
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
@@ -247,10 +237,11 @@ BuiltScenario ScenarioBuilder::build() const {
       if (s.accelerators && !s.node_count) count = *s.accelerators / node->accelerators_per_node;
       if (std::floor(count) != count ||
           (s.accelerators && *s.accelerators != count * node->accelerators_per_node))
-        refuse("mlsysim.engine.037", fmt::format("the devices do not fill nodes of '{}'", node->name),
-               "accelerators", fmt::format("{} accelerators", *s.accelerators),
-               fmt::format("node_count x {}", node->accelerators_per_node),
-               "change the number, or name the device instead", where);
+        throw InputError("mlsysim.engine.037",
+                         fmt::format("the devices do not fill nodes of '{}'", node->name), "accelerators",
+                         fmt::format("{} accelerators", *s.accelerators),
+                         fmt::format("node_count x {}", node->accelerators_per_node),
+                         "change the number, or name the device instead", where);
       keep->fleets.push_back({.name = count > 1 ? fmt::format("{} x {}", count, node->name) : node->name,
                               .node = node,
                               .count = count});

@@ -19,20 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& file, std::string_view id, std::string message,
-                         const std::string& found, std::string expected, std::string hint) {
-  throw InputError({.id = std::string(id),
-                    .message = std::move(message),
-                    .key = file.generic_string(),
-                    .found = fmt::format("'{}'{}", file.generic_string(), found.empty() ? "" : ", " + found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint),
-                    .where = {.file = file.generic_string()}});
-}
 [[noreturn]] void cannot_write(const fs::path& file, int why) {
-  refuse(file, "mlsysim.files.004", "a file cannot be written", std::strerror(why),
-         "a place that may be written to",
-         why == ENOSPC || why == EDQUOT ? "make room on the disk" : "check the folder and its permissions");
+  throw InputError(
+      "mlsysim.files.004", "a file cannot be written", file.generic_string(),
+      fmt::format("'{}', {}", file.generic_string(), std::strerror(why)), "a place that may be written to",
+      why == ENOSPC || why == EDQUOT ? "make room on the disk" : "check the folder and its permissions",
+      {file.generic_string()});
 }
 
 fs::path folder_of(const fs::path& file) {
@@ -84,22 +76,26 @@ int put_in_place(const fs::path& beside, const fs::path& file) {
 
 void check_target(const fs::path& file, const WriteHow& how) {
   if (file.empty() || !file.has_filename())
-    refuse(file, "mlsysim.files.002", "this names no file", "", "the name of a file",
-           "add the name of the file");
+    throw InputError("mlsysim.files.002", "this names no file", file.generic_string(),
+                     fmt::format("'{}'", file.generic_string()), "the name of a file",
+                     "add the name of the file", {file.generic_string()});
   struct stat s {};
   if (::lstat(file.c_str(), &s) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) cannot_write(file, errno);
     std::error_code none;
     if (!fs::is_directory(folder_of(file), none))
-      refuse(file, "mlsysim.files.006", "a file needs a folder that is there", "",
-             fmt::format("a folder '{}'", folder_of(file).generic_string()),
-             "make the folder, or choose another");
+      throw InputError("mlsysim.files.006", "a file needs a folder that is there", file.generic_string(),
+                       fmt::format("'{}'", file.generic_string()),
+                       fmt::format("a folder '{}'", folder_of(file).generic_string()),
+                       "make the folder, or choose another", {file.generic_string()});
     return;
   }
   if (const auto kind = irregular(file, false); !kind.empty())
-    refuse(file, "mlsysim.files.007", "what is there is no file that can be replaced", std::string(kind),
-           "a regular file, or a name that is free",
-           S_ISLNK(s.st_mode) ? "name the file that it leads to" : "choose another name");
+    throw InputError("mlsysim.files.007", "what is there is no file that can be replaced",
+                     file.generic_string(), fmt::format("'{}', {}", file.generic_string(), kind),
+                     "a regular file, or a name that is free",
+                     S_ISLNK(s.st_mode) ? "name the file that it leads to" : "choose another name",
+                     {file.generic_string()});
   if (how.replace == Replace::any) return;
   if (!how.mark.empty()) {
     const Closed open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -109,9 +105,11 @@ void check_target(const fs::path& file, const WriteHow& how) {
     if (n == 0 || head.find(how.mark) != std::string::npos || (!how.nothing.empty() && head == how.nothing))
       return;
   }
-  refuse(file, "mlsysim.files.003", "the file exists",
-         how.mark.empty() ? "" : "which this program did not write", "a new file",
-         fmt::format("choose another name, or add {}", how.forced));
+  throw InputError("mlsysim.files.003", "the file exists", file.generic_string(),
+                   fmt::format("'{}'{}", file.generic_string(),
+                               how.mark.empty() ? "" : ", which this program did not write"),
+                   "a new file", fmt::format("choose another name, or add {}", how.forced),
+                   {file.generic_string()});
 }
 
 int put(int file, std::string_view bytes) {
@@ -176,8 +174,10 @@ int go_on(const fs::path& file, std::uint64_t bytes) {
   if (open.get() < 0) cannot_write(file, errno);
   struct stat s {};
   if (::fstat(open.get(), &s) != 0 || !S_ISREG(s.st_mode) || static_cast<std::uint64_t>(s.st_size) < bytes)
-    refuse(file, "mlsysim.files.008", "there is no file to go on with", "",
-           fmt::format("a regular file of at least {} bytes", bytes), "name the file of the run before");
+    throw InputError("mlsysim.files.008", "there is no file to go on with", file.generic_string(),
+                     fmt::format("'{}'", file.generic_string()),
+                     fmt::format("a regular file of at least {} bytes", bytes),
+                     "name the file of the run before", {file.generic_string()});
   if (::ftruncate(open.get(), static_cast<off_t>(bytes)) != 0 || ::lseek(open.get(), 0, SEEK_END) < 0)
     cannot_write(file, errno);
   return open.release();
@@ -192,9 +192,11 @@ Lock::Lock(const fs::path& file) : path_(file) {
       std::string holder(32, '\0');
       const auto n = ::pread(open.get(), holder.data(), holder.size(), 0);
       holder.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-      refuse(file, "mlsysim.files.005", "another process works on this file",
-             holder.empty() ? "locked" : fmt::format("locked by process {}", holder), "one process at a time",
-             "wait until it ends, or name another file");
+      throw InputError("mlsysim.files.005", "another process works on this file", file.generic_string(),
+                       fmt::format("'{}', {}", file.generic_string(),
+                                   holder.empty() ? "locked" : fmt::format("locked by process {}", holder)),
+                       "one process at a time", "wait until it ends, or name another file",
+                       {file.generic_string()});
     }
     // Its last holder may have removed it between the two calls; then the lock is of a file without a name.
     struct stat mine {

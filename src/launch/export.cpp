@@ -32,16 +32,6 @@ const detail::FlagRow* row_of(const FlagTable& table, std::string_view quantity)
   return found == rows.end() ? nullptr : &*found;
 }
 
-[[noreturn]] void refuse(LaunchFormat format, std::string key, std::string found, std::string expected,
-                         std::string hint) {
-  throw InputError({.id = "mlsysim.launch.018",
-                    .message = fmt::format("{} does not start such a plan", name_of(format)),
-                    .key = std::move(key),
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint)});
-}
-
 /// A plan and what it becomes.
 class Exporter {
  public:
@@ -57,10 +47,12 @@ class Exporter {
     const bool writes = serves || format_ == LaunchFormat::megatron || format_ == LaunchFormat::deepspeed ||
                         format_ == LaunchFormat::torchtitan;
     if (!writes || (r_.mode() == Mode::serve) != serves || r_.mode() == Mode::infer)
-      refuse(format_, "to", fmt::format("mode {}", name_of(r_.mode())),
-             "vllm, sglang or trtllm for a plan that serves; megatron, deepspeed or torchtitan for one that "
-             "trains",
-             "choose another engine, or another mode");
+      throw InputError(
+          "mlsysim.launch.018", fmt::format("{} does not start such a plan", name_of(format_)), "to",
+          fmt::format("mode {}", name_of(r_.mode())),
+          "vllm, sglang or trtllm for a plan that serves; megatron, deepspeed or torchtitan for one that "
+          "trains",
+          "choose another engine, or another mode");
     if (serves)
       serving();
     else
@@ -339,7 +331,8 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
       return read_launch(q, Zoo{});
     } catch (const Error& error) {  // such as a batch that the replicas do not share evenly
       const auto& why = error.facts();
-      refuse(format, why.key, why.found, why.expected, "change the batch or the degrees of the plan");
+      throw InputError("mlsysim.launch.018", fmt::format("{} does not start such a plan", name_of(format)),
+                       why.key, why.found, why.expected, "change the batch or the degrees of the plan");
     }
   }();
   std::vector<std::string> out;

@@ -30,15 +30,9 @@ void flatten(const YamlValue& value, const std::string& path, std::vector<Given>
   out.push_back(std::move(leaf));
 }
 
-[[noreturn]] void refuse_line(std::string_view line, const std::string& name, int number,
-                              std::string expected) {
-  throw InputError({.id = "mlsysim.launch.009",
-                    .message = "a line of the TOML file is not understood",
-                    .found = fmt::format("'{}'", line.substr(0, 80)),
-                    .expected = std::move(expected),
-                    .hint = "write it as '[table]' or 'key = value'",
-                    .where = {.file = name, .line = number}});
-}
+constexpr Fault kLine{.id = "mlsysim.launch.009",
+                      .message = "a line of the TOML file is not understood",
+                      .hint = "write it as '[table]' or 'key = value'"};
 
 std::string_view trimmed(std::string_view s) {
   const auto begin = s.find_first_not_of(" \t\r");
@@ -79,14 +73,21 @@ std::string unquoted(std::string_view text) {
 std::string toml_value(std::string_view text, const std::string& name, int line) {
   text = trimmed(text);
   if (text.empty() || text.starts_with("{") || text.starts_with("\"\"\"") || text.starts_with("'''"))
-    refuse_line(text, name, line, "a text in quotes, a number, true, false or a list of them");
+    throw InputError(kLine.with({.found = fmt::format("'{}'", text.substr(0, 80)),
+                                 .expected = "a text in quotes, a number, true, false or a list of them",
+                                 .where = {name, line}}));
   if (text.front() == '"' || text.front() == '\'') {
     if (text.size() < 2 || text.back() != text.front())
-      refuse_line(text, name, line, fmt::format("a closing {}", text.front()));
+      throw InputError(kLine.with({.found = fmt::format("'{}'", text.substr(0, 80)),
+                                   .expected = fmt::format("a closing {}", text.front()),
+                                   .where = {name, line}}));
     return unquoted(text);
   }
   if (text.front() == '[') {
-    if (text.back() != ']') refuse_line(text, name, line, "a closing ]");
+    if (text.back() != ']')
+      throw InputError(kLine.with({.found = fmt::format("'{}'", text.substr(0, 80)),
+                                   .expected = "a closing ]",
+                                   .where = {name, line}}));
     std::string out;
     auto inside = text.substr(1, text.size() - 2);
     while (!trimmed(inside).empty()) {
@@ -124,14 +125,18 @@ std::vector<Given> flatten_toml(std::string_view text, const std::string& name) 
     if (line.empty()) continue;
     if (open.empty() && line.front() == '[') {
       if (line.back() != ']' || line.starts_with("[[") || line.size() < 3)
-        refuse_line(line, name, number, "a table such as [training]");
+        throw InputError(kLine.with({.found = fmt::format("'{}'", line.substr(0, 80)),
+                                     .expected = "a table such as [training]",
+                                     .where = {name, number}}));
       table = unquoted(trimmed(line.substr(1, line.size() - 2)));
       continue;
     }
     open += line;
     const auto equals = open.find('=');
     if (equals == std::string::npos || trimmed(std::string_view(open).substr(0, equals)).empty())
-      refuse_line(open, name, number, "a key, = and a value");
+      throw InputError(kLine.with({.found = fmt::format("'{}'", open.substr(0, 80)),
+                                   .expected = "a key, = and a value",
+                                   .where = {name, number}}));
     const auto value = trimmed(std::string_view(open).substr(equals + 1));
     if (value.starts_with("[") && value.back() != ']' && open.size() < kLongestLaunch && !text.empty())
       continue;

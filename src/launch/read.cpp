@@ -46,16 +46,12 @@ std::optional<LaunchFormat> script_format(std::string_view text, const std::stri
   return found;
 }
 
-[[noreturn]] void refuse_text(std::string_view found, std::string hint, const std::string& name) {
-  throw InputError({.id = "mlsysim.launch.003",
-                    .message = "this is no launch that is known",
-                    .found = std::string(found),
-                    .expected = "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve or "
-                                "pretrain_*.py with their flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, "
-                                "torchtitan, Accelerate or MLPerf",
-                    .hint = std::move(hint),
-                    .where = {.file = name}});
-}
+constexpr Fault kNoLaunch{
+    .id = "mlsysim.launch.003",
+    .message = "this is no launch that is known",
+    .expected =
+        "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve or pretrain_*.py with their "
+        "flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate or MLPerf"};
 
 /// The one command of a script that starts this engine.
 detail::EngineCommand only_command(const detail::ShellScript& script, LaunchFormat format,
@@ -73,7 +69,10 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
                         .where = {.file = name, .line = command.front().line}});
     found = std::move(engine);
   }
-  if (!found) refuse_text(fmt::format("no command of {}", name_of(format)), "look at --format", name);
+  if (!found)
+    throw InputError(kNoLaunch.with({.found = fmt::format("no command of {}", name_of(format)),
+                                     .hint = "look at --format",
+                                     .where = {name}}));
   return std::move(*found);
 }
 
@@ -83,7 +82,9 @@ std::vector<Given> assignments_of(const LaunchQuestion& q) {
   std::vector<Given> out;
   for (const auto& [key, word] : script.assignments)
     out.push_back({.key = key, .value = word.text, .where = {.file = q.name, .line = word.line}});
-  if (out.empty()) refuse_text("no assignment", "give the config_*.sh of a submission", q.name);
+  if (out.empty())
+    throw InputError(kNoLaunch.with(
+        {.found = "no assignment", .hint = "give the config_*.sh of a submission", .where = {q.name}}));
   return out;
 }
 
@@ -166,7 +167,9 @@ Launch read_launch(const LaunchQuestion& q, const Zoo& zoo) {
                       .hint = "give the command or the configuration file",
                       .where = {.file = q.name}});
   const auto format = q.format ? q.format : launch_format(q.text, q.name);
-  if (!format) refuse_text("other words", "--format names the engine of a file", q.name);
+  if (!format)
+    throw InputError(kNoLaunch.with(
+        {.found = "other words", .hint = "--format names the engine of a file", .where = {q.name}}));
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);

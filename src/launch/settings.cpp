@@ -52,41 +52,47 @@ std::optional<double> number_of(std::string_view text) {
 std::string count_text(double x) { return fmt::format("{}", x); }
 
 void Settings::check(const FlagRow& row, const Given& given, std::string& value) const {
-  const auto refuse = [&](std::string expected) {
-    throw InputError({.id = "mlsysim.launch.006",
-                      .message = fmt::format("'{}' has a value of another kind", row.flag),
-                      .key = row.flag,
-                      .found = fmt::format("'{}'", given.value.substr(0, 80)),
-                      .expected = std::move(expected),
-                      .hint = given.value.find('$') != std::string::npos
-                                  ? "write the value of the variable in front: NAME=value"
-                                  : "mend the value",
-                      .where = given.where});
-  };
+  const char* expected = nullptr;
   switch (row.takes) {
     case Takes::count:
     case Takes::number:
     case Takes::share:
     case Takes::bytes: {
       const auto x = number_of(value);
-      if (!x) refuse(row.takes == Takes::count ? "a whole number, at least 1" : "a number");
-      if (row.takes == Takes::count && (*x < 1 || *x > 1e15 || std::floor(*x) != *x))
-        refuse("a whole number, at least 1");
-      if (row.takes == Takes::share && !(*x > 0 && *x <= 1)) refuse("a share: more than 0, 1 at most");
-      if (row.takes == Takes::bytes && !(*x > 0)) refuse("bytes, more than 0");
-      value = count_text(*x);
+      if (row.takes == Takes::count && !(x && *x >= 1 && *x <= 1e15 && std::floor(*x) == *x))
+        expected = "a whole number, at least 1";
+      else if (!x)
+        expected = "a number";
+      else if (row.takes == Takes::share && !(*x > 0 && *x <= 1))
+        expected = "a share: more than 0, 1 at most";
+      else if (row.takes == Takes::bytes && !(*x > 0))
+        expected = "bytes, more than 0";
+      else
+        value = count_text(*x);
       break;
     }
     case Takes::toggle:
     case Takes::switched: {
       const auto t = truth(value);
-      if (!t) refuse("true or false");
-      value = *t ? "true" : "false";
+      if (t)
+        value = *t ? "true" : "false";
+      else
+        expected = "true or false";
       break;
     }
     default:
       break;
   }
+  if (expected == nullptr) return;
+  throw InputError({.id = "mlsysim.launch.006",
+                    .message = fmt::format("'{}' has a value of another kind", row.flag),
+                    .key = row.flag,
+                    .found = fmt::format("'{}'", given.value.substr(0, 80)),
+                    .expected = expected,
+                    .hint = given.value.find('$') != std::string::npos
+                                ? "write the value of the variable in front: NAME=value"
+                                : "mend the value",
+                    .where = given.where});
 }
 
 void Settings::put(const FlagRow& row, const Given& given) {

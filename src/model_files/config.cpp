@@ -20,8 +20,8 @@ constexpr double kLargest = 1e12;
 double checked_count(const Json& value, const std::string& file, const std::string& key) {
   const double x = value.is_number() ? value.get<double>() : -1;
   if (!(x >= 0) || x > kLargest || std::floor(x) != x)
-    refuse(file, {"mlsysim.model_files.010", fmt::format("'{}' is no count", key), key, shown(value),
-                  fmt::format("a whole number from 0 to {:g}", kLargest), std::string(kByHand)});
+    throw InputError("mlsysim.model_files.010", fmt::format("'{}' is no count", key), key, shown(value),
+                     fmt::format("a whole number from 0 to {:g}", kLargest), std::string(kByHand), {file});
   return x;
 }
 
@@ -79,9 +79,10 @@ double Config::needed(std::string_view field) const {
   std::vector<std::string_view> keys;
   for (const auto& alias : aliases())
     if (alias.field == field) keys.push_back(alias.key);
-  refuse(file_, {"mlsysim.model_files.011", fmt::format("'{}{}' is missing", path_, keys.front()),
-                 path_ + std::string(keys.front()), x ? "0" : "no such key",
-                 fmt::format("a count above 0 under {}", fmt::join(keys, ", ")), std::string(kByHand)});
+  throw InputError("mlsysim.model_files.011", fmt::format("'{}{}' is missing", path_, keys.front()),
+                   path_ + std::string(keys.front()), x ? "0" : "no such key",
+                   fmt::format("a count above 0 under {}", fmt::join(keys, ", ")), std::string(kByHand),
+                   {file_});
 }
 
 std::optional<bool> Config::flag(std::string_view field) const {
@@ -115,8 +116,8 @@ void Config::note(std::string text) const {
 void Config::refuse_key(std::string_view key, std::string message, const Json& found,
                         std::string expected) const {
   const auto path = path_ + std::string(key);
-  refuse(file_, {"mlsysim.model_files.012", fmt::format("'{}' {}", path, message), path, shown(found),
-                 std::move(expected), std::string(kByHand)});
+  throw InputError("mlsysim.model_files.012", fmt::format("'{}' {}", path, message), path, shown(found),
+                   std::move(expected), std::string(kByHand), {file_});
 }
 
 void Config::understood(std::initializer_list<std::string_view> keys) const {

@@ -101,8 +101,8 @@ class Reader {
     return out;
   }
   [[noreturn]] void bad(std::string message, std::string found, std::string expected) const {
-    refuse(file_, {"mlsysim.model_files.021", std::move(message), "", std::move(found), std::move(expected),
-                   "download the file again"});
+    throw InputError("mlsysim.model_files.021", std::move(message), "", std::move(found), std::move(expected),
+                     "download the file again", {file_});
   }
   [[nodiscard]] std::size_t at() const { return at_; }
 
@@ -200,8 +200,9 @@ Json config_of(const Json& keys, const std::string& file) {
       std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return arch == t.first; });
   Json out = {{"model_type", type == kTypes.end() ? (arch.is_string() ? arch : Json()) : Json(type->second)}};
   if (!arch.is_string())
-    refuse(file, {"mlsysim.model_files.013", "the file does not say what model it is", "general.architecture",
-                  shown(arch), "e.g. llama", "give a GGUF file of a model"});
+    throw InputError("mlsysim.model_files.013", "the file does not say what model it is",
+                     "general.architecture", shown(arch), "e.g. llama", "give a GGUF file of a model",
+                     {file});
   for (const auto& [own, theirs] : kKeys) {
     const auto found = keys.find(arch.get<std::string>() + "." + std::string(own));
     if (found == keys.end()) continue;
@@ -213,9 +214,9 @@ Json config_of(const Json& keys, const std::string& file) {
     const auto& items = (*found)["items"];
     for (const auto& item : items)
       if (items.empty() || item != items.front())
-        refuse(file,
-               {"mlsysim.model_files.022", fmt::format("'{}' differs between layers", own), std::string(own),
-                shown(items), "one value for all layers", "give the config.json of the model"});
+        throw InputError("mlsysim.model_files.022", fmt::format("'{}' differs between layers", own),
+                         std::string(own), shown(items), "one value for all layers",
+                         "give the config.json of the model", {file});
     if (!items.empty()) out[std::string(theirs)] = items.front();
   }
   if (!out.contains("vocab_size"))

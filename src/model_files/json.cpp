@@ -26,9 +26,9 @@ std::string plain_json(std::string_view text, const std::string& file) {
     }
     if (c == '"') quoted = true;
     if ((c == '{' || c == '[') && ++depth > kDepth)
-      refuse(file, {"mlsysim.model_files.001", "the file nests too deeply", "",
-                    fmt::format("more than {} levels at byte {}", kDepth, i),
-                    fmt::format("at most {} levels", kDepth), "give the config.json of a model"});
+      throw InputError("mlsysim.model_files.001", "the file nests too deeply", "",
+                       fmt::format("more than {} levels at byte {}", kDepth, i),
+                       fmt::format("at most {} levels", kDepth), "give the config.json of a model", {file});
     if (c == '}' || c == ']') --depth;
     for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
       if (std::string_view(out).substr(i).starts_with(word)) {
@@ -42,21 +42,11 @@ std::string plain_json(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-void refuse(const std::string& file, Refusal why) {
-  throw InputError({.id = std::string(why.id),
-                    .message = std::move(why.message),
-                    .key = std::move(why.key),
-                    .found = std::move(why.found),
-                    .expected = std::move(why.expected),
-                    .hint = std::move(why.hint),
-                    .where = {file}});
-}
-
 Json parse_json(std::string_view text, const std::string& file) {
   const char* hint = "give a config.json as it was downloaded; --format names the engine of a launch";
   if (text.size() > kJsonLimit)
-    refuse(file, {"mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", text.size()),
-                  fmt::format("at most {} B", kJsonLimit), hint});
+    throw InputError("mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", text.size()),
+                     fmt::format("at most {} B", kJsonLimit), hint, {file});
   Json json;
   try {
     json = Json::parse(plain_json(text, file));
@@ -66,24 +56,26 @@ Json parse_json(std::string_view text, const std::string& file) {
     what.resize(std::min<std::size_t>(what.size(), 160));
     std::replace_if(
         what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
-    refuse(file, {"mlsysim.model_files.003", "the file is no JSON", "", what, "a JSON object", hint});
+    throw InputError("mlsysim.model_files.003", "the file is no JSON", "", what, "a JSON object", hint,
+                     {file});
   }
   if (!json.is_object())
-    refuse(file, {"mlsysim.model_files.003", "the file is no JSON", "", shown(json), "a JSON object", hint});
+    throw InputError("mlsysim.model_files.003", "the file is no JSON", "", shown(json), "a JSON object", hint,
+                     {file});
   return json;
 }
 
 std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, Extent extent) {
   const auto unreadable = [&](std::string found) {
-    refuse(path.string(),
-           {"mlsysim.model_files.004", "the file cannot be read", path.string(), std::move(found),
-            "a file that can be read", "look at the path and its permissions"});
+    throw InputError("mlsysim.model_files.004", "the file cannot be read", path.string(), std::move(found),
+                     "a file that can be read", "look at the path and its permissions", {path.string()});
   };
   if (extent == Extent::whole) {
     auto got = files::try_read(path, limit);
     if (got.fault == files::ReadFault::too_large)
-      refuse(path.string(), {"mlsysim.model_files.002", "the file is too long", "", std::move(got.found),
-                             fmt::format("at most {} B", limit), "give a config.json as it was downloaded"});
+      throw InputError("mlsysim.model_files.002", "the file is too long", "", std::move(got.found),
+                       fmt::format("at most {} B", limit), "give a config.json as it was downloaded",
+                       {path.string()});
     if (got.fault != files::ReadFault::none) unreadable(std::move(got.found));
     return std::move(got.bytes);
   }

@@ -14,8 +14,8 @@ double inner(const Config& c, const Json& group, const char* key) {
   const auto found = group.find(key);
   const auto path = std::string("linear_attn_config.") + key;
   if (found == group.end())
-    refuse(c.file(), {"mlsysim.model_files.011", fmt::format("'{}' is missing", path), path, "no such key",
-                      "a count above 0", "correct the file"});
+    throw InputError("mlsysim.model_files.011", fmt::format("'{}' is missing", path), path, "no such key",
+                     "a count above 0", "correct the file", {c.file()});
   return checked_count(*found, c.file(), path);
 }
 

@@ -218,8 +218,8 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   auto type = type_of(*text);
   if (type.empty()) type = type_of(root) + (path.empty() ? "" : "_text");
   if (type.empty() || type == "_text")
-    refuse(name, {"mlsysim.model_files.013", "the file does not say what model it is", "model_type",
-                  "no such key", "model_type, e.g. \"llama\"", "give the config.json of a model"});
+    throw InputError("mlsysim.model_files.013", "the file does not say what model it is", "model_type",
+                     "no such key", "model_type, e.g. \"llama\"", "give the config.json of a model", {name});
   const Config c(*text, name, path, type, m.notes);
   const Config whole(root, name, "", type_of(root), m.notes);
   if (c.family() == nullptr)

@@ -88,18 +88,18 @@ ModelFile read_model(const std::filesystem::path& path) {
   if (fs::is_directory(path, none)) {
     if (fs::exists(path / "config.json")) return read_config_file(path / "config.json");
     if (const auto gguf = gguf_in(path); !gguf.empty()) return read_gguf_file(gguf);
-    detail::refuse(path.string(),
-                   {"mlsysim.model_files.005", "the folder holds no model", path.string(), "neither",
-                    "a config.json or a GGUF file", "give the folder of a downloaded model"});
+    throw InputError("mlsysim.model_files.005", "the folder holds no model", path.string(), "neither",
+                     "a config.json or a GGUF file", "give the folder of a downloaded model",
+                     {path.string()});
   }
   const auto end = path.extension();
   if (end == ".gguf") return read_gguf_file(path);
   if (end == ".safetensors") {
     const auto config = path.parent_path() / "config.json";
     if (fs::exists(config)) return read_config_file(config);
-    detail::refuse(path.string(),
-                   {"mlsysim.model_files.006", "weights alone do not say how a model computes", path.string(),
-                    "no config.json beside it", "a folder with both", "download config.json too"});
+    throw InputError("mlsysim.model_files.006", "weights alone do not say how a model computes",
+                     path.string(), "no config.json beside it", "a folder with both",
+                     "download config.json too", {path.string()});
   }
   return read_config_file(path);
 }

@@ -17,8 +17,8 @@ constexpr const char* kHint = "download the file again";
 
 [[noreturn]] void bad(const std::string& file, std::string message, std::string key, std::string found,
                       std::string expected) {
-  detail::refuse(file, {"mlsysim.model_files.020", std::move(message), std::move(key), std::move(found),
-                        std::move(expected), kHint});
+  throw InputError("mlsysim.model_files.020", std::move(message), std::move(key), std::move(found),
+                   std::move(expected), kHint, {file});
 }
 
 std::uint64_t header_length(std::string_view bytes, std::uint64_t size, const std::string& name) {

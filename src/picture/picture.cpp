@@ -15,12 +15,7 @@
 namespace mlsysim {
 namespace {
 
-[[noreturn]] void refuse(std::string message, std::string found, std::string expected) {
-  throw InputError({.id = "mlsysim.picture.001",
-                    .message = std::move(message),
-                    .found = std::move(found),
-                    .expected = std::move(expected)});
-}
+constexpr const char* kPicture{"mlsysim.picture.001"};
 
 /// Every cell of a column suits the axis.
 void check_column(const Picture& picture, const PictureMark& mark, const std::string& name,
@@ -34,8 +29,10 @@ void check_column(const Picture& picture, const PictureMark& mark, const std::st
     }
     const auto words = words_of(row[c]);
     if (std::find(axis.categories.begin(), axis.categories.end(), words) == axis.categories.end())
-      refuse(fmt::format("the picture '{}' has no such category on its axis '{}'", picture.kind, axis.title),
-             fmt::format("'{}'", words), fmt::format("one of {}", fmt::join(axis.categories, ", ")));
+      throw InputError(
+          kPicture,
+          fmt::format("the picture '{}' has no such category on its axis '{}'", picture.kind, axis.title), "",
+          fmt::format("'{}'", words), fmt::format("one of {}", fmt::join(axis.categories, ", ")));
   }
 }
 
@@ -73,14 +70,16 @@ std::string readable_unit(double largest, const Exponents& exps) {
 
 void check(const Picture& picture) {
   if (picture.title.empty() || picture.description.empty())
-    refuse(fmt::format("the picture '{}' does not say what it shows", picture.kind),
-           "no title or no description", "both");
+    throw InputError(kPicture, fmt::format("the picture '{}' does not say what it shows", picture.kind), "",
+                     "no title or no description", "both");
   if (picture.marks.empty())
-    refuse(fmt::format("the picture '{}' draws nothing", picture.kind), "no mark", "one at least");
+    throw InputError(kPicture, fmt::format("the picture '{}' draws nothing", picture.kind), "", "no mark",
+                     "one at least");
   for (const auto& axis : {&picture.x, &picture.y})
     if (axis->scale == Scale::category && axis->categories.empty())
-      refuse(fmt::format("the picture '{}' has nothing on its axis '{}'", picture.kind, axis->title),
-             "no category", "one at least");
+      throw InputError(
+          kPicture, fmt::format("the picture '{}' has nothing on its axis '{}'", picture.kind, axis->title),
+          "", "no category", "one at least");
   for (const auto& mark : picture.marks) {
     check_column(picture, mark, mark.x, picture.x);
     check_column(picture, mark, mark.x_end, picture.x);
@@ -88,8 +87,8 @@ void check(const Picture& picture) {
     check_column(picture, mark, mark.y_end, picture.y);
     const detail::MarkColumns all(mark);  // says which column there is not
     if (mark.shape == MarkShape::cell && all.amount == detail::kNoColumn)
-      refuse(fmt::format("the cells of the picture '{}' have no amount", picture.kind), "no column",
-             "the name of one");
+      throw InputError(kPicture, fmt::format("the cells of the picture '{}' have no amount", picture.kind),
+                       "", "no column", "the name of one");
   }
 }
 

@@ -16,13 +16,8 @@ namespace {
 
 constexpr double kPixels = 2;  // of the image for one of the SVG
 
-[[noreturn]] void refuse(std::string found, std::string hint) {
-  throw SolverError({.id = "mlsysim.picture.003",
-                     .message = "no PNG can be drawn here",
-                     .found = std::move(found),
-                     .expected = "librsvg 2.46 or later",
-                     .hint = std::move(hint)});
-}
+constexpr Fault kNoPng{
+    .id = "mlsysim.picture.003", .message = "no PNG can be drawn here", .expected = "librsvg 2.46 or later"};
 
 struct Viewport {  // RsvgRectangle
   double x, y, width, height;
@@ -44,13 +39,17 @@ struct RsvgCalls {
 /// An opened library, kept open to the end of the program.
 void* opened(const char* file) {
   void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) refuse("no librsvg on this machine", "apt-get install librsvg2-2, or ask for svg");
+  if (library == nullptr)
+    throw SolverError(kNoPng.with(
+        {.found = "no librsvg on this machine", .hint = "apt-get install librsvg2-2, or ask for svg"}));
   return library;
 }
 
 template <class F> void find(F*& function, void* library, const char* name) {
   function = reinterpret_cast<F*>(::dlsym(library, name));
-  if (function == nullptr) refuse(std::string("a library without ") + name, "install librsvg2-2");
+  if (function == nullptr)
+    throw SolverError(
+        kNoPng.with({.found = std::string("a library without ") + name, .hint = "install librsvg2-2"}));
 }
 
 RsvgCalls calls() {
@@ -85,7 +84,8 @@ std::string to_png(const Picture& picture) {
   const auto svg = to_svg(picture);
   static const RsvgCalls call = calls();
   auto* handle = call.read(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), nullptr);
-  if (handle == nullptr) refuse("an SVG that librsvg does not read", "ask for svg");
+  if (handle == nullptr)
+    throw SolverError(kNoPng.with({.found = "an SVG that librsvg does not read", .hint = "ask for svg"}));
   const Viewport page{0, 0, attribute_of(svg, "width=\"") * kPixels,
                       attribute_of(svg, "height=\"") * kPixels};
   auto* surface = call.new_surface(kColours, static_cast<int>(page.width), static_cast<int>(page.height));
@@ -96,7 +96,8 @@ std::string to_png(const Picture& picture) {
   call.end_context(context);
   call.end_surface(surface);
   call.end_handle(handle);
-  if (!written) refuse("an SVG that librsvg does not draw", "ask for svg");
+  if (!written)
+    throw SolverError(kNoPng.with({.found = "an SVG that librsvg does not draw", .hint = "ask for svg"}));
   return out;
 }
 

@@ -124,7 +124,7 @@ std::vector<fs::path> install_folders() {
   return out;
 }
 
-[[noreturn]] void refuse(const Candidate& c, MlsStatus code, ErrorFacts facts) {
+[[noreturn]] void fail_vetting(const Candidate& c, MlsStatus code, ErrorFacts facts) {
   facts.where = {c.record.library.generic_string()};
   fail(code, std::move(facts), c.record.name, "vet");
 }
@@ -144,23 +144,23 @@ bool trusted_owner(uid_t user) {
 
 void check_owner_and_mode(const Candidate& c, const std::string& path, const struct stat& s) {
   if (!trusted_owner(s.st_uid))
-    refuse(c, MLS_PERMISSION_DENIED,
-           {.id = "mlsysim.plugin.124",
-            .message = fmt::format("'{}' belongs to another user", path),
-            .key = path,
-            .found = fmt::format("user {}", s.st_uid),
-            .expected = fmt::format("user {} or the system", ::geteuid()),
-            .hint = "copy it to a folder of your own, or --allow-insecure-plugins"});
+    fail_vetting(c, MLS_PERMISSION_DENIED,
+                 {.id = "mlsysim.plugin.124",
+                  .message = fmt::format("'{}' belongs to another user", path),
+                  .key = path,
+                  .found = fmt::format("user {}", s.st_uid),
+                  .expected = fmt::format("user {} or the system", ::geteuid()),
+                  .hint = "copy it to a folder of your own, or --allow-insecure-plugins"});
   // In a folder with the sticky bit only the owner may replace a file. The mode of a link says nothing.
   if (S_ISLNK(s.st_mode) || (s.st_mode & S_IWOTH) == 0 || (S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX) != 0))
     return;
-  refuse(c, MLS_PERMISSION_DENIED,
-         {.id = "mlsysim.plugin.071",
-          .message = fmt::format("everybody can write to '{}'", path),
-          .key = path,
-          .found = fmt::format("mode {:04o}", s.st_mode & 07777U),
-          .expected = "a mode without write permission for others",
-          .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path)});
+  fail_vetting(c, MLS_PERMISSION_DENIED,
+               {.id = "mlsysim.plugin.071",
+                .message = fmt::format("everybody can write to '{}'", path),
+                .key = path,
+                .found = fmt::format("mode {:04o}", s.st_mode & 07777U),
+                .expected = "a mode without write permission for others",
+                .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path)});
 }
 
 /// Checks a file, every folder above it, and the same of every link on the way: whoever may write to one of
@@ -259,31 +259,32 @@ void vet(const Candidate& c, const HostOptions& options) {
   }
   const auto elf = read_elf(library);
   if (!elf.fault.empty())
-    refuse(c, MLS_FAILED_PRECONDITION,
-           {.id = "mlsysim.plugin.074",
-            .message = fmt::format("'{}' is no usable library", library.generic_string()),
-            .key = library.generic_string(),
-            .found = elf.fault,
-            .expected = "a complete shared library for this machine",
-            .hint = elf.hint});
+    fail_vetting(c, MLS_FAILED_PRECONDITION,
+                 {.id = "mlsysim.plugin.074",
+                  .message = fmt::format("'{}' is no usable library", library.generic_string()),
+                  .key = library.generic_string(),
+                  .found = elf.fault,
+                  .expected = "a complete shared library for this machine",
+                  .hint = elf.hint});
   if (!elf.exports(MLS_ENTRY_SYMBOL))
-    refuse(c, MLS_FAILED_PRECONDITION,
-           {.id = "mlsysim.plugin.075",
-            .message = fmt::format("'{}' is no plugin", library.generic_string()),
-            .key = MLS_ENTRY_SYMBOL,
-            .found = "a library without the symbol " MLS_ENTRY_SYMBOL,
-            .expected = "a library that exports it",
-            .hint = "export it with MLS_EXPORT; nm -gD shows what is exported"});
+    fail_vetting(c, MLS_FAILED_PRECONDITION,
+                 {.id = "mlsysim.plugin.075",
+                  .message = fmt::format("'{}' is no plugin", library.generic_string()),
+                  .key = MLS_ENTRY_SYMBOL,
+                  .found = "a library without the symbol " MLS_ENTRY_SYMBOL,
+                  .expected = "a library that exports it",
+                  .hint = "export it with MLS_EXPORT; nm -gD shows what is exported"});
   if (!c.manifest || c.manifest->sha256.empty()) return;
   const auto digest = sha256(read_file(library, 1ULL << 30));
   if (digest != c.manifest->sha256)
-    refuse(c, MLS_DATA_LOSS,
-           {.id = "mlsysim.plugin.076",
-            .message = fmt::format("'{}' is not the file that its manifest means", library.generic_string()),
-            .key = "sha256",
-            .found = digest,
-            .expected = c.manifest->sha256,
-            .hint = "copy the plugin again, or update the manifest"});
+    fail_vetting(
+        c, MLS_DATA_LOSS,
+        {.id = "mlsysim.plugin.076",
+         .message = fmt::format("'{}' is not the file that its manifest means", library.generic_string()),
+         .key = "sha256",
+         .found = digest,
+         .expected = c.manifest->sha256,
+         .hint = "copy the plugin again, or update the manifest"});
 }
 
 PluginFailure failure_of(const std::exception& error, std::string stage) {

@@ -102,16 +102,6 @@ Program::~Program() = default;
 
 namespace detail {
 
-void refuse_program(const std::string& file, ProgramRefusal why) {
-  throw InputError({.id = std::string(why.id),
-                    .message = std::move(why.message),
-                    .key = std::move(why.key),
-                    .found = std::move(why.found),
-                    .expected = std::move(why.expected),
-                    .hint = std::move(why.hint),
-                    .where = {file, static_cast<int>(why.line), static_cast<int>(why.column)}});
-}
-
 std::string_view kept(Program& program, std::string_view text) {
   auto& names = *program.names;
   if (const auto found = names.known.find(text); found != names.known.end()) return found->second;

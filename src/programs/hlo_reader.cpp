@@ -92,15 +92,14 @@ class HloReader {
     split();
     const auto found = computations_.find(entry_);
     if (found == computations_.end() || found->second.empty())
-      fail({"mlsysim.programs.027", "the text holds no computation to begin with", "ENTRY",
-            fmt::format("{} computations", computations_.size()), "a computation that begins with ENTRY",
-            "give HLO as XLA prints it (--xla_dump_to, or lowered.as_text(dialect='hlo'))"});
+      throw InputError(
+          "mlsysim.programs.027", "the text holds no computation to begin with", "ENTRY",
+          fmt::format("{} computations", computations_.size()), "a computation that begins with ENTRY",
+          "give HLO as XLA prints it (--xla_dump_to, or lowered.as_text(dialect='hlo'))", {file_});
     p_.outputs = expand(found->second, {}, "", 1, 0);
   }
 
  private:
-  [[noreturn]] void fail(ProgramRefusal why) const { refuse_program(file_, std::move(why)); }
-
   void split() {
     std::string_view rest = p_.text;
     Computation* open = nullptr;
@@ -129,8 +128,9 @@ class HloReader {
     Instruction i;
     i.line = number;
     const auto bad = [&](std::string found) {
-      fail({"mlsysim.programs.028", "an instruction cannot be read", "", std::move(found),
-            "name = type opcode(operands), attributes", "give HLO as XLA prints it", number});
+      throw InputError("mlsysim.programs.028", "an instruction cannot be read", "", std::move(found),
+                       "name = type opcode(operands), attributes", "give HLO as XLA prints it",
+                       place(file_, number));
     };
     if (line.starts_with("ROOT ")) {
       i.root = true;
@@ -216,9 +216,9 @@ class HloReader {
   Arrays expand(const Computation& computation, const std::vector<Arrays>& given, const std::string& path,
                 double times, int depth) {
     if (depth > kNesting)
-      fail({"mlsysim.programs.007", "calls nest too deeply", path,
-            fmt::format("more than {} levels", kNesting), "no computation that calls itself",
-            "look for a cycle of calls"});
+      throw InputError("mlsysim.programs.007", "calls nest too deeply", path,
+                       fmt::format("more than {} levels", kNesting), "no computation that calls itself",
+                       "look for a cycle of calls", {file_});
     std::unordered_map<std::string_view, Arrays> values;
     Arrays last;
     for (const auto& i : computation) {
@@ -231,8 +231,9 @@ class HloReader {
 
   std::uint32_t add(TensorType t, ValueRole role) {
     if (p_.values.size() >= kMostOperators)
-      fail({"mlsysim.programs.006", "calls expand to too many operators", "",
-            fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program"});
+      throw InputError("mlsysim.programs.006", "calls expand to too many operators", "",
+                       fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program",
+                       {file_});
     p_.values.push_back({std::move(t), role});
     return static_cast<std::uint32_t>(p_.values.size() - 1);
   }
@@ -240,8 +241,9 @@ class HloReader {
   const Computation& computation(std::string_view name, const Instruction& i) const {
     const auto found = computations_.find(plain(trimmed(name)));
     if (found == computations_.end())
-      fail({"mlsysim.programs.008", "a function is called that the text does not hold", std::string(name),
-            std::string(name), "one of its computations", "give the whole module", i.line});
+      throw InputError("mlsysim.programs.008", "a function is called that the text does not hold",
+                       std::string(name), std::string(name), "one of its computations",
+                       "give the whole module", place(file_, i.line));
     return found->second;
   }
 

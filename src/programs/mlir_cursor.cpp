@@ -31,9 +31,9 @@ void MlirCursor::fail(std::string what, std::string expected) const {
   found = found.substr(0, found.find('\n'));
   std::replace_if(
       found.begin(), found.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
-  refuse_program(*file_, {"mlsysim.programs.004", std::move(what), "",
-                          found.empty() ? "the end of the line" : found, std::move(expected),
-                          "give the program as its compiler prints it", line_of(text_, end), column});
+  throw InputError("mlsysim.programs.004", std::move(what), "", found.empty() ? "the end of the line" : found,
+                   std::move(expected), "give the program as its compiler prints it",
+                   place(*file_, line_of(text_, end), column));
 }
 
 char MlirCursor::peek() const {

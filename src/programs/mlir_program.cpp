@@ -53,9 +53,9 @@ class Expander {
                     : open != module_.functions.end() ? &*open
                                                       : nullptr;
     if (f == nullptr || f->body.ops.empty())
-      refuse_program(file_, {"mlsysim.programs.005", "the text holds no function with a body", "func.func",
-                             fmt::format("{} functions", module_.functions.size()), "a function, best @main",
-                             "give the program as its compiler prints it"});
+      throw InputError("mlsysim.programs.005", "the text holds no function with a body", "func.func",
+                       fmt::format("{} functions", module_.functions.size()), "a function, best @main",
+                       "give the program as its compiler prints it", {file_});
     Scope scope(f->locals);
     for (std::size_t i = 0; i < f->body.arguments.size(); ++i) {
       auto& arrays = scope.at(f->body.arguments[i]);
@@ -86,8 +86,9 @@ class Expander {
 
   std::uint32_t value(TensorType type, ValueRole role) {
     if (p_.values.size() >= kMostOperators)
-      refuse_program(file_, {"mlsysim.programs.006", "calls expand to too many operators", "",
-                             fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program"});
+      throw InputError("mlsysim.programs.006", "calls expand to too many operators", "",
+                       fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program",
+                       {file_});
     p_.values.push_back({std::move(type), role});
     return static_cast<std::uint32_t>(p_.values.size() - 1);
   }
@@ -102,17 +103,12 @@ class Expander {
     return out;
   }
 
-  [[noreturn]] void fail(const MlirOp& op, ProgramRefusal why) const {
-    why.line = line(op.offset);
-    refuse_program(file_, std::move(why));
-  }
-
   /// @returns what its last statement gives back
   Arrays block(const MlirRegion& region, Scope& scope, const std::string& path, double times, int depth) {
     if (depth > kNesting)
-      refuse_program(file_, {"mlsysim.programs.007", "calls nest too deeply", path,
-                             fmt::format("more than {} levels", kNesting), "no function that calls itself",
-                             "look for a cycle of calls"});
+      throw InputError("mlsysim.programs.007", "calls nest too deeply", path,
+                       fmt::format("more than {} levels", kNesting), "no function that calls itself",
+                       "look for a cycle of calls", {file_});
     Arrays last;
     for (const auto& op : region.ops) {
       const auto name = bare(op.name);
@@ -144,9 +140,9 @@ class Expander {
     }
     const auto found = functions_.find(symbol);
     if (found == functions_.end())
-      fail(op,
-           {"mlsysim.programs.008", "a function is called that the text does not hold", std::string(symbol),
-            fmt::format("@{}", symbol), "one of its functions", "give the whole module"});
+      throw InputError("mlsysim.programs.008", "a function is called that the text does not hold",
+                       std::string(symbol), fmt::format("@{}", symbol), "one of its functions",
+                       "give the whole module", place(file_, line(op.offset)));
     const auto& f = *found->second;
     Scope inner(f.locals);
     const auto given = operands(op, scope);
@@ -203,8 +199,9 @@ class Expander {
   void loop(const MlirOp& op, Scope& scope, const std::string& path, double times, int depth) {
     const auto start = operands(op, scope);
     if (op.regions.size() < 2)
-      fail(op, {"mlsysim.programs.009", "a loop has no body", "while", "no regions", "a condition and a body",
-                "give the program as its compiler prints it"});
+      throw InputError("mlsysim.programs.009", "a loop has no body", "while", "no regions",
+                       "a condition and a body", "give the program as its compiler prints it",
+                       place(file_, line(op.offset)));
     const auto bind = [&](const MlirRegion& region) {
       std::size_t at = 0;
       for (std::size_t i = 0; i < region.arguments.size(); ++i) {
@@ -514,9 +511,8 @@ Program read_mlir(std::string text, const std::string& name, const ProgramOption
   p.name = name;
   p.text = std::move(text);
   if (p.text.size() > (1ull << 31))
-    detail::refuse_program(
-        name, {"mlsysim.programs.010", "the text is too long", "", fmt::format("{} B", p.text.size()),
-               "at most 2 GiB", "print it without the values of its constants"});
+    throw InputError("mlsysim.programs.010", "the text is too long", "", fmt::format("{} B", p.text.size()),
+                     "at most 2 GiB", "print it without the values of its constants", {name});
   const auto module = detail::parse_mlir(p.text, name);
   const bool mhlo =
       p.text.find("mhlo.") != std::string::npos && p.text.find("stablehlo.") == std::string::npos;

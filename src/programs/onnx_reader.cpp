@@ -168,11 +168,10 @@ class OnnxReader {
       if (o.domain().empty() || o.domain() == "ai.onnx") opset = o.version();
     p_.version = fmt::format("opset {}, ir {}", opset, model_.ir_version());
     if ((opset < 1 || opset > kNewestOpset || model_.ir_version() < 1) && !state_.options.force)
-      refuse_program(
-          state_.file,
-          {"mlsysim.programs.017", "the version of the ONNX operators is not known", "opset_import",
-           p_.version, fmt::format("opset 1 to {}, ir 1 to {}", kNewestOpset, kNewestIr),
-           fmt::format("ask the producer for opset {}, or read on with --force", kNewestOpset)});
+      throw InputError(
+          "mlsysim.programs.017", "the version of the ONNX operators is not known", "opset_import",
+          p_.version, fmt::format("opset 1 to {}, ir 1 to {}", kNewestOpset, kNewestIr),
+          fmt::format("ask the producer for opset {}, or read on with --force", kNewestOpset), {state_.file});
     if (model_.ir_version() > kNewestIr)
       p_.notes.push_back(
           fmt::format("ir version {} is newer than {}, the newest known", model_.ir_version(), kNewestIr));
@@ -228,9 +227,9 @@ class OnnxReader {
   template <class Graph>
   void nodes(const Graph& graph, Names& names, const std::string& path, double times, int depth) {
     if (depth > kNesting)
-      refuse_program(state_.file,
-                     {"mlsysim.programs.018", "graphs nest too deeply", path, "",
-                      fmt::format("at most {} levels", kNesting), "look for a function that calls itself"});
+      throw InputError("mlsysim.programs.018", "graphs nest too deeply", path, "",
+                       fmt::format("at most {} levels", kNesting), "look for a function that calls itself",
+                       {state_.file});
     for (const auto& node : graph.node()) read_node(node, names, path, times, depth);
   }
 
@@ -245,10 +244,9 @@ class OnnxReader {
       if (name.empty()) continue;
       const auto found = names.find(name);
       if (found == names.end())
-        refuse_program(state_.file,
-                       {"mlsysim.programs.019", "a node takes a value that nothing before it gives", name,
-                        fmt::format("node {} ({})", n.number, node.op_type()), "nodes in order",
-                        "sort the graph", n.number});
+        throw InputError("mlsysim.programs.019", "a node takes a value that nothing before it gives", name,
+                         fmt::format("node {} ({})", n.number, node.op_type()), "nodes in order",
+                         "sort the graph", place(state_.file, n.number));
       n.operands.push_back(found->second);
     }
     const auto where = module_of(node.name(), path);
@@ -293,11 +291,11 @@ class OnnxReader {
                                                           stated->second->type().tensor_type().has_shape())
         n.types[i] = type_of(stated->second->type().tensor_type(), n.results[i]);
       else if (i == 0 && n.types[0].element->name == "unknown")
-        refuse_program(state_.file,
-                       {"mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
-                        node.name().empty() ? node.op_type() : node.name(),
-                        n.why.empty() ? "operands of unknown extents" : n.why, "extents of every value",
-                        "store the shapes in the file: onnx.shape_inference.infer_shapes", n.number});
+        throw InputError("mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
+                         node.name().empty() ? node.op_type() : node.name(),
+                         n.why.empty() ? "operands of unknown extents" : n.why, "extents of every value",
+                         "store the shapes in the file: onnx.shape_inference.infer_shapes",
+                         place(state_.file, n.number));
       const bool spread = n.types[i].elements() > most;
       const auto id = add(n.types[i], role == ValueRole::weight && spread ? ValueRole::activation : role);
       if (n.remembered[i] != 0) state_.ints[id] = std::move(n.numbers[i]);
@@ -327,10 +325,10 @@ class OnnxReader {
       t.element = &element_type(value != nullptr ? onnx_element(value->data_type()) : "f32");
       const auto shape = n.operands.empty() ? state_.ints.end() : state_.ints.find(n.operands[0]);
       if (shape == state_.ints.end())
-        refuse_program(state_.file,
-                       {"mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
-                        node.name(), "the shape is computed by the program", "extents of every value",
-                        "store the shapes in the file: onnx.shape_inference.infer_shapes", n.number});
+        throw InputError("mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
+                         node.name(), "the shape is computed by the program", "extents of every value",
+                         "store the shapes in the file: onnx.shape_inference.infer_shapes",
+                         place(state_.file, n.number));
       t.dims = shape->second;
       const bool stored = p_.values[n.operands[0]].role == ValueRole::weight && !t.dims.empty();
       id = add(std::move(t), stored ? ValueRole::weight : ValueRole::constant);
@@ -443,10 +441,10 @@ Program read_onnx(std::string_view bytes, const std::string& name, const Program
   onnx::ModelProto model;
   if (bytes.size() > (1ull << 31) - 1 ||
       !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !model.has_graph())
-    detail::refuse_program(name, {"mlsysim.programs.021", "the file is no ONNX model", "",
-                                  fmt::format("{} bytes that are not the message ModelProto", bytes.size()),
-                                  "a model as torch.onnx.export or tf2onnx writes it",
-                                  "export the model again, weights in a file of their own"});
+    throw InputError("mlsysim.programs.021", "the file is no ONNX model", "",
+                     fmt::format("{} bytes that are not the message ModelProto", bytes.size()),
+                     "a model as torch.onnx.export or tf2onnx writes it",
+                     "export the model again, weights in a file of their own", {name});
   Program p;
   p.name = name;
   p.format = "ONNX";

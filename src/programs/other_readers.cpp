@@ -55,8 +55,8 @@ ModelFile read_by_other(const std::string& path) {
     const auto& w = zoo.only<Workload>();
     return {.workload = w, .entry = *w.entry, .notes = {fmt::format("read by {}", r.name)}};
   }
-  detail::refuse_program(path, {"mlsysim.programs.029", "no reader takes files of this ending", path, path,
-                                "a file that a plugin reads", "mlsysim plugin list shows who reads what"});
+  throw InputError("mlsysim.programs.029", "no reader takes files of this ending", path, path,
+                   "a file that a plugin reads", "mlsysim plugin list shows who reads what", {path});
 }
 
 }  // namespace mlsysim

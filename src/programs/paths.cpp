@@ -41,9 +41,8 @@ void bind_sizes(ProgramOptions& options, std::string_view text, const std::strin
     const auto number = is == std::string_view::npos ? std::string_view() : one.substr(is + 1);
     const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), n);
     if (number.empty() || error != std::errc() || last != number.data() + number.size() || n < 0)
-      detail::refuse_program(path,
-                             {"mlsysim.programs.012", "a size is not bound to a number", std::string(one),
-                              fmt::format("'{}'", one), "name=number", "write file?name=number&name=number"});
+      throw InputError("mlsysim.programs.012", "a size is not bound to a number", std::string(one),
+                       fmt::format("'{}'", one), "name=number", "write file?name=number&name=number", {path});
     const std::string name(one.substr(0, is));
     (name.starts_with("while.") ? options.trips : options.dims)[name] = n;
   }
@@ -55,9 +54,8 @@ std::string_view without_packing(std::string_view path) {
 }
 
 [[noreturn]] void unreadable(const std::string& path, std::string found) {
-  detail::refuse_program(path,
-                         {"mlsysim.programs.013", "the file cannot be read", path, std::move(found),
-                          "a program of at most 2 GiB", "look at the path, its permissions and its size"});
+  throw InputError("mlsysim.programs.013", "the file cannot be read", path, std::move(found),
+                   "a program of at most 2 GiB", "look at the path, its permissions and its size", {path});
 }
 
 files::FileBytes unpacked(const std::string& path) {
@@ -110,10 +108,10 @@ void expect_function(std::string_view text, const std::string& path) {
   for (const std::string_view ending : {".mlir", ".stablehlo", ".bc"})
     if (without_packing(path).ends_with(ending)) return;
   if (text.find("func") != std::string_view::npos) return;
-  detail::refuse_program(
-      path, {"mlsysim.programs.031", "this is not a program", "", "text without a function",
-             fmt::format("a file that ends in one of {}", fmt::join(kEndings, ", ")),
-             "give StableHLO, MHLO or HLO text, ONNX, an archive of torch.export or a log of TORCH_TRACE"});
+  throw InputError(
+      "mlsysim.programs.031", "this is not a program", "", "text without a function",
+      fmt::format("a file that ends in one of {}", fmt::join(kEndings, ", ")),
+      "give StableHLO, MHLO or HLO text, ONNX, an archive of torch.export or a log of TORCH_TRACE", {path});
 }
 
 Program read_by_ending(std::string bytes, const std::string& path, const ProgramOptions& options) {

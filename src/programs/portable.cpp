@@ -38,15 +38,15 @@ void check_stablehlo_version(const ProgramVersion& v, const std::string& file) {
   if (kOldestStableHlo <= v && !(kNewestStableHlo < ProgramVersion{v.major, v.minor, 0})) return;
   const auto range = fmt::format("{} to {}", kOldestStableHlo.text(), kNewestStableHlo.text());
   if (kNewestStableHlo < v)
-    detail::refuse_program(file, {"mlsysim.programs.014",
-                                  fmt::format("the program needs StableHLO {}, this build knows up to {}",
-                                              v.text(), kNewestStableHlo.text()),
-                                  "version", v.text(), range,
-                                  fmt::format("ask the producer to target <= {}", kNewestStableHlo.text())});
-  detail::refuse_program(file, {"mlsysim.programs.015",
-                                fmt::format("the program is StableHLO {}, older than the minimum {}",
-                                            v.text(), kOldestStableHlo.text()),
-                                "version", v.text(), range, "ask the producer to export it again"});
+    throw InputError("mlsysim.programs.014",
+                     fmt::format("the program needs StableHLO {}, this build knows up to {}", v.text(),
+                                 kNewestStableHlo.text()),
+                     "version", v.text(), range,
+                     fmt::format("ask the producer to target <= {}", kNewestStableHlo.text()), {file});
+  throw InputError("mlsysim.programs.015",
+                   fmt::format("the program is StableHLO {}, older than the minimum {}", v.text(),
+                               kOldestStableHlo.text()),
+                   "version", v.text(), range, "ask the producer to export it again", {file});
 }
 
 namespace detail {
@@ -54,11 +54,12 @@ namespace detail {
 Program read_portable(std::string_view bytes, const std::string& name, const ProgramOptions&) {
   const auto version = portable_version(bytes);
   if (version) check_stablehlo_version(*version, name);
-  refuse_program(name, {"mlsysim.programs.016", "the operators of a portable artifact are not read", "",
-                        version ? fmt::format("StableHLO bytecode {}", version->text()) : "MLIR bytecode",
-                        "StableHLO as text",
-                        "mlsysim.stablehlo_text(path) in Python turns it into text (pip install "
-                        "mlsysim-cpp[stablehlo]), or stablehlo-translate --deserialize"});
+  throw InputError("mlsysim.programs.016", "the operators of a portable artifact are not read", "",
+                   version ? fmt::format("StableHLO bytecode {}", version->text()) : "MLIR bytecode",
+                   "StableHLO as text",
+                   "mlsysim.stablehlo_text(path) in Python turns it into text (pip install "
+                   "mlsysim-cpp[stablehlo]), or stablehlo-translate --deserialize",
+                   {name});
 }
 
 }  // namespace detail

@@ -22,11 +22,10 @@ constexpr std::uint64_t kMostJson = 512ull << 20;
 constexpr double kMostRatio = 200;  ///< of unpacked to packed: graphs of alike layers pack well, bombs better
 constexpr int kMajor = 8;           ///< of the schema
 
-[[noreturn]] void refuse_archive(const std::string& file, std::string found) {
-  refuse_program(file, {"mlsysim.programs.022", "the file is no archive of torch.export", "",
-                        std::move(found), "a zip file with models/*.json or serialized_exported_program.json",
-                        "write it with torch.export.save"});
-}
+constexpr Fault kArchive{.id = "mlsysim.programs.022",
+                         .message = "the file is no archive of torch.export",
+                         .expected = "a zip file with models/*.json or serialized_exported_program.json",
+                         .hint = "write it with torch.export.save"};
 
 /// An archive that is read where it lies.
 struct Archive {
@@ -41,7 +40,7 @@ struct Archive {
     zip_error_fini(&error);
     if (zip == nullptr) {
       if (source != nullptr) zip_source_free(source);
-      refuse_archive(file, why);
+      throw InputError(kArchive.with({.found = why, .where = {file}}));
     }
   }
   ~Archive() { zip_discard(zip); }
@@ -64,20 +63,20 @@ std::string graph_text(const std::string& bytes, const std::string& file) {
     const double ratio =
         stat.comp_size == 0 ? 1 : static_cast<double>(stat.size) / static_cast<double>(stat.comp_size);
     if (stat.size > kMostJson || ratio > kMostRatio)
-      refuse_program(file,
-                     {"mlsysim.programs.023", "the graph in the archive is too large", std::string(name),
-                      fmt::format("{} B unpacked, {:.0f} times what it is packed", stat.size, ratio),
-                      fmt::format("at most {} B and {} times", kMostJson, kMostRatio),
-                      "write it again with torch.export.save"});
+      throw InputError("mlsysim.programs.023", "the graph in the archive is too large", std::string(name),
+                       fmt::format("{} B unpacked, {:.0f} times what it is packed", stat.size, ratio),
+                       fmt::format("at most {} B and {} times", kMostJson, kMostRatio),
+                       "write it again with torch.export.save", {file});
     std::string text(stat.size, '\0');
     zip_file_t* entry = zip_fopen_index(archive.zip, static_cast<zip_uint64_t>(i), 0);
     const auto read = entry == nullptr ? -1 : zip_fread(entry, text.data(), text.size());
     if (entry != nullptr) zip_fclose(entry);
     if (read < 0 || static_cast<std::size_t>(read) != text.size())
-      refuse_archive(file, fmt::format("{} is damaged", name));
+      throw InputError(kArchive.with({.found = fmt::format("{} is damaged", name), .where = {file}}));
     return text;
   }
-  refuse_archive(file, fmt::format("{} entries, none of them a graph", count));
+  throw InputError(
+      kArchive.with({.found = fmt::format("{} entries, none of them a graph", count), .where = {file}}));
 }
 
 /// Depth of brackets outside texts, before anything that recurses looks at it.
@@ -93,7 +92,8 @@ void check_depth(const std::string& text, const std::string& file) {
       quoted = true;
     } else if (c == '{' || c == '[') {
       if (++depth > 8 * kNesting)
-        refuse_archive(file, fmt::format("a graph that nests more than {} levels", 8 * kNesting));
+        throw InputError(kArchive.with(
+            {.found = fmt::format("a graph that nests more than {} levels", 8 * kNesting), .where = {file}}));
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -131,10 +131,10 @@ class Pt2Reader {
     const int major = version.at("major").get<int>(), minor = version.value("minor", 0);
     p_.version = fmt::format("schema {}.{}", major, minor);
     if (major != kMajor && !options_.force)
-      refuse_program(file_,
-                     {"mlsysim.programs.024", "the version of the archive is not known", "schema_version",
-                      fmt::format("{}.{}", major, minor), fmt::format("{}.x", kMajor),
-                      "ask the producer to save it with PyTorch 2.5 to 2.9, or read on with --force"});
+      throw InputError("mlsysim.programs.024", "the version of the archive is not known", "schema_version",
+                       fmt::format("{}.{}", major, minor), fmt::format("{}.x", kMajor),
+                       "ask the producer to save it with PyTorch 2.5 to 2.9, or read on with --force",
+                       {file_});
     const auto& module = root_.at("graph_module");
     roles(module.at("signature"));
     Names names;
@@ -242,7 +242,8 @@ class Pt2Reader {
   }
 
   void graph(const Json& g, Names& names, const std::string& path, double times, int depth, bool top) {
-    if (depth > kNesting) refuse_archive(file_, "graphs that nest too deeply");
+    if (depth > kNesting)
+      throw InputError(kArchive.with({.found = "graphs that nest too deeply", .where = {file_}}));
     const auto& types = g.at("tensor_values");
     std::vector<std::string> found;
     for (const auto& input : g.at("inputs")) tensors(input, found);
@@ -282,9 +283,9 @@ class Pt2Reader {
     for (const auto& name : in) {
       const auto at = names.find(name);
       if (at == names.end())
-        refuse_program(file_, {"mlsysim.programs.025", "a node takes a tensor that nothing before it gives",
-                               name, fmt::format("node {} ({})", count_, target), "nodes in order",
-                               "write the archive again with torch.export.save", count_});
+        throw InputError("mlsysim.programs.025", "a node takes a tensor that nothing before it gives", name,
+                         fmt::format("node {} ({})", count_, target), "nodes in order",
+                         "write the archive again with torch.export.save", place(file_, count_));
       op.operands.push_back(at->second);
     }
     op.path = kept(p_, module_of(node, path));
@@ -370,7 +371,7 @@ Program read_pt2(const std::string& bytes, const std::string& name, const Progra
     what.resize(std::min<std::size_t>(what.size(), 160));
     std::replace_if(
         what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
-    detail::refuse_archive(name, what);
+    throw InputError(detail::kArchive.with({.found = what, .where = {name}}));
   }
   detail::finish(p);
   return p;

@@ -196,10 +196,9 @@ void dot(ProgramOp& op, const TensorType& a, const TensorType& b, const OpAttrib
   const double copies = product_of(a.dims, at.lhs_batch), depth = product_of(a.dims, at.lhs_contract);
   const double other = product_of(b.dims, at.rhs_contract);
   if (depth != other)
-    refuse_program(file,
-                   {"mlsysim.programs.001", "a product sums over two different extents", std::string(op.name),
-                    fmt::format("{:g} on the left, {:g} on the right", depth, other), "equal extents",
-                    "look at the dimension numbers of this operator", op.line});
+    throw InputError("mlsysim.programs.001", "a product sums over two different extents",
+                     std::string(op.name), fmt::format("{:g} on the left, {:g} on the right", depth, other),
+                     "equal extents", "look at the dimension numbers of this operator", place(file, op.line));
   set_product(op, a.elements() / (copies * depth), b.elements() / (copies * depth), depth, copies);
 }
 
@@ -217,9 +216,9 @@ void dot_rule(ProgramOp& op, std::string_view name, const OpTypes& t, const OpAt
 
 double checked_groups(double groups, std::string_view op, const std::string& file, std::size_t where) {
   if (groups >= 1) return groups;
-  refuse_program(file, {"mlsysim.programs.030", "a convolution has no group", std::string(op),
-                        fmt::format("{:g} groups", groups), "one group or more",
-                        "give the program as its compiler prints it", where});
+  throw InputError("mlsysim.programs.030", "a convolution has no group", std::string(op),
+                   fmt::format("{:g} groups", groups), "one group or more",
+                   "give the program as its compiler prints it", place(file, where));
 }
 
 namespace {
@@ -228,9 +227,9 @@ void convolution(ProgramOp& op, const OpTypes& t, const OpAttributes& at, const 
   const auto& kernel = t.in[1]->dims;
   const auto size = static_cast<int>(kernel.size());
   if (at.kernel_out < 0 || at.kernel_in < 0 || at.kernel_out >= size || at.kernel_in >= size)
-    refuse_program(file, {"mlsysim.programs.002", "a convolution does not say how its kernel is laid out",
-                          std::string(op.name), fmt::format("{} extents", size), "dim_numbers",
-                          "give the program as its compiler prints it", op.line});
+    throw InputError("mlsysim.programs.002", "a convolution does not say how its kernel is laid out",
+                     std::string(op.name), fmt::format("{} extents", size), "dim_numbers",
+                     "give the program as its compiler prints it", place(file, op.line));
   const auto extent = [&](int i) {
     return std::max(1.0, static_cast<double>(kernel[static_cast<std::size_t>(i)]));
   };
@@ -290,10 +289,10 @@ Rule count_hlo(ProgramOp& op, std::string_view name, const OpTypes& t, const OpA
                const std::string& file) {
   const auto need = [&](std::size_t operands) {
     if (t.in.size() < operands || t.out.empty())
-      refuse_program(file, {"mlsysim.programs.003", "an operator has too few values", std::string(name),
-                            fmt::format("{} operands, {} results", t.in.size(), t.out.size()),
-                            fmt::format("{} operands and a result", operands),
-                            "give the program as its compiler prints it", op.line});
+      throw InputError("mlsysim.programs.003", "an operator has too few values", std::string(name),
+                       fmt::format("{} operands, {} results", t.in.size(), t.out.size()),
+                       fmt::format("{} operands and a result", operands),
+                       "give the program as its compiler prints it", place(file, op.line));
   };
   if (name == "dot_general" || name == "dot") {
     need(2);

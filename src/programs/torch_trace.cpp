@@ -243,9 +243,9 @@ class TraceReader {
 
 Program largest(std::vector<Program> graphs, const std::string& file) {
   if (graphs.empty())
-    refuse_program(file, {"mlsysim.programs.026", "the log holds no graph", "", "no payload of a graph",
-                          "aot_forward_graph, aot_inference_graph or dynamo_output_graph",
-                          "run with TORCH_TRACE=folder, and give the log of the rank"});
+    throw InputError("mlsysim.programs.026", "the log holds no graph", "", "no payload of a graph",
+                     "aot_forward_graph, aot_inference_graph or dynamo_output_graph",
+                     "run with TORCH_TRACE=folder, and give the log of the rank", {file});
   // Lowered graphs hold the operators that run; the others are of calls that stand for several.
   const auto rank = [](const Program& p) {
     return std::pair(p.version.starts_with("aot"), totals_of(p).flops);

@@ -75,11 +75,12 @@ bool alike(const ListedOperator& a, const ListedOperator& b) {
 
 Workload program_workload(const Program& p) {
   if (!p.open.empty())
-    detail::refuse_program(
-        p.name, {"mlsysim.programs.011", "sizes of the program are open", p.open.front(),
-                 fmt::format("{}", fmt::join(p.open, ", ")), "a number for each of them",
-                 fmt::format("bind them, as in --dim {}=1, or in the path: file?{}=1 (loops: --trip-count)",
-                             p.open.front(), p.open.front())});
+    throw InputError(
+        "mlsysim.programs.011", "sizes of the program are open", p.open.front(),
+        fmt::format("{}", fmt::join(p.open, ", ")), "a number for each of them",
+        fmt::format("bind them, as in --dim {}=1, or in the path: file?{}=1 (loops: --trip-count)",
+                    p.open.front(), p.open.front()),
+        {p.name});
   Workload w;
   w.architecture = Architecture::program;
   w.category = "program";

@@ -114,12 +114,11 @@ ErrorFacts ExpressionReader::at_place(std::size_t at, ErrorFacts facts) const {
   return facts;
 }
 
-void ExpressionReader::refuse(std::size_t at, std::string message, std::string expected,
-                              std::string hint) const {
-  throw InputError(at_place(at, {.id = "mlsysim.expression.001",
-                                 .message = std::move(message),
-                                 .expected = std::move(expected),
-                                 .hint = hint.empty() ? std::string(kHint) : std::move(hint)}));
+void ExpressionReader::fail(std::size_t at, std::string message, std::string expected,
+                            std::string hint) const {
+  if (hint.empty()) hint = kHint;
+  throw InputError(at_place(
+      at, {"mlsysim.expression.001", std::move(message), "", "", std::move(expected), std::move(hint)}));
 }
 
 void ExpressionReader::same(const Exponents& a, const Exponents& b, std::size_t at,
@@ -155,8 +154,8 @@ void ExpressionReader::push(Expression& e, Expression::Step step) {
 
 Exponents ExpressionReader::either(Expression& e) {
   if (++nested_ > kDeepest)
-    refuse(at_, "the expression is nested too deeply", fmt::format("at most {} levels", kDeepest),
-           "simplify it");
+    fail(at_, "the expression is nested too deeply", fmt::format("at most {} levels", kDeepest),
+         "simplify it");
   Exponents left = both(e);
   for (skip_space(); take_word("or"); skip_space()) {
     const std::size_t at = at_;
@@ -225,7 +224,7 @@ Exponents ExpressionReader::unary(Expression& e) {
 Exponents ExpressionReader::primary(Expression& e) {
   skip_space();
   if (at_ == text_.size())
-    refuse(at_, "the expression ends too early", "a number, a name or a parenthesis", "");
+    fail(at_, "the expression ends too early", "a number, a name or a parenthesis", "");
   if (take("(")) {
     const Exponents exps = either(e);
     close();
@@ -234,14 +233,14 @@ Exponents ExpressionReader::primary(Expression& e) {
   const char c = text_[at_];
   if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return number(e);
   if (starts_word(c)) return name(e);
-  refuse(at_, "the expression cannot be read", "a number, a name or a parenthesis", "");
+  fail(at_, "the expression cannot be read", "a number, a name or a parenthesis", "");
 }
 
 Exponents ExpressionReader::number(Expression& e) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
   if (failed != std::errc{} || !std::isfinite(value))
-    refuse(at_, "the number cannot be read", "a number such as 1.5e9", "");
+    fail(at_, "the number cannot be read", "a number such as 1.5e9", "");
   std::string unit;
   const std::string_view digits = text_.substr(at_, static_cast<std::size_t>(end - (text_.data() + at_)));
   at_ += digits.size();
@@ -290,8 +289,8 @@ Exponents ExpressionReader::name(Expression& e) {
   if (!take("(")) return push_name(e, word, at);
   if (word == "given") return given(e);
   if (std::find(std::begin(kFunctions), std::end(kFunctions), word) == std::end(kFunctions))
-    refuse(at, fmt::format("there is no function '{}'", word), fmt::format("{}", fmt::join(kFunctions, ", ")),
-           "");
+    fail(at, fmt::format("there is no function '{}'", word), fmt::format("{}", fmt::join(kFunctions, ", ")),
+         "");
   return call(e, word, at);
 }
 
@@ -356,8 +355,7 @@ Exponents ExpressionReader::call(Expression& e, std::string_view function, std::
   const Exponents first = either(e);
   if (function == "min" || function == "max") {
     if (!take(","))
-      refuse(at_, fmt::format("'{}' compares two values", function), "','",
-             fmt::format("{}(a, b)", function));
+      fail(at_, fmt::format("'{}' compares two values", function), "','", fmt::format("{}(a, b)", function));
     do {
       same(first, either(e), at, function);
       push(e, {function == "min" ? Op::min : Op::max});
@@ -376,7 +374,7 @@ Exponents ExpressionReader::call(Expression& e, std::string_view function, std::
 }
 
 void ExpressionReader::close() {
-  if (!take(")")) refuse(at_, "a parenthesis is not closed", "')'", "");
+  if (!take(")")) fail(at_, "a parenthesis is not closed", "')'", "");
 }
 
 Expression ExpressionReader::part(Exponents (ExpressionReader::*read)(Expression&)) {
@@ -394,7 +392,7 @@ Expression ExpressionReader::part(Exponents (ExpressionReader::*read)(Expression
 
 Expression ExpressionReader::whole_expression() {
   Expression e = part(&ExpressionReader::either);
-  if (!ended()) refuse(at_, "the expression does not end here", "an operator or the end", "");
+  if (!ended()) fail(at_, "the expression does not end here", "an operator or the end", "");
   return e;
 }
 
@@ -420,10 +418,10 @@ void ExpressionReader::whole_constraint(Expression& left, Comparison& comparison
   at_ = 0;
   left = part(&ExpressionReader::either);
   if (!left.truth())
-    refuse(at_, "a constraint compares two values", "<=, >=, <, >, == or !=", "e.g. ttft <= 500 ms");
+    fail(at_, "a constraint compares two values", "<=, >=, <, >, == or !=", "e.g. ttft <= 500 ms");
   if (!ended())
-    refuse(at_, "the constraint does not end here", "'and', 'or' or the end",
-           "give several constraints one by one");
+    fail(at_, "the constraint does not end here", "'and', 'or' or the end",
+         "give several constraints one by one");
   comparison = Comparison::at_least;
   right = Expression();
   right.text_ = "1";

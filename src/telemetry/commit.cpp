@@ -1,8 +1,7 @@
 #include <mlsysim/telemetry/commit.hpp>
 
-#include "detail/refuse.hpp"
-
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
@@ -45,8 +44,8 @@ std::uint64_t whole(std::string_view text) {
   std::uint64_t out = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (bad != std::errc{} || end != text.data() + text.size())
-    detail::refuse_telemetry("mlsysim.telemetry.008", "a time cannot be read",
-                             fmt::format("'{}'", text.substr(0, 40)), "a whole number", "count from 1970");
+    throw InputError("mlsysim.telemetry.008", "a time cannot be read", "",
+                     fmt::format("'{}'", text.substr(0, 40)), "a whole number", "count from 1970");
   return out;
 }
 

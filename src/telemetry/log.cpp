@@ -1,7 +1,6 @@
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
-
-#include "detail/refuse.hpp"
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -49,10 +48,10 @@ std::string logfmt_line(const Fields& fields) {
   return out;
 }
 
-[[noreturn]] void refuse_line(std::string_view line) {
-  detail::refuse_telemetry("mlsysim.telemetry.002", "a line is no logfmt", std::string(line.substr(0, 60)),
-                           "key=value, divided by blanks", "quote values with blanks");
-}
+constexpr Fault kLine{.id = "mlsysim.telemetry.002",
+                      .message = "a line is no logfmt",
+                      .expected = "key=value, divided by blanks",
+                      .hint = "quote values with blanks"};
 
 /// A quoted value from behind its first quote; `at` is left behind the last.
 std::string quoted(std::string_view line, std::size_t& at) {
@@ -62,11 +61,11 @@ std::string quoted(std::string_view line, std::size_t& at) {
       out += line[at];
       continue;
     }
-    if (++at == line.size()) refuse_line(line);
+    if (++at == line.size()) throw InputError(kLine.with({.found = std::string(line.substr(0, 60))}));
     const char c = line[at];
     out += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
   }
-  if (at == line.size()) refuse_line(line);
+  if (at == line.size()) throw InputError(kLine.with({.found = std::string(line.substr(0, 60))}));
   ++at;
   return out;
 }
@@ -79,7 +78,8 @@ Fields fields_of_line(std::string_view line) {
       continue;
     }
     const auto equal = line.find('=', at);
-    if (equal == std::string_view::npos || equal == at) refuse_line(line);
+    if (equal == std::string_view::npos || equal == at)
+      throw InputError(kLine.with({.found = std::string(line.substr(0, 60))}));
     const auto key = line.substr(at, equal - at);
     at = equal + 1;
     if (at < line.size() && line[at] == '"') {

@@ -1,9 +1,8 @@
 #include <mlsysim/telemetry/metrics.hpp>
 
-#include "detail/refuse.hpp"
-
 #include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,29 +25,33 @@ bool is_name(std::string_view name, bool metric) {
 }
 
 void check(const MetricFamily& family, bool times) {
-  const auto refuse = [&](std::string found, std::string expected) {
-    detail::refuse_telemetry("mlsysim.telemetry.001",
-                             fmt::format("the metric '{}' cannot be written", family.name), std::move(found),
-                             std::move(expected), "change what is exported");
-  };
-  if (!is_name(family.name, true)) refuse("its name", "letters, digits and underscores");
-  if (family.help.empty()) refuse("no help text", "a sentence that says what it is");
+  const auto message = fmt::format("the metric '{}' cannot be written", family.name);
+  const Fault wrong{.id = "mlsysim.telemetry.001", .message = message, .hint = "change what is exported"};
+  if (!is_name(family.name, true))
+    throw InputError(wrong.with({.found = "its name", .expected = "letters, digits and underscores"}));
+  if (family.help.empty())
+    throw InputError(wrong.with({.found = "no help text", .expected = "a sentence that says what it is"}));
   if ((family.type == MetricType::counter) != family.name.ends_with("_total"))
-    refuse(family.type == MetricType::counter ? "a counter" : "no counter",
-           "counters, and they alone, end in _total");
+    throw InputError(wrong.with({.found = family.type == MetricType::counter ? "a counter" : "no counter",
+                                 .expected = "counters, and they alone, end in _total"}));
   std::set<std::string> seen;
   for (const auto& s : family.samples) {
     std::string key;
     for (const auto& [name, value] : s.labels) {
       if (!is_name(name, false) || (family.type == MetricType::histogram && name == "le"))
-        refuse(fmt::format("the label '{}'", name), "letters, digits and underscores");
+        throw InputError(wrong.with(
+            {.found = fmt::format("the label '{}'", name), .expected = "letters, digits and underscores"}));
       key += name + "\1" + value + "\2";
     }
     if (family.type == MetricType::histogram && s.counts.size() != family.bounds.size() + 1)
-      refuse(fmt::format("{} counts", s.counts.size()), "one for each bound and one for all");
-    if (s.time && !times) refuse("a time", "none: gateways refuse it, and history has a format of its own");
+      throw InputError(wrong.with({.found = fmt::format("{} counts", s.counts.size()),
+                                   .expected = "one for each bound and one for all"}));
+    if (s.time && !times)
+      throw InputError(wrong.with(
+          {.found = "a time", .expected = "none: gateways refuse it, and history has a format of its own"}));
     if (times && s.time) key += std::to_string(*s.time);
-    if (!seen.insert(key).second) refuse("the same series twice", "each series once");
+    if (!seen.insert(key).second)
+      throw InputError(wrong.with({.found = "the same series twice", .expected = "each series once"}));
   }
 }
 
@@ -58,9 +61,8 @@ void check_all(const std::vector<MetricFamily>& families, bool times) {
   for (const auto& f : families) {
     check(f, times);
     if (!names.insert(f.name).second)
-      detail::refuse_telemetry("mlsysim.telemetry.017", fmt::format("the metric '{}' is there twice", f.name),
-                               "two of this name", "each metric once, with one type",
-                               "put its samples together");
+      throw InputError("mlsysim.telemetry.017", fmt::format("the metric '{}' is there twice", f.name), "",
+                       "two of this name", "each metric once, with one type", "put its samples together");
   }
 }
 

@@ -1,8 +1,7 @@
 #include <mlsysim/telemetry/push.hpp>
 
 #include <mlsysim/telemetry/fetch.hpp>
-
-#include "detail/refuse.hpp"
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,8 +50,8 @@ struct Parts {
 Parts parts_of(const std::string& url) {
   const auto scheme = url.find("://");
   if (scheme == std::string::npos || (url.substr(0, scheme) != "http" && url.substr(0, scheme) != "https"))
-    detail::refuse_telemetry("mlsysim.telemetry.003", "this is no URL of a server", masked_url(url),
-                             "http://host:port/path", "write the whole URL");
+    throw InputError("mlsysim.telemetry.003", "this is no URL of a server", "", masked_url(url),
+                     "http://host:port/path", "write the whole URL");
   const auto from = scheme + 3, slash = std::min(url.find('/', from), url.size()), at = url.rfind('@', slash);
   Parts out;
   const bool user = at != std::string::npos && at > from;
@@ -186,18 +185,17 @@ std::string masked_url(std::string_view url) {
 
 std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families) {
   if (group.job.empty())
-    detail::refuse_telemetry("mlsysim.telemetry.004", "a push needs a job", "an empty one", "a name",
-                             "name it with --job; a gateway answers a redirection and stores nothing");
+    throw InputError("mlsysim.telemetry.004", "a push needs a job", "", "an empty one", "a name",
+                     "name it with --job; a gateway answers a redirection and stores nothing");
   auto key = group.labels;
   key["job"] = group.job;
   for (const auto& f : families)
     for (const auto& s : f.samples)
       for (const auto& [name, value] : s.labels)
         if (const auto at = key.find(name); at != key.end() && at->second != value)
-          detail::refuse_telemetry(
-              "mlsysim.telemetry.005", "a label is in the key of the group and in a sample",
-              fmt::format("{}='{}' and '{}'", name, at->second, value), "one value of it",
-              "leave it out of --group: a gateway would replace the other in silence");
+          throw InputError("mlsysim.telemetry.005", "a label is in the key of the group and in a sample", "",
+                           fmt::format("{}='{}' and '{}'", name, at->second, value), "one value of it",
+                           "leave it out of --group: a gateway would replace the other in silence");
   auto url = group.url;
   while (url.ends_with('/')) url.pop_back();
   url += "/metrics" + part_of_key("job", group.job);
@@ -238,9 +236,9 @@ std::vector<std::map<std::string, std::string>> groups_of_job(const std::string&
       out.push_back(std::move(labels));
     }
   } catch (const nlohmann::json::exception& error) {
-    detail::refuse_telemetry("mlsysim.telemetry.016", fmt::format("{} is no Pushgateway", masked_url(url)),
-                             error.what(), "the groups that it holds, at /api/v1/metrics",
-                             "name the address of the gateway alone: http://host:9091");
+    throw InputError("mlsysim.telemetry.016", fmt::format("{} is no Pushgateway", masked_url(url)), "",
+                     error.what(), "the groups that it holds, at /api/v1/metrics",
+                     "name the address of the gateway alone: http://host:9091");
   }
   return out;
 }
@@ -262,16 +260,15 @@ void send(const Sending& what) {
     if (reply.status != 0 && reply.status != 429 && reply.status < 500) break;
   }
   const bool moved = reply.status >= 300 && reply.status < 400;
-  detail::refuse_telemetry(
-      "mlsysim.telemetry.006", fmt::format("{} did not take what was sent", masked_url(what.url)),
-      reply.status == 0 ? fmt::format("no answer: {}", reply.text)
-      : moved           ? fmt::format("{}: redirected, nothing stored", reply.status)
-                        : fmt::format("{}: {}", reply.status, reply.text),
-      "an answer of 200 to 299", "look at the URL and the server; files that were written stay");
+  throw InputError("mlsysim.telemetry.006",
+                   fmt::format("{} did not take what was sent", masked_url(what.url)), "",
+                   reply.status == 0 ? fmt::format("no answer: {}", reply.text)
+                   : moved           ? fmt::format("{}: redirected, nothing stored", reply.status)
+                                     : fmt::format("{}: {}", reply.status, reply.text),
+                   "an answer of 200 to 299", "look at the URL and the server; files that were written stay");
 #else
-  detail::refuse_telemetry("mlsysim.telemetry.007", "this build cannot send", masked_url(what.url),
-                           "a build with cpp-httplib",
-                           "install libcpp-httplib-dev and build again, or write a file");
+  throw InputError("mlsysim.telemetry.007", "this build cannot send", "", masked_url(what.url),
+                   "a build with cpp-httplib", "install libcpp-httplib-dev and build again, or write a file");
 #endif
 }
 
@@ -280,9 +277,9 @@ std::string fetch(const Fetching& what) {
 #ifdef MLSYSIM_HAS_HTTP
   const auto page = page_of(what, parts);
   const auto fail = [&](std::string found, std::string hint) {
-    detail::refuse_telemetry("mlsysim.telemetry.011",
-                             fmt::format("{} gave nothing that can be read", masked_url(what.url)),
-                             std::move(found), "an answer of 200", std::move(hint));
+    throw InputError("mlsysim.telemetry.011",
+                     fmt::format("{} gave nothing that can be read", masked_url(what.url)), "",
+                     std::move(found), "an answer of 200", std::move(hint));
   };
   if (page.status == 0) fail(page.text, "look at the URL and the server, or allow more time with --timeout");
   if (page.status >= 300 && page.status < 400)
@@ -294,8 +291,8 @@ std::string fetch(const Fetching& what) {
     fail(fmt::format("{}: refused", page.status), "look at the path: metrics are mostly at /metrics");
   return page.text;
 #else
-  detail::refuse_telemetry("mlsysim.telemetry.012", "this build cannot ask servers", masked_url(what.url),
-                           "a build with cpp-httplib", "install libcpp-httplib-dev and build again");
+  throw InputError("mlsysim.telemetry.012", "this build cannot ask servers", "", masked_url(what.url),
+                   "a build with cpp-httplib", "install libcpp-httplib-dev and build again");
 #endif
 }
 

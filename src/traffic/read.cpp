@@ -90,18 +90,17 @@ class JsonReader {
 namespace {
 
 void check(const TrafficHow& how) {
-  const auto refuse = [](const char* option, double found, const char* expected) {
-    throw InputError({.id = "mlsysim.traffic.002",
-                      .message = fmt::format("{} is out of range", option),
-                      .key = option,
-                      .found = fmt::format("{:g}", found),
-                      .expected = expected,
-                      .hint = "leave it out"});
+  struct Option {
+    const char* name;
+    double value, low, high;
+    const char* expected;
   };
-  if (!(how.block_tokens >= 1 && how.block_tokens <= 1e6))
-    refuse("--block-tokens", how.block_tokens, "1 to 1e6 tokens");
-  if (!(how.characters_per_token >= 0 && how.characters_per_token <= 100))
-    refuse("--characters-per-token", how.characters_per_token, "up to 100");
+  for (const auto& [name, value, low, high, expected] :
+       {Option{"--block-tokens", how.block_tokens, 1, 1e6, "1 to 1e6 tokens"},
+        Option{"--characters-per-token", how.characters_per_token, 0, 100, "up to 100"}})
+    if (!(value >= low && value <= high))
+      throw InputError("mlsysim.traffic.002", fmt::format("{} is out of range", name), name,
+                       fmt::format("{:g}", value), expected, "leave it out");
 }
 
 }  // namespace

@@ -25,7 +25,21 @@ std::string render(const ErrorFacts& facts) {
   return out;
 }
 
+ErrorFacts Fault::with(ErrorFacts own) const {
+  own.id = id;
+  if (own.message.empty()) own.message = message;
+  if (own.key.empty()) own.key = key;
+  if (own.expected.empty()) own.expected = expected;
+  if (own.hint.empty()) own.hint = hint;
+  return own;
+}
+
 Error::Error(ErrorFacts facts) : std::runtime_error(facts.message), facts_(std::move(facts)) { render(); }
+
+Error::Error(std::string id, std::string message, std::string key, std::string found, std::string expected,
+             std::string hint, Location where)
+    : Error(ErrorFacts{std::move(id), std::move(message), std::move(key), std::move(found),
+                       std::move(expected), std::move(hint), std::move(where)}) {}
 
 void Error::add_context(std::string frame) {
   context_.push_back(std::move(frame));

@@ -136,17 +136,23 @@ Index inside_of(const VectorXd& errors, const VectorXd& deviations) {
 }
 
 void check(const CalibrationOptions& o) {
-  const auto refuse = [](const char* key, std::string found, const char* expected) {
-    throw InputError({.id = "mlsysim.validation.083",
-                      .message = fmt::format("the option '{}' of a calibration is out of its range", key),
-                      .key = key,
-                      .found = std::move(found),
-                      .expected = expected});
+  struct Option {
+    const char* key;
+    bool good;
+    std::string found;
+    const char* expected;
   };
-  if (o.most_rows == 0) refuse("most_rows", "0", "at least 1 row");
-  if (o.most_folds == 0) refuse("most_folds", "0", "at least 2, or 1 for no groups left out");
-  if (!(o.robust_scale > 0) || !std::isfinite(o.robust_scale))
-    refuse("robust_scale", fmt::format("{}", o.robust_scale), "a positive number");
+  const bool scale = o.robust_scale > 0 && std::isfinite(o.robust_scale);
+  for (const auto& [key, good, found, expected] :
+       {Option{"most_rows", o.most_rows != 0, "0", "at least 1 row"},
+        Option{"most_folds", o.most_folds != 0, "0", "at least 2, or 1 for no groups left out"},
+        Option{"robust_scale", scale, fmt::format("{}", o.robust_scale), "a positive number"}})
+    if (!good)
+      throw InputError({.id = "mlsysim.validation.083",
+                        .message = fmt::format("the option '{}' of a calibration is out of its range", key),
+                        .key = key,
+                        .found = found,
+                        .expected = expected});
 }
 
 std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& rows) {

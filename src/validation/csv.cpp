@@ -19,17 +19,17 @@ class CsvReader {
 
   void run() {
     if (at_ == end_)
-      refuse("the file is empty", "nothing", "a header line with the names of the columns", "write one");
+      fail("the file is empty", "nothing", "a header line with the names of the columns", "write one");
     std::vector<CsvTable::Cell> record;
     read_record(record);
     for (const auto& cell : record) {
       const std::string name(cell.text);
       here_ = cell;
       if (name.empty())
-        refuse("a column has no name", "an empty name", "a name in every field of the first line", "name it");
+        fail("a column has no name", "an empty name", "a name in every field of the first line", "name it");
       if (std::find(t_.columns_.begin(), t_.columns_.end(), name) != t_.columns_.end())
-        refuse(fmt::format("the column '{}' occurs twice", name), "'" + name + "'", "names that occur once",
-               "rename one of them");
+        fail(fmt::format("the column '{}' occurs twice", name), "'" + name + "'", "names that occur once",
+             "rename one of them");
       t_.columns_.push_back(name);
     }
     while (at_ != end_) {
@@ -37,28 +37,24 @@ class CsvReader {
       read_record(record);
       here_ = record.size() > t_.columns_.size() ? record[t_.columns_.size()] : record.front();
       if (record.size() != t_.columns_.size())
-        refuse("the record has another number of values than the header has names",
-               fmt::format("{} values", record.size()), fmt::format("{} values", t_.columns_.size()),
-               "add or remove commas, or put the value in quotes");
+        fail("the record has another number of values than the header has names",
+             fmt::format("{} values", record.size()), fmt::format("{} values", t_.columns_.size()),
+             "add or remove commas, or put the value in quotes");
       t_.cells_.insert(t_.cells_.end(), record.begin(), record.end());
     }
   }
 
  private:
-  [[noreturn]] void refuse(std::string message, std::string found, std::string expected, std::string hint) {
-    throw InputError({.id = "mlsysim.validation.001",
-                      .message = std::move(message),
-                      .found = std::move(found),
-                      .expected = std::move(expected),
-                      .hint = std::move(hint),
-                      .where = {t_.file_, here_.line, here_.column}});
+  [[noreturn]] void fail(std::string message, std::string found, std::string expected, std::string hint) {
+    throw InputError("mlsysim.validation.001", std::move(message), "", std::move(found), std::move(expected),
+                     std::move(hint), {t_.file_, here_.line, here_.column});
   }
   void mark() { here_ = {{}, line_, static_cast<int>(at_ - line_start_) + 1}; }
 
   void read_record(std::vector<CsvTable::Cell>& record) {
     mark();
     if (*at_ == '\n' || *at_ == '\r')
-      refuse("the line is empty", "an empty line", "a record", "remove the line");
+      fail("the line is empty", "an empty line", "a record", "remove the line");
     for (;;) {
       mark();
       CsvTable::Cell cell = here_;
@@ -77,8 +73,8 @@ class CsvReader {
         return;
       }
       mark();
-      refuse("a carriage return stands alone", "CR without LF", "lines that end in LF or CRLF",
-             "convert the line ends");
+      fail("a carriage return stands alone", "CR without LF", "lines that end in LF or CRLF",
+           "convert the line ends");
     }
   }
   std::string_view bare() {
@@ -86,9 +82,9 @@ class CsvReader {
     for (; at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r'; ++at_)
       if (*at_ == '"' || *at_ == '\0') {
         mark();
-        refuse(*at_ == '"' ? "a quote stands inside a value without quotes" : "the file holds a NUL",
-               *at_ == '"' ? "'\"'" : "a zero byte", "text",
-               "put the whole value in quotes and double the quotes inside");
+        fail(*at_ == '"' ? "a quote stands inside a value without quotes" : "the file holds a NUL",
+             *at_ == '"' ? "'\"'" : "a zero byte", "text",
+             "put the whole value in quotes and double the quotes inside");
       }
     return {begin, at_};
   }
@@ -105,13 +101,12 @@ class CsvReader {
       }
       *to++ = *at_;
     }
-    if (at_ == end_)
-      refuse("a quoted value does not end", "the end of the file", "a closing quote", "add it");
+    if (at_ == end_) fail("a quoted value does not end", "the end of the file", "a closing quote", "add it");
     ++at_;
     if (at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r') {
       mark();
-      refuse("text follows a closing quote", fmt::format("'{}'", *at_), "a comma or the end of the line",
-             "double the quotes inside the value");
+      fail("text follows a closing quote", fmt::format("'{}'", *at_), "a comma or the end of the line",
+           "double the quotes inside the value");
     }
     return {begin, to};
   }

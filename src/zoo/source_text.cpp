@@ -12,17 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(ZooFault fault, const std::string& file, std::string message, std::string found,
-                         std::string expected, std::string hint) {
-  throw InputError({.id = std::string(id_of(fault)),
-                    .message = std::move(message),
-                    .key = file,
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint),
-                    .where = {.file = file}});
-}
-
 /// Length of the UTF-8 sequence at `p`, or 0 when it is broken (overlong, surrogate, beyond U+10FFFF, cut).
 std::size_t sequence_length(const char* p, const char* end) {
   const auto at = [&](std::ptrdiff_t i) -> unsigned {
@@ -63,20 +52,22 @@ SourceText read_source(const fs::path& file) {
   const auto name = file.generic_string();
   auto read = files::try_read(file, kLargestFile);
   if (read.fault == files::ReadFault::missing)
-    refuse(ZooFault::no_file, name, "the file does not exist", "nothing at this path", "a YAML file",
-           "check the path; relative paths start at the current directory");
+    throw InputError(std::string(id_of(ZooFault::no_file)), "the file does not exist", name,
+                     "nothing at this path", "a YAML file",
+                     "check the path; relative paths start at the current directory", {name});
   if (read.fault == files::ReadFault::folder)
-    refuse(ZooFault::not_a_file, name, "this is a directory", "a directory", "a YAML file",
-           "name one of the files in it");
+    throw InputError(std::string(id_of(ZooFault::not_a_file)), "this is a directory", name, "a directory",
+                     "a YAML file", "name one of the files in it", {name});
   if (read.fault == files::ReadFault::unreadable)
-    refuse(ZooFault::unreadable, name, "the file cannot be read", read.found, "a readable file",
-           "check its permissions and those of its folder");
+    throw InputError(std::string(id_of(ZooFault::unreadable)), "the file cannot be read", name, read.found,
+                     "a readable file", "check its permissions and those of its folder", {name});
   if (read.fault == files::ReadFault::irregular)
-    refuse(ZooFault::not_a_file, name, "this is not a regular file", read.found, "a YAML file",
-           "write the text to a file first");
+    throw InputError(std::string(id_of(ZooFault::not_a_file)), "this is not a regular file", name, read.found,
+                     "a YAML file", "write the text to a file first", {name});
   if (read.fault == files::ReadFault::too_large)
-    refuse(ZooFault::too_large, name, "the file is too large", read.found,
-           fmt::format("at most {} MiB", kLargestFile >> 20), "split it, or name the file that was meant");
+    throw InputError(std::string(id_of(ZooFault::too_large)), "the file is too large", name, read.found,
+                     fmt::format("at most {} MiB", kLargestFile >> 20),
+                     "split it, or name the file that was meant", {name});
   std::string bytes = std::move(read.bytes);
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3);
   return {name, std::move(bytes)};
@@ -91,9 +82,11 @@ void check_text(const SourceText& source) {
     const auto c = static_cast<unsigned char>(*p);
     if (length == 0 || (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
       const auto offset = p - begin;
-      refuse(ZooFault::binary, source.file, "the file is not a text",
-             fmt::format("byte 0x{:02x} at offset {} (line {})", c, offset, 1 + std::count(begin, p, '\n')),
-             "UTF-8 text without control characters", "save it as UTF-8, or name the file that was meant");
+      throw InputError(
+          std::string(id_of(ZooFault::binary)), "the file is not a text", source.file,
+          fmt::format("byte 0x{:02x} at offset {} (line {})", c, offset, 1 + std::count(begin, p, '\n')),
+          "UTF-8 text without control characters", "save it as UTF-8, or name the file that was meant",
+          {source.file});
     }
     if (c == '\n')
       comment = false;
@@ -104,8 +97,10 @@ void check_text(const SourceText& source) {
     p += length;
   }
   if (!content)
-    refuse(ZooFault::empty_file, source.file, "the file is empty", "no content", "a schema line and entries",
-           "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'");
+    throw InputError(std::string(id_of(ZooFault::empty_file)), "the file is empty", source.file, "no content",
+                     "a schema line and entries",
+                     "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'",
+                     {source.file});
 }
 
 ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at) {

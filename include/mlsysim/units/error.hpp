@@ -31,10 +31,23 @@ struct ErrorFacts {
   std::string excerpt{};   ///< the source line with a caret below; may be empty
 };
 
+/// Facts that several errors of one id share. A throw adds its own: `throw InputError(kFault.with({.found =
+/// "x"}))`.
+struct Fault {
+  std::string_view id;
+  std::string_view message{}, key{}, expected{}, hint{};
+
+  /// @returns these facts; where `own` states a fact, that one
+  [[nodiscard]] ErrorFacts with(ErrorFacts own) const;
+};
+
 /// Base of all errors that the library throws.
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorFacts facts);
+  /// The facts in the order of their declaration.
+  Error(std::string id, std::string message, std::string key, std::string found, std::string expected,
+        std::string hint = {}, Location where = {});
 
   [[nodiscard]] const ErrorFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const std::string& id() const noexcept { return facts_.id; }

@@ -9,15 +9,7 @@
 namespace mlsysim::detail {
 namespace {
 
-[[noreturn]] void refuse(std::string message, const std::string& key, double found, std::string expected,
-                         std::string hint) {
-  throw DomainError({.id = "mlsysim.catalogue.075",
-                     .message = std::move(message),
-                     .key = key,
-                     .found = fmt::format("{} {:g}", key, found),
-                     .expected = std::move(expected),
-                     .hint = std::move(hint)});
-}
+constexpr const char* kDegrees{"mlsysim.catalogue.075"};
 
 /// Whether `part` devices share `whole` things unevenly.
 bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, part) != 0; }
@@ -27,30 +19,35 @@ bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, par
 void check_folding(const Degrees& d) {
   if (d.expert_tp == d.tp) return;
   if (d.expert_tp > d.tp || uneven(d.expert_tp, d.tp))
-    refuse("the devices of an expert do not divide the tensor-parallel ones", "expert_tp_size", d.expert_tp,
-           fmt::format("a divisor of tp_size {:g}", d.tp), "leave it out to share experts as other layers");
+    throw DomainError(kDegrees, "the devices of an expert do not divide the tensor-parallel ones",
+                      "expert_tp_size", fmt::format("expert_tp_size {:g}", d.expert_tp),
+                      fmt::format("a divisor of tp_size {:g}", d.tp),
+                      "leave it out to share experts as other layers");
   if (const double ranks = d.sequence_ranks(); ranks < 1 || std::fmod(d.ep * d.expert_tp, d.tp) != 0)
-    refuse(
+    throw DomainError(
+        kDegrees,
         fmt::format("ep_size {:g} x expert_tp_size {:g} devices are no whole number of ranks of tp_size {:g}",
                     d.ep, d.expert_tp, d.tp),
-        "ep_size", d.ep, fmt::format("a multiple of {:g}", d.tp / d.expert_tp),
+        "ep_size", fmt::format("ep_size {:g}", d.ep), fmt::format("a multiple of {:g}", d.tp / d.expert_tp),
         "raise ep_size or expert_tp_size");
   if (!d.sequence_parallel)
-    refuse("experts are folded over devices that all have the same tokens", "expert_tp_size", d.expert_tp,
-           "sequence_parallel, so that each device dispatches a part of them",
-           "switch sequence_parallel on, or leave expert_tp_size out");
+    throw DomainError(kDegrees, "experts are folded over devices that all have the same tokens",
+                      "expert_tp_size", fmt::format("expert_tp_size {:g}", d.expert_tp),
+                      "sequence_parallel, so that each device dispatches a part of them",
+                      "switch sequence_parallel on, or leave expert_tp_size out");
 }
 
 void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& notes) {
   if (d.ep > 1) {
     if (!w.is_moe())
-      refuse(fmt::format("'{}' has no experts to spread", w.name), "ep_size", d.ep, "1",
-             "use tp_size, or more replicas");
+      throw DomainError(kDegrees, fmt::format("'{}' has no experts to spread", w.name), "ep_size",
+                        fmt::format("ep_size {:g}", d.ep), "1", "use tp_size, or more replicas");
     const double experts = *w.experts()->count;
     if (d.ep > experts)
-      refuse(fmt::format("'{}' has fewer experts than ranks that share them", w.name), "ep_size", d.ep,
-             fmt::format("at most {:g}, the experts of a layer", experts),
-             "lower ep_size and use more replicas");
+      throw DomainError(kDegrees, fmt::format("'{}' has fewer experts than ranks that share them", w.name),
+                        "ep_size", fmt::format("ep_size {:g}", d.ep),
+                        fmt::format("at most {:g}, the experts of a layer", experts),
+                        "lower ep_size and use more replicas");
     if (uneven(d.ep, experts))
       notes.warn([&] {
         return fmt::format("{:g} experts do not divide into {:g} ranks: they are priced as if they did",
@@ -60,15 +57,17 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
   // In an interleaved pipeline the embedding and the output head may be chunks of their own.
   const double ends = d.v_stages > 1 ? 2 : 0;
   if (const auto layers = w.layers(); layers && d.pp * d.v_stages > *layers + ends)
-    refuse(fmt::format("'{}' has fewer layers than the pipeline has stages", w.name),
-           d.v_stages > 1 ? "v_stages" : "pp_size", d.pp * d.v_stages,
-           fmt::format("pp_size x v_stages of at most {:g}{}", *layers + ends,
-                       ends > 0 ? ", with the two ends of the model" : ""),
-           "lower pp_size or v_stages");
+    throw DomainError(kDegrees, fmt::format("'{}' has fewer layers than the pipeline has stages", w.name),
+                      d.v_stages > 1 ? "v_stages" : "pp_size",
+                      fmt::format("{} {:g}", d.v_stages > 1 ? "v_stages" : "pp_size", d.pp * d.v_stages),
+                      fmt::format("pp_size x v_stages of at most {:g}{}", *layers + ends,
+                                  ends > 0 ? ", with the two ends of the model" : ""),
+                      "lower pp_size or v_stages");
   if (const auto heads = w.heads(); heads) {
     if (d.tp > *heads)
-      refuse(fmt::format("'{}' has fewer heads than devices that share them", w.name), "tp_size", d.tp,
-             fmt::format("at most {:g}", *heads), "lower tp_size, use pipeline stages or more replicas");
+      throw DomainError(kDegrees, fmt::format("'{}' has fewer heads than devices that share them", w.name),
+                        "tp_size", fmt::format("tp_size {:g}", d.tp), fmt::format("at most {:g}", *heads),
+                        "lower tp_size, use pipeline stages or more replicas");
     if (uneven(d.tp, *heads))
       notes.warn([&] {
         return fmt::format("{:g} heads do not divide into {:g} devices: they are priced as if they did",
@@ -76,8 +75,9 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
       });
   }
   if (d.cp > seq_len)
-    refuse("a sequence has fewer tokens than ranks that share it", "cp_size", d.cp,
-           fmt::format("at most {:g}", seq_len), "lower cp_size");
+    throw DomainError(kDegrees, "a sequence has fewer tokens than ranks that share it", "cp_size",
+                      fmt::format("cp_size {:g}", d.cp), fmt::format("at most {:g}", seq_len),
+                      "lower cp_size");
 }
 
 void require_tokens(const Workload& w, std::string_view field) {

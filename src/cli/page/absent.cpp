@@ -21,20 +21,18 @@
 namespace mlsysim {
 namespace {
 
-[[noreturn]] void refuse(std::string what, std::string hint) {
-  throw SolverError({.id = "mlsysim.web.001",
-                     .message = "this is not part of the explorer",
-                     .found = std::move(what),
-                     .expected = "what a page can do by itself",
-                     .hint = std::move(hint)});
-}
 constexpr const char* kInstall = "the installed program mlsysim does it";
+constexpr Fault kAbsent{.id = "mlsysim.web.001",
+                        .message = "this is not part of the explorer",
+                        .expected = "what a page can do by itself",
+                        .hint = kInstall};
 
 }  // namespace
 
 // Files come in by the page, and go out as answers.
 void files::check_target(const std::filesystem::path& file, const WriteHow&) {
-  refuse("writing '" + file.generic_string() + "'", "name a form alone, such as -o svg, and keep the answer");
+  throw SolverError(kAbsent.with({.found = "writing '" + file.generic_string() + "'",
+                                  .hint = "name a form alone, such as -o svg, and keep the answer"}));
 }
 void files::write(const std::filesystem::path& file, std::string_view, const WriteHow& how) {
   check_target(file, how);
@@ -55,38 +53,46 @@ bool is_program_file(std::string_view path) {
 bool has_other_reader(std::string_view) { return false; }
 bool names_model(std::string_view path) { return is_program_file(path) || is_model_file(std::string(path)); }
 ModelFile model_of_path(const std::string& path, const ProgramOptions&) {
-  if (is_program_file(path)) refuse("a program, '" + path + "'", kInstall);
+  if (is_program_file(path)) throw SolverError(kAbsent.with({.found = "a program, '" + path + "'"}));
   return read_model(path);
 }
 
 // The explorer is the page: what it shows is not written down as another one.
 ReportPage report_page(const Scenario&, const Scenario*, std::span<const Assumption>) {
-  refuse("a report", kInstall);
+  throw SolverError(kAbsent.with({.found = "a report"}));
 }
-std::string to_html(const ReportPage&) { refuse("a report", kInstall); }
-std::string to_markdown(const ReportPage&) { refuse("a report", kInstall); }
-std::string to_text(const ReportPage&, const RenderOptions&, std::size_t) { refuse("a report", kInstall); }
+std::string to_html(const ReportPage&) { throw SolverError(kAbsent.with({.found = "a report"})); }
+std::string to_markdown(const ReportPage&) { throw SolverError(kAbsent.with({.found = "a report"})); }
+std::string to_text(const ReportPage&, const RenderOptions&, std::size_t) {
+  throw SolverError(kAbsent.with({.found = "a report"}));
+}
 
-std::string to_png(const Picture&) { refuse("a picture as PNG", "ask for svg"); }
+std::string to_png(const Picture&) {
+  throw SolverError(kAbsent.with({.found = "a picture as PNG", .hint = "ask for svg"}));
+}
 
 // Forms of what a page neither writes nor reads.
-std::string event_schema() { refuse("the schema of events", kInstall); }
-std::string observability_schema() { refuse("the schema of observability.yaml", kInstall); }
-std::string explain_schema() { refuse("the schema of explain documents", kInstall); }
+std::string event_schema() { throw SolverError(kAbsent.with({.found = "the schema of events"})); }
+std::string observability_schema() {
+  throw SolverError(kAbsent.with({.found = "the schema of observability.yaml"}));
+}
+std::string explain_schema() {
+  throw SolverError(kAbsent.with({.found = "the schema of explain documents"}));
+}
 
 // The tables of measurements are left at home: they are larger than all else.
 std::vector<NearRow> nearest_rows(const Scenario&, const Zoo&, std::size_t) { return {}; }
 std::vector<MeasuredPoint> measured_points(const ExploreAnswer&, const Space&, const Scenario&, const Zoo&) {
-  refuse("tables of measurements", kInstall);
+  throw SolverError(kAbsent.with({.found = "tables of measurements"}));
 }
 std::vector<std::string> table_names(const std::filesystem::path&) { return {}; }
 std::filesystem::path whole_tables() { return {}; }
 MeasuredTable load_table(const std::string& name, const std::filesystem::path&,
                          const std::filesystem::path&) {
-  refuse("the table '" + name + "'", kInstall);
+  throw SolverError(kAbsent.with({.found = "the table '" + name + "'"}));
 }
 TableResult validate(const MeasuredTable&, const Zoo&, Depth, const Constants*, std::size_t) {
-  refuse("a table of measurements", kInstall);
+  throw SolverError(kAbsent.with({.found = "a table of measurements"}));
 }
 
 namespace cli {
@@ -98,29 +104,35 @@ void Program::plugin_commands() {}
 void Program::validation_commands() {}
 void Program::calibration_commands() {}
 
-Answer Program::configuration(const CLI::App*) { refuse("--print-config", kInstall); }
+Answer Program::configuration(const CLI::App*) {
+  throw SolverError(kAbsent.with({.found = "--print-config"}));
+}
 
 // Taken by value, as where there are plugins: there it is moved to where it stays.
 void set_plugin_request(PluginRequest /*request*/) {}  // NOLINT(performance-unnecessary-value-param)
 Answer zoo_new(const std::string&, const std::string&, const std::string&) {
-  refuse("a file to fill in", kInstall);
+  throw SolverError(kAbsent.with({.found = "a file to fill in"}));
 }
-std::string completion_script(std::string_view) { refuse("words for a shell", kInstall); }
+std::string completion_script(std::string_view) {
+  throw SolverError(kAbsent.with({.found = "words for a shell"}));
+}
 bool must_load_plugins() { return false; }
 bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
 std::vector<Callback*> plugin_callbacks() { return {}; }
 
-void print_page(const ReportPage&, const std::string&) { refuse("printing", "ask for html, and print that"); }
+void print_page(const ReportPage&, const std::string&) {
+  throw SolverError(kAbsent.with({.found = "printing", .hint = "ask for html, and print that"}));
+}
 void add_records(const ReportRequest& asked, ReportPage&) {
-  if (!asked.records.empty()) refuse("records of compilers", kInstall);
+  if (!asked.records.empty()) throw SolverError(kAbsent.with({.found = "records of compilers"}));
 }
 Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
-  refuse("measurements of your own", kInstall);
+  throw SolverError(kAbsent.with({.found = "measurements of your own"}));
 }
 ProgramOptions options_of(const ProgramRequest&) { return {}; }
 Answer program_show(const ProgramRequest& request, const RenderOptions&) {
-  refuse("a program, '" + request.path + "'", kInstall);
+  throw SolverError(kAbsent.with({.found = "a program, '" + request.path + "'"}));
 }
 
 // Nobody observes a page: there is no variable that says where events go.
@@ -133,49 +145,53 @@ void Observed::swept(const std::string&, double) {}
 std::string Observed::sent() { return {}; }
 
 // A page is one process. Texts are taken by value, as where there are ranks that join them.
-const mlsysim_ranks& ranks() { refuse("--mpi", kInstall); }
-Answer on_ranks(const std::function<Answer()>&) { refuse("--mpi", kInstall); }
+const mlsysim_ranks& ranks() { throw SolverError(kAbsent.with({.found = "--mpi"})); }
+Answer on_ranks(const std::function<Answer()>&) { throw SolverError(kAbsent.with({.found = "--mpi"})); }
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 std::string joined_over_ranks(const mlsysim_ranks&, std::string,
                               const std::function<std::string(const std::string&, const std::string&)>&) {
-  refuse("--mpi", kInstall);
+  throw SolverError(kAbsent.with({.found = "--mpi"}));
 }
 std::vector<double> numbers_of_ranks(const mlsysim_ranks&, const std::vector<double>&) {
-  refuse("--mpi", kInstall);
+  throw SolverError(kAbsent.with({.found = "--mpi"}));
 }
-void refuse_interrupted_rank(const std::string&) { refuse("--mpi", kInstall); }
+void refuse_interrupted_rank(const std::string&) { throw SolverError(kAbsent.with({.found = "--mpi"})); }
 std::optional<BoundedPart> bounded_on_ranks(const AskedSpace&, const ExploreOptions&) {
-  refuse("--mpi", kInstall);
+  throw SolverError(kAbsent.with({.found = "--mpi"}));
 }
 
 // A search in a page is gone on with by nobody.
-Answer submit_script(const SubmitRequest&) { refuse("a job array", kInstall); }
+Answer submit_script(const SubmitRequest&) { throw SolverError(kAbsent.with({.found = "a job array"})); }
 nlohmann::ordered_json read_state_file(const std::string& path, std::string_view) {
-  refuse("the state '" + path + "'", kInstall);
+  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
 }
 void refuse_state_file(const std::string& path, std::string_view, const std::string&) {
-  refuse("the state '" + path + "'", kInstall);
+  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
 }
 void replace_state_file(const std::string& path, const nlohmann::ordered_json&) {
-  refuse("the state '" + path + "'", kInstall);
+  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
 }
 bool goes_on_from_state(const SearchRequest& asked) {
-  if (!asked.state.empty()) refuse("--state", kInstall);
+  if (!asked.state.empty()) throw SolverError(kAbsent.with({.found = "--state"}));
   return false;
 }
 Shard shard_of(const std::string& text) {
-  if (!text.empty()) refuse("--shard", kInstall);
+  if (!text.empty()) throw SolverError(kAbsent.with({.found = "--shard"}));
   return {};
 }
 Answer bounded_with_states(const AskedSpace&, const ExploreOptions&, const SearchRequest&, const std::string&,
                            const nlohmann::ordered_json&, const RenderOptions&) {
-  refuse("--state", kInstall);
+  throw SolverError(kAbsent.with({.found = "--state"}));
 }
-bool is_bounded_state(const std::string& path) { refuse("the state '" + path + "'", kInstall); }
-BoundedPart merged_bounds(const AskedSpace&, const std::vector<std::string>&) { refuse("--state", kInstall); }
+bool is_bounded_state(const std::string& path) {
+  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
+}
+BoundedPart merged_bounds(const AskedSpace&, const std::vector<std::string>&) {
+  throw SolverError(kAbsent.with({.found = "--state"}));
+}
 Answer write_rows(const Space&, const Question&, const nlohmann::ordered_json&, const SearchRequest&,
                   const mlsysim_ranks*, const std::atomic<bool>&, const RenderOptions&) {
-  refuse("--rows", kInstall);
+  throw SolverError(kAbsent.with({.found = "--rows"}));
 }
 
 }  // namespace cli

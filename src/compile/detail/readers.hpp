@@ -48,7 +48,4 @@ class TraceReader {
 /// `count` phases of a name, added to those that are there.
 void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds);
 
-[[noreturn]] void refuse_record(const std::string& file, std::string_view id, std::string message,
-                                std::string found, std::string expected, std::string hint);
-
 }  // namespace mlsysim::detail

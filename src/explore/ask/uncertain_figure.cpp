@@ -12,15 +12,9 @@
 namespace mlsysim {
 namespace {
 
-[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected) {
-  throw InputError(
-      {.id = "mlsysim.explore.070",
-       .message = std::move(message),
-       .found = fmt::format("'{}'", text),
-       .expected = std::move(expected),
-       .hint =
-           "e.g. 'hardware.memory.bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
-}
+constexpr const char* kFigure{"mlsysim.explore.070"};
+constexpr const char* kExample =
+    "e.g. 'hardware.memory.bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'";
 
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -33,18 +27,21 @@ std::string_view trimmed(std::string_view s) {
 UncertainFigure UncertainFigure::parse(std::string_view text) {
   const auto equals = text.find('=');
   if (equals == std::string_view::npos)
-    refuse(text, "an uncertain figure has no distribution", "NAME = DISTRIBUTION");
+    throw InputError(kFigure, "an uncertain figure has no distribution", "", fmt::format("'{}'", text),
+                     "NAME = DISTRIBUTION", kExample);
   UncertainFigure f;
   f.input = std::string(trimmed(text.substr(0, equals)));
   auto rest = trimmed(text.substr(equals + 1));
   const auto number = [&](std::string_view part) {
     part = trimmed(part);
     if (part.empty())
-      refuse(text, "the distribution has no parameters",
-             "a spread such as 5 %, or a range such as 1 us..4 us");
+      throw InputError(kFigure, "the distribution has no parameters", "", fmt::format("'{}'", text),
+                       "a spread such as 5 %, or a range such as 1 us..4 us", kExample);
     const bool percent = part.ends_with('%');
     const auto q = AnyQuantity::parse(percent ? part.substr(0, part.size() - 1) : part);
-    if (!std::isfinite(q.base())) refuse(text, "a parameter is not a finite number", "finite numbers");
+    if (!std::isfinite(q.base()))
+      throw InputError(kFigure, "a parameter is not a finite number", "", fmt::format("'{}'", text),
+                       "finite numbers", kExample);
     f.relative = percent;
     if (!percent) f.exps = q.exponents();
     return percent ? q.base() / 100 : q.base();
@@ -52,7 +49,9 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
   if (rest.starts_with("+-") || rest.starts_with("\xc2\xb1")) {
     f.distribution = Distribution::uniform;
     const double half = number(rest.substr(2));
-    if (!f.relative) refuse(text, "a symmetric range is given in percent", "+-10 %");
+    if (!f.relative)
+      throw InputError(kFigure, "a symmetric range is given in percent", "", fmt::format("'{}'", text),
+                       "+-10 %", kExample);
     f.low = -half;
     f.high = half;
     return f;
@@ -68,24 +67,30 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
   const auto* known =
       std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& k) { return k.first == name; });
   if (known == std::end(kNames))
-    refuse(text, fmt::format("there is no distribution '{}'", name),
-           "normal, lognormal, uniform, triangular or +-10 %");
+    throw InputError(kFigure, fmt::format("there is no distribution '{}'", name), "",
+                     fmt::format("'{}'", text), "normal, lognormal, uniform, triangular or +-10 %", kExample);
   f.distribution = known->second;
   if (f.distribution == Distribution::normal || f.distribution == Distribution::lognormal) {
     f.spread = number(rest);
-    if (f.spread < 0) refuse(text, "the spread is negative", "a spread of at least 0");
+    if (f.spread < 0)
+      throw InputError(kFigure, "the spread is negative", "", fmt::format("'{}'", text),
+                       "a spread of at least 0", kExample);
     return f;
   }
   const auto dots = rest.find("..");
-  if (dots == std::string_view::npos) refuse(text, "the distribution has no range", "LOW..HIGH");
+  if (dots == std::string_view::npos)
+    throw InputError(kFigure, "the distribution has no range", "", fmt::format("'{}'", text), "LOW..HIGH",
+                     kExample);
   f.low = number(rest.substr(0, dots));
   const bool relative = f.relative;
   const Exponents exps = f.exps;
   f.high = number(rest.substr(dots + 2));
   if (relative != f.relative || !(exps == f.exps))
-    refuse(text, "the ends of the range are not of one kind",
-           "two quantities of one dimension, or two percentages");
-  if (f.low > f.high) refuse(text, "the range runs backwards", "the lower end first");
+    throw InputError(kFigure, "the ends of the range are not of one kind", "", fmt::format("'{}'", text),
+                     "two quantities of one dimension, or two percentages", kExample);
+  if (f.low > f.high)
+    throw InputError(kFigure, "the range runs backwards", "", fmt::format("'{}'", text),
+                     "the lower end first", kExample);
   return f;
 }
 

@@ -41,23 +41,20 @@ std::string question_text(const Question& q) {
 void check_question(const Space& space, const Question& q) {
   const auto& entry = space.sample().entry;
   const detail::Compiled reads(q, entry);
-  const auto refuse = [](std::string message, std::string found, std::string expected) {
-    throw InputError({.id = "mlsysim.explore.050",
-                      .message = std::move(message),
-                      .found = std::move(found),
-                      .expected = std::move(expected)});
-  };
+  constexpr const char* kQuestion{"mlsysim.explore.050"};
   if (q.objectives.size() > 16)
-    refuse("too many objectives", fmt::format("{}", q.objectives.size()), "at most 16");
+    throw InputError(kQuestion, "too many objectives", "", fmt::format("{}", q.objectives.size()),
+                     "at most 16");
   if (reads.constraints.size() > 31)
-    refuse("too many constraints", fmt::format("{}", reads.constraints.size()),
-           "at most 31, the implicit ones included");
+    throw InputError(kQuestion, "too many constraints", "", fmt::format("{}", reads.constraints.size()),
+                     "at most 31, the implicit ones included");
   if (q.top < 1 || q.top > 1000000)
-    refuse("the number of best points is out of range", fmt::format("{}", q.top), "1 to 1000000");
+    throw InputError(kQuestion, "the number of best points is out of range", "", fmt::format("{}", q.top),
+                     "1 to 1000000");
   for (const auto& o : reads.objectives)
     if (o.constant())
-      refuse(fmt::format("the objective '{}' is the same everywhere", o.text()), "a constant",
-             "a result or input that varies");
+      throw InputError(kQuestion, fmt::format("the objective '{}' is the same everywhere", o.text()), "",
+                       "a constant", "a result or input that varies");
 }
 
 Json read_state(const std::string& text, const std::string& digest, std::string_view what) {

@@ -15,15 +15,7 @@ namespace {
 constexpr std::size_t kMostListed = 65536;    // members of a range that stands beside values of other kinds
 constexpr double kMostValues = 4294967295.0;  // rows of an axis are counted in 32 bits
 
-[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected,
-                         std::string hint = {}) {
-  throw InputError({.id = "mlsysim.explore.030",
-                    .message = std::move(message),
-                    .key = "axis",
-                    .found = fmt::format("'{}'", text),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint)});
-}
+constexpr const char* kAxis{"mlsysim.explore.030"};
 
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -45,7 +37,8 @@ double number_of(std::string_view text, std::string_view whole) {
   double x = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
   if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(x))
-    refuse(whole, fmt::format("'{}' is no number", text), "a finite number");
+    throw InputError(kAxis, fmt::format("'{}' is no number", text), "axis", fmt::format("'{}'", whole),
+                     "a finite number");
   return x;
 }
 
@@ -53,28 +46,34 @@ const double* base_of(const DynamicValue& v) { return std::get_if<double>(&v.val
 
 std::size_t checked_count(double count, std::string_view text) {
   if (!(count >= 1) || count > kMostValues)
-    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 - 1 values",
-           "use fewer values, or bounds and optimize");
+    throw InputError(kAxis, fmt::format("an axis of {:g} values", count), "axis", fmt::format("'{}'", text),
+                     "1 to 2^32 - 1 values", "use fewer values, or bounds and optimize");
   return static_cast<std::size_t>(count);
 }
 
 /// low..high with how it is divided: "*2", "+8", ":64", ":64log" or nothing.
 Axis range_of(std::string_view whole, double low, double high, std::string_view tail, const Exponents& exps) {
   if (!std::isfinite(low) || !std::isfinite(high))
-    refuse(whole, "an end of the range is not a finite number", "finite numbers");
-  if (low > high) refuse(whole, "the range runs backwards", "the lower end first");
+    throw InputError(kAxis, "an end of the range is not a finite number", "axis", fmt::format("'{}'", whole),
+                     "finite numbers");
+  if (low > high)
+    throw InputError(kAxis, "the range runs backwards", "axis", fmt::format("'{}'", whole),
+                     "the lower end first");
   if (tail.starts_with(":")) {
     tail.remove_prefix(1);
     const bool log = tail.ends_with("log");
     if (log) tail.remove_suffix(3);
     const std::size_t n = checked_count(number_of(trimmed(tail), whole), whole);
-    if (log && !(low > 0)) refuse(whole, "a range in equal ratios starts above zero", "a positive lower end");
+    if (log && !(low > 0))
+      throw InputError(kAxis, "a range in equal ratios starts above zero", "axis", fmt::format("'{}'", whole),
+                       "a positive lower end");
     return Axis::between(low, high, n, log ? Spacing::logarithmic : Spacing::linear, exps);
   }
   if (tail.starts_with("*")) {
     const double ratio = number_of(trimmed(tail.substr(1)), whole);
     if (!(ratio > 1) || !(low > 0))
-      refuse(whole, "a ratio above 1 and a positive start are needed", "e.g. 1..64*2");
+      throw InputError(kAxis, "a ratio above 1 and a positive start are needed", "axis",
+                       fmt::format("'{}'", whole), "e.g. 1..64*2");
     // The logarithms may be off by one member at the end.
     const double last = high * (1 + 1e-12);
     std::size_t n = checked_count(std::floor((std::log(last) - std::log(low)) / std::log(ratio)) + 1, whole);
@@ -83,9 +82,11 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
     return Axis::ratios(low, ratio, n, exps);
   }
   if (tail.empty() && !exps.dimensionless())
-    refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
+    throw InputError(kAxis, "a range of quantities needs a number of values", "axis",
+                     fmt::format("'{}'", whole), "e.g. 1 TB/s..8 TB/s:64");
   const double step = tail.empty() ? 1 : number_of(trimmed(tail.substr(1)), whole);
-  if (!(step > 0)) refuse(whole, "the step is not positive", "a step above 0");
+  if (!(step > 0))
+    throw InputError(kAxis, "the step is not positive", "axis", fmt::format("'{}'", whole), "a step above 0");
   return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole),
                      exps);
 }
@@ -112,8 +113,10 @@ namespace {
 /// A range holds no values; its members beside values of other kinds are held one by one.
 void refuse_long_list(const SpaceAxis& axis, std::size_t members) {
   if (axis.rows.size() + members > kMostListed)
-    refuse(axis.title(), fmt::format("a range of {} values stands beside values of another kind", members),
-           fmt::format("at most {} values there", kMostListed), "give the other values an axis of their own");
+    throw InputError(kAxis, fmt::format("a range of {} values stands beside values of another kind", members),
+                     "axis", fmt::format("'{}'", axis.title()),
+                     fmt::format("at most {} values there", kMostListed),
+                     "give the other values an axis of their own");
 }
 
 /// What was kept as numbers becomes rows.
@@ -167,7 +170,9 @@ SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity
 
 SpaceAxis numbers_axis(std::string name, std::vector<double> base, const Exponents& exps) {
   for (const double x : base)
-    if (!std::isfinite(x)) refuse(name, "an axis holds a value that is not finite", "finite numbers");
+    if (!std::isfinite(x))
+      throw InputError(kAxis, "an axis holds a value that is not finite", "axis", fmt::format("'{}'", name),
+                       "finite numbers");
   return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = Axis(std::move(base), exps)};
 }
 
@@ -199,15 +204,18 @@ SpaceAxis parse_axis(std::string_view text,
                      const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    refuse(text, "an axis has no name and values", "NAME=VALUES", "e.g. batch_size=1,8,64");
+    throw InputError(kAxis, "an axis has no name and values", "axis", fmt::format("'{}'", text),
+                     "NAME=VALUES", "e.g. batch_size=1,8,64");
   SpaceAxis axis;
   for (const auto name : split(text.substr(0, equals), ',')) {
     if (name.empty())
-      refuse(text, "a name of the axis is empty", "NAME=VALUES, or names separated by commas");
+      throw InputError(kAxis, "a name of the axis is empty", "axis", fmt::format("'{}'", text),
+                       "NAME=VALUES, or names separated by commas");
     axis.names.emplace_back(name);
   }
   const auto given = trimmed(text.substr(equals + 1));
-  if (given.empty()) refuse(text, "the axis is empty", "at least one value");
+  if (given.empty())
+    throw InputError(kAxis, "the axis is empty", "axis", fmt::format("'{}'", text), "at least one value");
   if (given.starts_with("@"))
     return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
   if (given.starts_with("divisors(") && given.ends_with(")") && axis.names.size() == 1)
@@ -215,7 +223,9 @@ SpaceAxis parse_axis(std::string_view text,
   if (given.starts_with("degrees(") && given.ends_with(")"))
     return degrees_axis(number_of(trimmed(given.substr(8, given.size() - 9)), text), axis.names);
   for (const auto item : split(given, ',')) {
-    if (item.empty()) refuse(text, "a value of the axis is empty", "values separated by commas");
+    if (item.empty())
+      throw InputError(kAxis, "a value of the axis is empty", "axis", fmt::format("'{}'", text),
+                       "values separated by commas");
     const auto dots = axis.names.size() == 1 ? item.find("..") : std::string_view::npos;
     if (dots != std::string_view::npos) {
       auto rest = item.substr(dots + 2);
@@ -225,7 +235,8 @@ SpaceAxis parse_axis(std::string_view text,
       const auto low = value(axis.names[0], trimmed(item.substr(0, dots)));
       const auto high = value(axis.names[0], trimmed(rest.substr(0, tail_at)));
       if (base_of(low) == nullptr || base_of(high) == nullptr)
-        refuse(text, "a range has ends that are no numbers", "numbers");
+        throw InputError(kAxis, "a range has ends that are no numbers", "axis", fmt::format("'{}'", text),
+                         "numbers");
       axis.add(range_of(text, *base_of(low), *base_of(high), tail, low.exps));
       continue;
     }
@@ -240,8 +251,10 @@ SpaceAxis parse_axis(std::string_view text,
     } else {
       const auto parts = split(item, 'x');
       if (parts.size() != axis.names.size())
-        refuse(text, fmt::format("'{}' has {} values for {} names", item, parts.size(), axis.names.size()),
-               "one value per name, joined by x", "e.g. tp_size,pp_size=1x8,2x4");
+        throw InputError(
+            kAxis, fmt::format("'{}' has {} values for {} names", item, parts.size(), axis.names.size()),
+            "axis", fmt::format("'{}'", text), "one value per name, joined by x",
+            "e.g. tp_size,pp_size=1x8,2x4");
       std::vector<DynamicValue> row;
       for (std::size_t i = 0; i < parts.size(); ++i) row.push_back(value(axis.names[i], parts[i]));
       axis.rows.push_back(std::move(row));

@@ -13,20 +13,13 @@ namespace {
 
 using Kind = YamlValue::Kind;
 
-[[noreturn]] void refuse(const YamlDocument& doc, const YamlValue& at, std::string message, std::string found,
-                         std::string expected, std::string hint = {}) {
-  throw InputError(doc.placed({.id = "mlsysim.explore.032",
-                               .message = std::move(message),
-                               .key = "axis",
-                               .found = std::move(found),
-                               .expected = std::move(expected),
-                               .hint = std::move(hint)},
-                              at));
-}
+constexpr const char* kAxisFile{"mlsysim.explore.032"};
 
 const std::string& text_of(const YamlDocument& doc, const YamlValue& v) {
   if (v.kind != Kind::scalar || v.text.empty())
-    refuse(doc, v, "a value of an axis is no single value", v.describe(), "a number, a quantity or a name");
+    throw InputError(doc.placed({kAxisFile, "a value of an axis is no single value", "axis", v.describe(),
+                                 "a number, a quantity or a name"},
+                                v));
   return v.text;
 }
 
@@ -50,23 +43,30 @@ void add_configurations(const YamlDocument& doc, const YamlValue& list, SpaceAxi
   for (const auto& [key, unused] : list.items[0].pairs)
     if (key.text != "name") axis.names.push_back(key.text);
   if (axis.names.empty())
-    refuse(doc, list.items[0], "a configuration sets nothing", "no key but 'name'",
-           "fields and their values");
+    throw InputError(doc.placed(
+        {kAxisFile, "a configuration sets nothing", "axis", "no key but 'name'", "fields and their values"},
+        list.items[0]));
   for (const auto& item : list.items) {
     if (item.kind != Kind::map)
-      refuse(doc, item, "configurations are maps, all of them", item.describe(), "a map like the first one");
+      throw InputError(doc.placed({kAxisFile, "configurations are maps, all of them", "axis", item.describe(),
+                                   "a map like the first one"},
+                                  item));
     std::vector<DynamicValue> row;
     for (const auto& name : axis.names) {
       const YamlValue* v = item.find(name);
       if (v == nullptr)
-        refuse(doc, item, fmt::format("a configuration does not say '{}'", name), "no such key",
-               fmt::format("{}, as in the first one", fmt::join(axis.names, ", ")));
+        throw InputError(
+            doc.placed({kAxisFile, fmt::format("a configuration does not say '{}'", name), "axis",
+                        "no such key", fmt::format("{}, as in the first one", fmt::join(axis.names, ", "))},
+                       item));
       row.push_back(value_of(doc, *v, name, value));
     }
     for (const auto& [key, unused] : item.pairs)
       if (key.text != "name" && std::find(axis.names.begin(), axis.names.end(), key.text) == axis.names.end())
-        refuse(doc, key, "a configuration says more than the first one", fmt::format("'{}'", key.text),
-               fmt::format("{}", fmt::join(axis.names, ", ")));
+        throw InputError(
+            doc.placed({kAxisFile, "a configuration says more than the first one", "axis",
+                        fmt::format("'{}'", key.text), fmt::format("{}", fmt::join(axis.names, ", "))},
+                       key));
     axis.rows.push_back(std::move(row));
     const YamlValue* label = item.find("name");
     axis.labels.push_back(label != nullptr ? text_of(doc, *label) : fmt::format("#{}", axis.rows.size()));
@@ -76,12 +76,14 @@ void add_configurations(const YamlDocument& doc, const YamlValue& list, SpaceAxi
 SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<std::string> names,
                   const detail::AxisValue& value) {
   if (list.kind != Kind::sequence)
-    refuse(doc, list, "an axis is a list", list.describe(),
-           "a list of values, of rows, or of configurations");
+    throw InputError(doc.placed({kAxisFile, "an axis is a list", "axis", list.describe(),
+                                 "a list of values, of rows, or of configurations"},
+                                list));
   SpaceAxis axis;
   axis.names = std::move(names);
   if (list.items.empty())
-    refuse(doc, list, "the axis is empty", "a list without values", "at least one value");
+    throw InputError(doc.placed(
+        {kAxisFile, "the axis is empty", "axis", "a list without values", "at least one value"}, list));
   if (list.items[0].kind == Kind::map) {
     add_configurations(doc, list, axis, value);
     return axis;
@@ -96,9 +98,11 @@ SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<st
       }
     } else {
       if (item.kind != Kind::sequence || item.items.size() != axis.names.size())
-        refuse(doc, item, fmt::format("a row of the axis '{}' does not fit", axis.title()),
-               item.kind == Kind::sequence ? fmt::format("{} values", item.items.size()) : item.describe(),
-               fmt::format("a list of {} values", axis.names.size()));
+        throw InputError(doc.placed(
+            {kAxisFile, fmt::format("a row of the axis '{}' does not fit", axis.title()), "axis",
+             item.kind == Kind::sequence ? fmt::format("{} values", item.items.size()) : item.describe(),
+             fmt::format("a list of {} values", axis.names.size())},
+            item));
       for (std::size_t k = 0; k < item.items.size(); ++k)
         row.push_back(value_of(doc, item.items[k], axis.names[k], value));
     }
@@ -126,8 +130,9 @@ std::vector<SpaceAxis> read_axes(
   const auto doc = YamlDocument::read(path);
   const YamlValue& root = doc.root();
   if (root.kind != Kind::map || root.pairs.empty())
-    refuse(doc, root, "a file of axes is a map", root.describe(), "NAME: values",
-           "a file with a list alone is one axis: NAME=@FILE");
+    throw InputError(doc.placed({kAxisFile, "a file of axes is a map", "axis", root.describe(),
+                                 "NAME: values", "a file with a list alone is one axis: NAME=@FILE"},
+                                root));
   std::vector<SpaceAxis> out;
   for (const auto& [key, values] : root.pairs) {
     if (values.kind == Kind::scalar) {

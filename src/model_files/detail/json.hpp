@@ -13,13 +13,6 @@ namespace mlsysim::detail {
 
 using Json = nlohmann::json;
 
-/// Facts of a refusal. What to do is said each time: a file that cannot be read can be written by hand.
-struct Refusal {
-  std::string_view id;
-  std::string message, key, found, expected, hint;
-};
-[[noreturn]] void refuse(const std::string& file, Refusal why);
-
 /// @throws InputError for a text that is no JSON, nests too deeply, or is no object
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& file);
 /// The bytes of a file, `limit` of them at most. @throws InputError where it cannot be read, or is longer

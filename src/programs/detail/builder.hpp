@@ -19,13 +19,10 @@ struct Program::Names {
 
 namespace detail {
 
-/// Facts of a refusal of a program.
-struct ProgramRefusal {
-  std::string_view id;
-  std::string message, key, found, expected, hint;
-  std::size_t line = 0, column = 0;
-};
-[[noreturn]] void refuse_program(const std::string& file, ProgramRefusal why);
+/// A place in the text of a program.
+[[nodiscard]] inline Location place(const std::string& file, std::size_t line, std::size_t column = 0) {
+  return {file, static_cast<int>(line), static_cast<int>(column)};
+}
 
 /// A view of a text that lives as long as the program.
 [[nodiscard]] std::string_view kept(Program& program, std::string_view text);

@@ -57,7 +57,7 @@ class ExpressionReader {
   void bare(const Exponents& a, std::size_t at, std::string_view what) const;
   /// The facts of an error at a place of the text: the word found, and the text with a caret below it.
   [[nodiscard]] ErrorFacts at_place(std::size_t at, ErrorFacts facts) const;
-  [[noreturn]] void refuse(std::size_t at, std::string message, std::string expected, std::string hint) const;
+  [[noreturn]] void fail(std::size_t at, std::string message, std::string expected, std::string hint) const;
 
   std::string_view text_;
   ExpressionScope scope_;
