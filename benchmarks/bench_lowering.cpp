@@ -69,7 +69,7 @@ void decode_step_70b(benchmark::State& state) {
   plan.context = 2048;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
-    const PassAsk<> ask{v.decode, plan, v.decode_device, v.links};
+    const PassRequest<> ask{v.decode, plan, v.decode_device, v.links};
     auto r = pricer.decode(ask);
     auto m = pricer.pass_memory(ask);
     benchmark::DoNotOptimize(r);
@@ -99,7 +99,7 @@ void decode_step_70b_recorded(benchmark::State& state) {
     open(device);
     open(links);
     open(plan);
-    const PassAsk<Recorded> ask{model, plan, device, links};
+    const PassRequest<Recorded> ask{model, plan, device, links};
     const Recorded out[] = {pricer.decode(ask).total.base(), pricer.pass_memory(ask).total.base()};
     auto tape = recorder.finish(out);
     benchmark::DoNotOptimize(tape);

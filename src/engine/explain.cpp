@@ -277,7 +277,7 @@ ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::strin
   if (!check)
     add_slowing(s, [&](const ModelView<>& m) {
       const auto& pricer = v.pricing->pricer<double>();
-      const PassAsk<> ask{m, s.plan, s.device, v.links};
+      const PassRequest<> ask{m, s.plan, s.device, v.links};
       return (prefill ? pricer.prefill(ask, v.prompt) : pricer.decode(ask)).total;
     });
   if (!check) return s;

@@ -10,30 +10,32 @@ namespace {
 
 template <class T> class RooflinePricer final : public detail::OperatorPricer<T> {
  public:
-  PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return roof(ask); }
-  PassPrice<T> decode(const PassAsk<T>& ask) const override { return roof(ask); }
-  PassPrice<T> inference(const PassAsk<T>& ask) const override { return roof(ask); }
+  PassEstimate<T> prefill(const PassRequest<T>& request, const T& /*prompt*/) const override {
+    return roof(request);
+  }
+  PassEstimate<T> decode(const PassRequest<T>& request) const override { return roof(request); }
+  PassEstimate<T> inference(const PassRequest<T>& request) const override { return roof(request); }
 
  private:
   /// Every layer once over all stages; a stage has an equal part.
-  [[nodiscard]] static PassPrice<T> roof(const PassAsk<T>& ask) {
+  [[nodiscard]] static PassEstimate<T> roof(const PassRequest<T>& request) {
     OpList<T> ops;
-    const auto& m = ask.model;
+    const auto& m = request.model;
     const T layers = layers_of(m.structure, m.shape(), m.layers);
-    const auto sum = forward_totals(m.structure, m.shape(), m.layers, ask.plan, ops)
-                         .stage(T{1.0}, T{1.0}, layers / m.blocks(ask.plan));
-    PassPrice<T> out;
+    const auto sum = forward_totals(m.structure, m.shape(), m.layers, request.plan, ops)
+                         .stage(T{1.0}, T{1.0}, layers / m.blocks(request.plan));
+    PassEstimate<T> out;
     auto& cost = out.cost;
     cost.work = sum.work;
     cost.traffic = sum.traffic;
-    const Time<T> arithmetic = sum.work / ask.device.compute.dense,
-                  memory = sum.traffic / ask.device.memory.bandwidth;
+    const Time<T> arithmetic = sum.work / request.device.compute.dense,
+                  memory = sum.traffic / request.device.memory.bandwidth;
     out.total = out.busy = cost.total = max(arithmetic, memory);
     const auto by_compute = arithmetic > memory;
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());
     cost.memory_bound = select(by_compute, Time<T>(), memory);
-    out.slot = out.total / ask.plan.pp;
-    out.demands = detail::OperatorPricer<T>::demands_of(ask);
+    out.slot = out.total / request.plan.pp;
+    out.demands = detail::OperatorPricer<T>::demands_of(request);
     return out;
   }
 };

@@ -16,12 +16,12 @@ class Sum:
     memory_bound: float = 0.0  # kernels whose traffic is
     network: float = 0.0  # between devices
     host: float = 0.0  # over the host link
-    beside_pass: float = 0.0  # of the two, what was issued ahead
-    beside_product: float = 0.0  # of them, what runs piece by piece beside its product
-    beside_aside: float = 0.0  # of them, what runs beside kernels that are kept for that
-    aside: float = 0.0  # time of these kernels
+    prefetch_comm: float = 0.0  # of the two, what was issued ahead
+    tp_comm: float = 0.0  # of them, what runs piece by piece beside its product
+    ep_comm: float = 0.0  # of them, what runs beside kernels that are kept for that
+    overlap_compute: float = 0.0  # time of these kernels
     overhead: float = 0.0  # launches
-    issued: float = 0.0  # host time to launch the kernels one by one
+    host_launch_time: float = 0.0  # host time to launch the kernels one by one
     work: float = 0.0
     traffic: float = 0.0
 
@@ -41,22 +41,22 @@ class Sum:
     def plus(self, other):
         return Sum(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Sum)))
 
-    def add(self, op, cost, times, issue):
+    def add(self, op, cost, times, launch_overhead):
         """One priced operator, `times` times."""
         self.total += cost.total * times
         if op.kind != "collective" or op.ranks > 1:  # nobody issues a collective of one rank
-            self.issued += issue * times
+            self.host_launch_time += launch_overhead * times
         if op.kind in ("collective", "host_transfer"):
             if op.kind == "collective":
                 self.network += cost.network * times
             else:
                 self.host += cost.network * times
             if op.beside == "pass":
-                self.beside_pass += cost.network * times
+                self.prefetch_comm += cost.network * times
             if op.beside == "product":
-                self.beside_product += cost.network * times
+                self.tp_comm += cost.network * times
             if op.beside == "aside":
-                self.beside_aside += cost.network * times
+                self.ep_comm += cost.network * times
             return
         kernel = (cost.total - cost.overhead) * times
         if cost.compute > cost.memory:
@@ -64,7 +64,7 @@ class Sum:
         else:
             self.memory_bound += kernel
         if "aside" in op.parts:
-            self.aside += kernel
+            self.overlap_compute += kernel
         self.overhead += cost.overhead * times
         self.work += op.work * times
         self.traffic += op.traffic * times
@@ -74,17 +74,17 @@ class Sum:
         for which nothing is there to hide under; pieces of collectives hide beside their products, and the
         experts' exchange beside kernels that are kept for it and that hide nothing else. What hides
         slows the kernels beside it by a share of its time."""
-        ahead = min(self.beside_pass * (1 - 1 / blocks), self.kernels() * plan.overlap)
-        routed = min(self.beside_aside, self.aside, self.kernels() - ahead)
-        hidden = ahead + self.beside_product * plan.tp_overlap + routed
+        ahead = min(self.prefetch_comm * (1 - 1 / blocks), self.kernels() * plan.overlap)
+        routed = min(self.ep_comm, self.overlap_compute, self.kernels() - ahead)
+        hidden = ahead + self.tp_comm * plan.tp_overlap + routed
         return self.total - hidden * (1 - plan.steal)
 
     def exposed(self, plan, blocks):
         """A pass cannot end before the host has issued it."""
-        return max(self.on_device(plan, blocks), self.issued)
+        return max(self.on_device(plan, blocks), self.host_launch_time)
 
     def launch_wait(self, plan, blocks):
-        return max(self.issued - self.on_device(plan, blocks), 0.0)
+        return max(self.host_launch_time - self.on_device(plan, blocks), 0.0)
 
 
 def layers_of(h):

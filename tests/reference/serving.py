@@ -41,7 +41,7 @@ def run_pass(h, plan, device, links):
         if plan.expert_overlap == "micro_batch" and plan.ep > 1:
             # The first exchange of the first part and the last of the last have nothing to run beside.
             alone = 1 / (2 * passes.layers_of(h)) if turns > 1 else 1
-            p.stages[-1].beside_aside *= 1 - alone
+            p.stages[-1].ep_comm *= 1 - alone
         p.whole = p.whole.plus(p.stages[-1])
     p.stage_times = [stage.exposed(plan, passes.layers_of(h)) for stage in p.stages]
     p.total = sum(p.stage_times) + device.dispatch  # P

@@ -168,7 +168,7 @@ def step(v):
     beside = (
         slow.forward.kernels() + slow.backward.kernels() + slow.weight_gradient.kernels()
     ) * plan.overlap
-    hidden = min(slow.update.beside_pass * (1 - 1 / exchanges), beside)
+    hidden = min(slow.update.prefetch_comm * (1 - 1 / exchanges), beside)
     out.update = slow.update.total - hidden * (1 - plan.steal)
     out.total = out.slots + out.bubble + out.update
 

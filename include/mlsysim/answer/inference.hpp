@@ -54,8 +54,8 @@ template <class T> [[nodiscard]] InferenceNumbers<T> inference_numbers(const Inf
   plan.batch = share.sequences;
   plan.context = v.sequences ? v.seq_len : one;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? one : plan.context;
-  const PassAsk<T> ask{v.model, plan, v.device, v.links};
-  const PassPrice<T> pass = pricer.inference(ask);
+  const PassRequest<T> request{v.model, plan, v.device, v.links};
+  const PassEstimate<T> pass = pricer.inference(request);
   out.memory = fullest(pass.demands, v.model.structure, plan, v.device);
   out.spilled = max(out.memory.total - out.memory.capacity, Data<T>());
   const SpillTime<T> spill = pricer.spill_time(out.memory, pass, v.device);

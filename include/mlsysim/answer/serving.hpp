@@ -96,7 +96,7 @@ namespace detail {
 ///
 /// Each stage works on one micro-batch at a time. A cycle of `inflight` micro-batches lasts as long as one of
 /// them needs for all stages, or as long as the slowest stage needs for all of them, whichever is longer.
-template <class T> [[nodiscard]] Time<T> pipeline_cycle(const PassPrice<T>& pass, const T& inflight) {
+template <class T> [[nodiscard]] Time<T> pipeline_cycle(const PassEstimate<T>& pass, const T& inflight) {
   return max(pass.total, Time<T>(inflight * pass.slot));
 }
 
@@ -104,7 +104,8 @@ template <class T> [[nodiscard]] Time<T> pipeline_cycle(const PassPrice<T>& pass
 /// micro-batch. The stage that holds the draft model, which takes `drafting` for a micro-batch, drafts for
 /// every one of them.
 template <class T>
-[[nodiscard]] Time<T> checked_cycle(const PassPrice<T>& check, const Time<T>& drafting, const T& inflight) {
+[[nodiscard]] Time<T> checked_cycle(const PassEstimate<T>& check, const Time<T>& drafting,
+                                    const T& inflight) {
   return max(check.total, Time<T>(inflight * check.slot + (inflight - 1.0) * drafting));
 }
 
@@ -181,7 +182,7 @@ template <class T> struct PromptPasses {
   T passes{1.0};    ///< as many as are one after the other
   Time<T> longest;  ///< the longest chunk
   Time<T> busy;     ///< time in which a device draws its full power
-  PassCost<T> cost;
+  PassBreakdown<T> cost;
   StageDemands<T> demands;  ///< the cache of the last chunk, the largest working set of any
 };
 
@@ -199,12 +200,12 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingView
     plan.new_tokens = last == 0 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
     done = done + plan.new_tokens;
     plan.context = done;
-    const PassPrice<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
+    const PassEstimate<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
     const bool alone = times == 1.0;
     out.slots += alone ? part.slot : part.slot * T{times};
     out.beside = i == 0 ? part.total - part.slot : max(out.beside, part.total - part.slot);
     out.longest = max(out.longest, part.total);
-    const PassCost<T> cost = alone ? part.cost : part.cost * T{times};
+    const PassBreakdown<T> cost = alone ? part.cost : part.cost * T{times};
     out.cost = i == 0 ? cost : out.cost + cost;
     out.busy += alone ? part.busy : part.busy * T{times};
     const auto larger_of = [&](const MemoryDemand<T>& before, MemoryDemand<T> now) {
@@ -233,7 +234,7 @@ template <class T> [[nodiscard]] T yield_of_check(const ServingViews<T>& v) {
 
 /// A step of decoding: one pass of a micro-batch, or proposals of the draft model and their check.
 template <class T> struct DecodeStep {
-  PassPrice<T> pass;
+  PassEstimate<T> pass;
   Time<T> itl;
   Time<T> cycle;  ///< until every micro-batch has gone through all stages
   Time<T> busy;   ///< of one micro-batch
@@ -253,10 +254,10 @@ template <class T>
   draft_plan.batch = plan.batch;
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
-  const PassPrice<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
+  const PassEstimate<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
   check.new_tokens = v.drafted + 1.0;
   check.context = plan.context + v.drafted;
-  const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
+  const PassEstimate<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
   const Time<T> drafting = v.drafted * proposal.total, round = checked_cycle(verify, drafting, inflight);
   out.itl = v.kept == Acceptance::independent
                 ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl
@@ -344,7 +345,7 @@ void set_utilisation(const ServingViews<T>& v, const MicroBatches<T>& m, const P
 }
 
 /// Share of a pass in launches, the dispatch and the wait for the host.
-template <class T> [[nodiscard]] T dispatch_share(const PassCost<T>& c) {
+template <class T> [[nodiscard]] T dispatch_share(const PassBreakdown<T>& c) {
   return c.overhead / (c.kernels() + c.network + c.host + c.overhead);
 }
 
@@ -362,7 +363,7 @@ void set_first_token(const PromptPasses<T>& prompts, const T& inflight, const Ti
 }
 
 template <class T>
-void set_parts(const PassCost<T>& prefill, const PassCost<T>& decode, ServingNumbers<T>& out) {
+void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, ServingNumbers<T>& out) {
   out.prefill_compute = prefill.compute_bound;
   out.prefill_memory = prefill.memory_bound;
   out.prefill_network = prefill.network;

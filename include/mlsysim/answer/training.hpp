@@ -119,15 +119,15 @@ template <class T> [[nodiscard]] TrainingNumbers<T> training_numbers(const Train
   const T one{1.0};
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   const Plan<T> plan = training_plan(v);
-  const PassAsk<T> ask{v.model, plan, v.device, v.links};
+  const PassRequest<T> request{v.model, plan, v.device, v.links};
   const auto share = share_batch(v.batch, plan.dp);
-  const StepPrice<T> step = pricer.step(ask, v.accelerators, v.batch, share.sequences);
+  const StepEstimate<T> step = pricer.step(request, v.accelerators, v.batch, share.sequences);
   TrainingNumbers<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
   out.memory = fullest(step.demands, v.model.structure, plan, v.device);
   SpillTime<T> spill;
   if (v.spills) {
-    PassPrice<T> pass;
+    PassEstimate<T> pass;
     pass.total = step.total;
     pass.cost.traffic = step.traffic;
     pass.cost.compute_bound = step.compute;

@@ -10,7 +10,7 @@
 namespace mlsysim {
 
 /// What is priced: a model on a plan. The plan says how many tokens of how many sequences a pass has.
-template <class T = double> struct PassAsk {
+template <class T = double> struct PassRequest {
   const ModelView<T>& model;
   const Plan<T>& plan;
   const Device<T>& device;
@@ -31,17 +31,17 @@ template <class T>
 }
 
 /// A pass over the whole model, of one micro-batch.
-template <class T = double> struct PassPrice {
+template <class T = double> struct PassEstimate {
   Time<T> total;  ///< through all pipeline stages in turn, one dispatch
   Time<T> slot;   ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
   Time<T> busy;   ///< time in which a device draws its full power, all stages together
-  PassCost<T>
+  PassBreakdown<T>
       cost;  ///< of all stages, on one of the devices that share each of them; the dispatch is overhead
   StageDemands<T> demands;  ///< what the devices hold
 };
 
 /// An optimizer step of all replicas, before congestion and stragglers.
-template <class T = double> struct StepPrice {
+template <class T = double> struct StepEstimate {
   Time<T> total;
   Time<T> slots;   ///< micro-batches one after the other on the slowest stage
   Time<T> bubble;  ///< idle time at the start and end of the pipeline
@@ -74,46 +74,46 @@ template <class T = double> class Pricer {
   virtual ~Pricer() = default;
 
   /// A part of a prompt of `prompt` tokens.
-  [[nodiscard]] virtual PassPrice<T> prefill(const PassAsk<T>& ask, const T& prompt) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> prefill(const PassRequest<T>& request, const T& prompt) const = 0;
   /// A step of decoding; several new tokens a sequence where a draft is verified.
-  [[nodiscard]] virtual PassPrice<T> decode(const PassAsk<T>& ask) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> decode(const PassRequest<T>& request) const = 0;
   /// A plain inference.
-  [[nodiscard]] virtual PassPrice<T> inference(const PassAsk<T>& ask) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> inference(const PassRequest<T>& request) const = 0;
   /// A step of `devices` devices for `batch` sequences in all, `local` of them of one replica.
-  [[nodiscard]] virtual StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch,
-                                          const T& local) const = 0;
+  [[nodiscard]] virtual StepEstimate<T> step(const PassRequest<T>& request, const T& devices, const T& batch,
+                                             const T& local) const = 0;
 
   /// What a device holds in a pass.
-  [[nodiscard]] virtual StageDemands<T> pass_demands(const PassAsk<T>& ask) const = 0;
+  [[nodiscard]] virtual StageDemands<T> pass_demands(const PassRequest<T>& request) const = 0;
   /// What a device holds in a training step.
-  [[nodiscard]] virtual StageDemands<T> step_demands(const PassAsk<T>& ask) const = 0;
+  [[nodiscard]] virtual StageDemands<T> step_demands(const PassRequest<T>& request) const = 0;
   /// Keys, values and states of all sequences of a pass, over the whole model.
-  [[nodiscard]] virtual Data<T> cache(const PassAsk<T>& ask) const = 0;
+  [[nodiscard]] virtual Data<T> cache(const PassRequest<T>& request) const = 0;
   /// Micro-batches of a replica of `local` sequences in `steps` accumulation steps where nobody says how
   /// many.
-  [[nodiscard]] virtual T default_microbatches(const PassAsk<T>& ask, const T& local,
+  [[nodiscard]] virtual T default_microbatches(const PassRequest<T>& request, const T& local,
                                                const T& steps) const = 0;
   /// What a pass pays for what the device has no room for.
-  [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+  [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
                                                 const Device<T>& device) const = 0;
 
-  [[nodiscard]] MemoryBreakdown<T> pass_memory(const PassAsk<T>& ask) const {
-    return fullest(pass_demands(ask), ask.model.structure, ask.plan, ask.device);
+  [[nodiscard]] MemoryBreakdown<T> pass_memory(const PassRequest<T>& request) const {
+    return fullest(pass_demands(request), request.model.structure, request.plan, request.device);
   }
-  [[nodiscard]] MemoryBreakdown<T> step_memory(const PassAsk<T>& ask) const {
-    return fullest(step_demands(ask), ask.model.structure, ask.plan, ask.device);
+  [[nodiscard]] MemoryBreakdown<T> step_memory(const PassRequest<T>& request) const {
+    return fullest(step_demands(request), request.model.structure, request.plan, request.device);
   }
 };
 
 /// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is
 /// not known.
-template <class T> [[nodiscard]] Data<T> whole_cache(const PassAsk<T>& ask) {
-  if (!ask.model.structure.known) return {};
-  Plan<T> whole = ask.plan;
+template <class T> [[nodiscard]] Data<T> whole_cache(const PassRequest<T>& request) {
+  if (!request.model.structure.known) return {};
+  Plan<T> whole = request.plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
   whole.folded = false;
   OpList<T> ops;
-  return forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
+  return forward_totals(request.model.structure, request.model.shape(), request.model.layers, whole, ops)
       .stage(T{1.0}, T{1.0})
       .state;
 }

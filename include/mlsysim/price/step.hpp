@@ -27,8 +27,8 @@ template <class T = double> struct ModelView {
 
 /// What the operators of one pass come to, before any of them run beside each other.
 template <class T = double> struct PassParts {
-  PassCost<T> all;  ///< of all stages
-  PassCost<T> first,
+  PassBreakdown<T> all;  ///< of all stages
+  PassBreakdown<T> first,
       last;  ///< of the stages at the two ends, of which the first has a full share of the blocks
   T blocks{1.0}, last_blocks{1.0};  ///< blocks of the two
   PlaceTotals<T> totals;            ///< of the fullest stage, by place
@@ -70,11 +70,11 @@ template <class T>
   parts.last = costs.stage(Pass::forward, T{0.0}, one, parts.last_blocks / full);
   parts.last.add(costs.of(Pass::forward, Place::stage), one);
   if (!turns) return parts;
-  for (PassCost<T>* cost : {&parts.all, &parts.first, &parts.last}) {
+  for (PassBreakdown<T>* cost : {&parts.all, &parts.first, &parts.last}) {
     *cost = *cost * takes;
     // Nothing runs beside the first exchange of the first part and the last one of the last; of one part
     // beside none.
-    cost->beside_aside = cost->beside_aside * ((takes - 1.0) * (1.0 - 1.0 / (2.0 * layers)));
+    cost->ep_comm = cost->ep_comm * ((takes - 1.0) * (1.0 - 1.0 / (2.0 * layers)));
   }
   return parts;
 }
@@ -82,8 +82,8 @@ template <class T>
 /// Time of one pass over the whole model, all pipeline stages one after the other.
 template <class T = double> struct PassTime {
   Time<T> total;
-  Time<T> slot;      ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
-  PassCost<T> cost;  ///< of all stages
+  Time<T> slot;  ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
+  PassBreakdown<T> cost;  ///< of all stages
 };
 
 /// Time of a pass with what runs beside each other. The model's dispatch is paid once.
@@ -123,12 +123,12 @@ template <class T>
 
 /// One pipeline stage of a training step, one micro-batch.
 template <class T = double> struct StageCost {
-  PassCost<T> forward, recompute, backward, weight_gradient, update;
+  PassBreakdown<T> forward, recompute, backward, weight_gradient, update;
   T blocks{1.0};     ///< blocks that it holds
   T exchanges{1.0};  ///< collectives in which their gradients travel
 
   /// All passes of one micro-batch, collectives included, nothing overlapped.
-  [[nodiscard]] PassCost<T> passes() const { return forward + recompute + backward + weight_gradient; }
+  [[nodiscard]] PassBreakdown<T> passes() const { return forward + recompute + backward + weight_gradient; }
   /// Time of one micro-batch. Recomputation and both parts of the backward pass run under one roof of
   /// overlap.
   [[nodiscard]] Time<T> slot(const Plan<T>& plan) const {
@@ -173,7 +173,7 @@ template <class T> [[nodiscard]] T micro_batches_in_flight(const Structure& stru
 /// chunks of a stage do not change, so that plans which differ in those only can have it in common.
 template <class T = double> struct StepParts {
   StageCost<T> first, last;                  ///< without the transfers between stages
-  PassCost<T> sent, sent_back;               ///< transfers of one model chunk, forward and backward
+  PassBreakdown<T> sent, sent_back;          ///< transfers of one model chunk, forward and backward
   std::array<Time<T>, kTraffics> network{};  ///< of one micro-batch, by whom it joins
   PlaceTotals<T> totals;                     ///< of the forward operators, recomputation regarded
 
@@ -266,7 +266,7 @@ template <class T>
   // next step, except its last piece, which is not ready before the backward pass is over.
   const Time<T> beside =
       (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
-  const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.exchanges), beside);
+  const Time<T> hidden = min(s.update.prefetch_comm * (1.0 - 1.0 / s.exchanges), beside);
   step.update = s.update.total - hidden * (1.0 - plan.steal);
   step.total = step.slots + step.bubble + step.update;
 

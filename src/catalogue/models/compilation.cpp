@@ -34,7 +34,8 @@ DevicePass device_pass(InferenceViews<> v, bool fused) {
   plan.context = v.sequences ? v.seq_len : 1.0;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
   out.kernels =
-      v.pricing->pricer<double>().inference({v.model, plan, v.device, v.links}).cost.issued / (1.0 * unit::s);
+      v.pricing->pricer<double>().inference({v.model, plan, v.device, v.links}).cost.host_launch_time /
+      (1.0 * unit::s);
   return out;
 }
 

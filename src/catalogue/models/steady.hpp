@@ -200,7 +200,7 @@ class Steady {
 
  private:
   [[nodiscard]] const PassTimes& prompts_on() const { return apart_ ? *apart_ : passes_; }
-  [[nodiscard]] PassPrice<> check(double n) const {
+  [[nodiscard]] PassEstimate<> check(double n) const {
     return passes_.decode(n, context_ + drafted_, drafted_ + 1);
   }
   /// Tokens of a chunk, its context, and for how many chunks it stands.

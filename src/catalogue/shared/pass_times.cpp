@@ -44,13 +44,13 @@ Plan<> PassTimes::plan(double sequences, double new_tokens, double context) cons
   return p;
 }
 
-PassPrice<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
+PassEstimate<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
   const auto p = plan(prompts, new_tokens, context);
   return views_.pricing->pricer<double>().prefill({views_.prefill, p, views_.prefill_device, views_.links},
                                                   context);
 }
 
-PassPrice<> PassTimes::decode(double requests, double context, double new_tokens) const {
+PassEstimate<> PassTimes::decode(double requests, double context, double new_tokens) const {
   const auto p = plan(requests, new_tokens, context);
   // A few tokens a sequence are attended to as a prompt is.
   const auto& model = new_tokens > 1 ? views_.prefill : views_.decode;

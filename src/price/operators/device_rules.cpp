@@ -132,9 +132,9 @@ class OperatorDevices final : public DeviceRules {
   DeviceNeeds needs(const LatencyWish& wish, Notes& notes) const override {
     const Draft d = draft_of(wish, notes);
     const Device<> probe = d.at(1e15 * unit::FLOP / unit::s, 1e12 * unit::B / unit::s);
-    const PassAsk<double> ask{d.model, d.plan, probe, d.links};
-    const auto pass = operator_pricer<double>().decode(ask);
-    const auto memory = operator_pricer<double>().pass_memory(ask);
+    const PassRequest<double> request{d.model, d.plan, probe, d.links};
+    const auto pass = operator_pricer<double>().decode(request);
+    const auto memory = operator_pricer<double>().pass_memory(request);
     DeviceNeeds n{.memory = memory.total,
                   .weights = memory.weights,
                   .traffic = pass.cost.traffic,

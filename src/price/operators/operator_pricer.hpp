@@ -22,23 +22,23 @@ template <class T>
 
 /// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
 template <class T>
-[[nodiscard]] CappedClock::Result<T> capped(const PassAsk<T>& ask, const Time<T>& time,
+[[nodiscard]] CappedClock::Result<T> capped(const PassRequest<T>& request, const Time<T>& time,
                                             const Time<T>& clocked, const Work<T>& work,
                                             const Data<T>& traffic) {
   return apply<CappedClock, T>({.clocked = clocked,
                                 .fixed = time - clocked,
-                                .work_load = loaded(work, Data<T>(), ask.device),
-                                .traffic_load = loaded(Work<T>(), traffic, ask.device),
-                                .tdp = ask.device.power.tdp,
-                                .power_cap = ask.plan.power_cap,
-                                .clock_limit = ask.plan.clock_limit,
-                                .idle_fraction = ask.device.conventions.idle_fraction});
+                                .work_load = loaded(work, Data<T>(), request.device),
+                                .traffic_load = loaded(Work<T>(), traffic, request.device),
+                                .tdp = request.device.power.tdp,
+                                .power_cap = request.plan.power_cap,
+                                .clock_limit = request.plan.clock_limit,
+                                .idle_fraction = request.device.conventions.idle_fraction});
 }
 
 /// A pass at the clock that its limits leave. What it takes longer counts as arithmetic; its stages are
 /// slower alike.
-template <class T> void slow(PassPrice<T>& pass, const PassAsk<T>& ask) {
-  const auto r = capped(ask, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
+template <class T> void slow(PassEstimate<T>& pass, const PassRequest<T>& request) {
+  const auto r = capped(request, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
   const Time<T> more = r.slowed - pass.total;
   pass.slot = pass.slot * (r.slowed / pass.total);
   pass.total = r.slowed;
@@ -49,9 +49,9 @@ template <class T> void slow(PassPrice<T>& pass, const PassAsk<T>& ask) {
 
 /// The same of a step: the regulator does not wait for the end of a bubble, which lasts longer where its
 /// passes do.
-template <class T> void slow(StepPrice<T>& step, const PassAsk<T>& ask) {
+template <class T> void slow(StepEstimate<T>& step, const PassRequest<T>& request) {
   const Time<T> running = step.total - step.bubble;
-  const auto r = capped(ask, running, step.compute, step.work, step.traffic);
+  const auto r = capped(request, running, step.compute, step.work, step.traffic);
   const Time<T> more = r.slowed - running, idle = step.bubble * (more / step.slots);
   step.total += more + idle;
   step.slots += more;
@@ -62,20 +62,21 @@ template <class T> void slow(StepPrice<T>& step, const PassAsk<T>& ask) {
 }
 
 /// What of a step's kernels and collectives is reported.
-template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step, const PassAsk<T>& ask) {
-  StepPrice<T> out;
-  const T& m = ask.plan.microbatches;
-  const PassCost<T> passes = step.stage.passes();
-  const PassCost<T>& update = step.stage.update;
+template <class T>
+[[nodiscard]] StepEstimate<T> step_price(const StepTime<T>& step, const PassRequest<T>& request) {
+  StepEstimate<T> out;
+  const T& m = request.plan.microbatches;
+  const PassBreakdown<T> passes = step.stage.passes();
+  const PassBreakdown<T>& update = step.stage.update;
   out.total = step.total;
   out.slots = step.slots;
   out.bubble = step.bubble;
   out.compute = passes.compute_bound * m + update.compute_bound;
   out.memory = passes.memory_bound * m + update.memory_bound;
-  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch_overhead;
+  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + request.device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy =
-      loaded(passes.work, passes.traffic, ask.device) * m + loaded(update.work, update.traffic, ask.device);
+  out.busy = loaded(passes.work, passes.traffic, request.device) * m +
+             loaded(update.work, update.traffic, request.device);
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
@@ -87,89 +88,92 @@ template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step
   out.work = passes.work * m + update.work;
   out.traffic = passes.traffic * m + update.traffic;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
-  if (ask.model.structure.capped) slow(out, ask);
+  if (request.model.structure.capped) slow(out, request);
   return out;
 }
 
 template <class T> class OperatorPricer : public Pricer<T> {
  public:
-  PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return pass(ask); }
-  PassPrice<T> decode(const PassAsk<T>& ask) const override { return pass(ask); }
-  PassPrice<T> inference(const PassAsk<T>& ask) const override { return pass(ask); }
+  PassEstimate<T> prefill(const PassRequest<T>& request, const T& /*prompt*/) const override {
+    return pass(request);
+  }
+  PassEstimate<T> decode(const PassRequest<T>& request) const override { return pass(request); }
+  PassEstimate<T> inference(const PassRequest<T>& request) const override { return pass(request); }
 
-  StepPrice<T> step(const PassAsk<T>& ask, const T& /*devices*/, const T& batch,
-                    const T& /*local*/) const override {
+  StepEstimate<T> step(const PassRequest<T>& request, const T& /*devices*/, const T& batch,
+                       const T& /*local*/) const override {
     OpList<T> ops;
-    const auto parts = step_parts(ask.model, ask.plan, ask.device, ask.links, ops);
-    StepPrice<T> out = step_price(step_of(parts, ask.model, ask.plan, ask.device), ask);
-    out.demands = mlsysim::step_demands(parts.totals, ask.model, ask.plan);
+    const auto parts = step_parts(request.model, request.plan, request.device, request.links, ops);
+    StepEstimate<T> out = step_price(step_of(parts, request.model, request.plan, request.device), request);
+    out.demands = mlsysim::step_demands(parts.totals, request.model, request.plan);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of
     // frozen weights.
-    Plan<T> whole = ask.plan;
+    Plan<T> whole = request.plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
     whole.folded = false;
-    const auto forward = forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
-                             .stage(T{1.0}, T{1.0});
-    out.model_work = (3.0 * forward.work - (1.0 - ask.plan.trainable) * forward.weight_work) * batch;
+    const auto forward =
+        forward_totals(request.model.structure, request.model.shape(), request.model.layers, whole, ops)
+            .stage(T{1.0}, T{1.0});
+    out.model_work = (3.0 * forward.work - (1.0 - request.plan.trainable) * forward.weight_work) * batch;
     return out;
   }
 
-  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override { return demands_of(ask); }
-  [[nodiscard]] static StageDemands<T> demands_of(const PassAsk<T>& ask) {
+  StageDemands<T> pass_demands(const PassRequest<T>& request) const override { return demands_of(request); }
+  [[nodiscard]] static StageDemands<T> demands_of(const PassRequest<T>& request) {
     OpList<T> ops;
-    return mlsysim::pass_demands(
-        forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, ask.plan, ops), ask.model,
-        ask.plan);
+    return mlsysim::pass_demands(forward_totals(request.model.structure, request.model.shape(),
+                                                request.model.layers, request.plan, ops),
+                                 request.model, request.plan);
   }
-  StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
+  StageDemands<T> step_demands(const PassRequest<T>& request) const override {
     OpList<T> ops;
-    return mlsysim::step_demands(
-        training_totals(ask.model.structure, ask.model.shape(), ask.model.layers, ask.plan, ops), ask.model,
-        ask.plan);
+    return mlsysim::step_demands(training_totals(request.model.structure, request.model.shape(),
+                                                 request.model.layers, request.plan, ops),
+                                 request.model, request.plan);
   }
 
-  Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
+  Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
 
   /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has
   /// the memory for: of equal size where up to 16 more make them so. A pipeline wants many micro-batches:
   /// each has one sequence for an expert-parallel rank.
-  T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const override {
+  T default_microbatches(const PassRequest<T>& request, const T& local, const T& steps) const override {
     const T one{1.0};
-    const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.sequence_ranks());  // of a rank
+    const T sequences = ceil_div(T(ceil_div(local, steps)), request.plan.sequence_ranks());  // of a rank
     if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
-      if (ask.plan.pp > one) return sequences * steps;
+      if (request.plan.pp > one) return sequences * steps;
     const auto memory = [&](double held) -> Data<T> {
-      Plan<T> p = ask.plan;
-      p.batch = held * ask.plan.sequence_ranks();
+      Plan<T> p = request.plan;
+      p.batch = held * request.plan.sequence_ranks();
       p.microbatches = one;
-      return this->step_memory({ask.model, p, ask.device, ask.links}).total;
+      return this->step_memory({request.model, p, request.device, request.links}).total;
     };
     // Every sequence needs as much as the one before.
     const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
-    const T fits = max(T(floor((ask.device.memory.capacity - first) / each) + 1.0), one);
+    const T fits = max(T(floor((request.device.memory.capacity - first) / each) + 1.0), one);
     const T fewest = ceil_div(sequences, fits);
     T count = fewest;
     for (double more = 16; more >= 0; --more) {
       const T parts = fewest + more, part = sequences / parts;
       count = select(floor(part) >= part, parts, count);
     }
-    return select(ask.plan.pp > one, sequences, min(count, sequences)) * steps;
+    return select(request.plan.pp > one, sequences, min(count, sequences)) * steps;
   }
 
-  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
                           const Device<T>& device) const override {
     const Time<T> waited = mlsysim::spill_time(memory, pass.cost.traffic, pass.total, device);
     return {waited, waited};
   }
 
  private:
-  [[nodiscard]] static PassPrice<T> pass(const PassAsk<T>& ask) {
+  [[nodiscard]] static PassEstimate<T> pass(const PassRequest<T>& request) {
     OpList<T> ops;
-    const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
-    const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
-    PassPrice<T> out{time.total, time.slot, loaded(time.cost.work, time.cost.traffic, ask.device), time.cost,
-                     mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
-    if (ask.model.structure.capped) slow(out, ask);
+    const auto parts = pass_parts(request.model, request.plan, request.device, request.links, ops);
+    const auto time = overlapped_pass(parts, request.model, request.plan, request.device);
+    PassEstimate<T> out{time.total, time.slot, loaded(time.cost.work, time.cost.traffic, request.device),
+                        time.cost, mlsysim::pass_demands(parts.totals, request.model, request.plan)};
+    if (request.model.structure.capped) slow(out, request);
     return out;
   }
 };

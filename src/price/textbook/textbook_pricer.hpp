@@ -24,89 +24,89 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and
   /// are equal. Collectives are not counted. Every part of a prompt is charged the whole context, so that the
   /// parts add up to the whole.
-  PassPrice<T> prefill(const PassAsk<T>& ask, const T& prompt) const override {
-    const auto& m = ask.model.totals;
-    const T sharers = ask.plan.tp * ask.plan.sequence_ranks();
+  PassEstimate<T> prefill(const PassRequest<T>& request, const T& prompt) const override {
+    const auto& m = request.model.totals;
+    const T sharers = request.plan.tp * request.plan.sequence_ranks();
     const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params,
                                                         .layers = m.layers,
                                                         .width = m.width,
-                                                        .new_tokens = ask.plan.new_tokens,
+                                                        .new_tokens = request.plan.new_tokens,
                                                         .context = prompt,
-                                                        .batch_size = ask.plan.batch})
+                                                        .batch_size = request.plan.batch})
                              .work;
-    PassPrice<T> out;
-    PassCost<T>& cost = out.cost;
+    PassEstimate<T> out;
+    PassBreakdown<T>& cost = out.cost;
     cost.work = work / sharers;
-    cost.compute_bound = cost.work / (ask.device.compute.dense * ask.device.efficiency.matrix);
+    cost.compute_bound = cost.work / (request.device.compute.dense * request.device.efficiency.matrix);
     cost.total = cost.compute_bound;
-    cost.overhead = ask.device.dispatch_overhead;
-    out.total = cost.total + ask.device.dispatch_overhead;
-    out.slot = cost.total / ask.plan.pp + ask.device.dispatch_overhead;
-    out.busy = cost.work / ask.device.compute.dense;
-    out.demands = pass_demands(ask);
+    cost.overhead = request.device.dispatch_overhead;
+    out.total = cost.total + request.device.dispatch_overhead;
+    out.slot = cost.total / request.plan.pp + request.device.dispatch_overhead;
+    out.busy = cost.work / request.device.compute.dense;
+    out.demands = pass_demands(request);
     return out;
   }
 
   /// Bound by memory: tokens that are checked together are free.
-  PassPrice<T> decode(const PassAsk<T>& ask) const override {
-    const auto& m = ask.model.totals;
-    const T sharers = ask.plan.tp * ask.plan.sequence_ranks();
+  PassEstimate<T> decode(const PassRequest<T>& request) const override {
+    const auto& m = request.model.totals;
+    const T sharers = request.plan.tp * request.plan.sequence_ranks();
     // The tokens of this pass are not read from memory: of several that are checked together only those
     // before them.
-    Plan<T> before = ask.plan;
-    before.context = ask.plan.context - ask.plan.new_tokens + 1.0;
-    const Data<T> weights = ask.plan.weight_bytes * m.params / sharers,
-                  cache = whole_cache<T>({ask.model, before, ask.device, ask.links}) / sharers;
-    PassPrice<T> out;
-    PassCost<T>& cost = out.cost;
+    Plan<T> before = request.plan;
+    before.context = request.plan.context - request.plan.new_tokens + 1.0;
+    const Data<T> weights = request.plan.weight_bytes * m.params / sharers,
+                  cache = whole_cache<T>({request.model, before, request.device, request.links}) / sharers;
+    PassEstimate<T> out;
+    PassBreakdown<T>& cost = out.cost;
     out.total =
         apply<TextbookDecode, T>({.weights = weights,
                                   .kv_cache = cache,
-                                  .bandwidth = ask.device.memory.bandwidth,
+                                  .bandwidth = request.device.memory.bandwidth,
                                   // A draft runs inside the target's step.
-                                  .layer_overhead = ask.model.structure.drafting
+                                  .layer_overhead = request.model.structure.drafting
                                                         ? Time<T>()
-                                                        : ask.device.conventions.textbook_layer_overhead,
+                                                        : request.device.conventions.textbook_layer_overhead,
                                   .layers = m.layers})
             .itl;
-    out.slot = out.total / ask.plan.pp;
+    out.slot = out.total / request.plan.pp;
     cost.total = out.total;
     cost.traffic = weights + cache;
-    cost.memory_bound = cost.traffic / ask.device.memory.bandwidth;
+    cost.memory_bound = cost.traffic / request.device.memory.bandwidth;
     cost.overhead = out.total - cost.memory_bound;
-    cost.work =
-        Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
-    out.busy = min(cost.work / ask.device.compute.dense, out.total);
-    out.demands = pass_demands(ask);
+    cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * request.plan.batch *
+                request.plan.new_tokens / sharers;
+    out.busy = min(cost.work / request.device.compute.dense, out.total);
+    out.demands = pass_demands(request);
     return out;
   }
 
-  PassPrice<T> inference(const PassAsk<T>& ask) const override {
-    const auto& m = ask.model.totals;
-    const Work<T> sample = m.work * (ask.model.structure.per_token ? ask.plan.new_tokens : T{1.0});
+  PassEstimate<T> inference(const PassRequest<T>& request) const override {
+    const auto& m = request.model.totals;
+    const Work<T> sample = m.work * (request.model.structure.per_token ? request.plan.new_tokens : T{1.0});
     const auto pass =
         apply<TextbookPass, T>({.work = sample,
-                                .weights = dense_weights(m, ask.plan.weight_bytes),
-                                .batch_size = ask.plan.batch,
-                                .efficiency = ask.device.efficiency.matrix,
-                                .activation_share = ask.device.conventions.textbook_activation_share,
+                                .weights = dense_weights(m, request.plan.weight_bytes),
+                                .batch_size = request.plan.batch,
+                                .efficiency = request.device.efficiency.matrix,
+                                .activation_share = request.device.conventions.textbook_activation_share,
                                 .layers = m.layers,
                                 .passes = T{1.0},
-                                .peak = ask.device.compute.dense,
-                                .bandwidth = ask.device.memory.bandwidth,
-                                .layer_overhead = ask.device.conventions.textbook_layer_overhead,
-                                .dispatch = ask.device.dispatch_overhead,
-                                .gathered = gathered_rows(m, ask.plan.weight_bytes, ask.plan.batch)});
-    PassPrice<T> out;
+                                .peak = request.device.compute.dense,
+                                .bandwidth = request.device.memory.bandwidth,
+                                .layer_overhead = request.device.conventions.textbook_layer_overhead,
+                                .dispatch = request.device.dispatch_overhead,
+                                .gathered = gathered_rows(m, request.plan.weight_bytes, request.plan.batch)});
+    PassEstimate<T> out;
     out.total = out.slot = pass.latency;
     out.cost.total = pass.latency;
     out.cost.compute_bound = pass.latency_compute;
     out.cost.memory_bound = pass.latency_memory;
     out.cost.overhead = pass.latency_overhead;
-    out.cost.work = sample * ask.plan.batch;
+    out.cost.work = sample * request.plan.batch;
     out.cost.traffic = pass.traffic;
-    out.busy = min(out.cost.work / ask.device.compute.dense, out.total);
-    out.demands = pass_demands(ask);
+    out.busy = min(out.cost.work / request.device.compute.dense, out.total);
+    out.demands = pass_demands(request);
     return out;
   }
 
@@ -116,15 +116,16 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// node. Four all-reduces of the residual stream per layer join the tensor-parallel parts, two forward and
   /// two backward (Shoeybi et al. 2019, section 3); each layer of experts dispatches and combines, forward
   /// and backward.
-  StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch, const T& local) const override {
-    const auto& m = ask.model.totals;
-    const auto& p = ask.plan;
-    const auto& d = ask.device;
-    const auto& l = ask.links;
+  StepEstimate<T> step(const PassRequest<T>& request, const T& devices, const T& batch,
+                       const T& local) const override {
+    const auto& m = request.model.totals;
+    const auto& p = request.plan;
+    const auto& d = request.device;
+    const auto& l = request.links;
     const T replica = p.tp * p.pp * p.sequence_ranks();
     const T model_passes = 2.0 + p.trainable;
-    const T passes = ask.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
-    const T units = ask.model.structure.per_token ? p.new_tokens : T{1.0};
+    const T passes = request.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
+    const T units = request.model.structure.per_token ? p.new_tokens : T{1.0};
     const Work<T> sample = m.work * units;
     const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica,
                                               .weights = dense_weights(m, p.weight_bytes) / replica,
@@ -138,7 +139,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
                                               .layer_overhead = d.conventions.textbook_layer_overhead,
                                               .dispatch = d.dispatch_overhead,
                                               .gathered = gathered_rows(m, p.weight_bytes, local) / replica});
-    StepPrice<T> out;
+    StepEstimate<T> out;
     out.compute = pass.latency_compute;
     out.memory = pass.latency_memory;
     out.overhead = pass.latency_overhead;
@@ -185,35 +186,36 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     // Of a replica that has sequences.
     out.busy = min(out.model_work * out.again / (d.compute.dense * devices * min(T{1.0}, T(batch / p.dp))),
                    out.total);
-    out.demands = step_demands(ask);
+    out.demands = step_demands(request);
     return out;
   }
 
-  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override {
-    const T devices = ask.plan.tp * ask.plan.pp * ask.plan.sequence_ranks();
+  StageDemands<T> pass_demands(const PassRequest<T>& request) const override {
+    const T devices = request.plan.tp * request.plan.pp * request.plan.sequence_ranks();
     MemoryDemand<T> demand;
-    demand.dense_params = ask.model.totals.params / devices;
-    demand.kv_cache = whole_cache(ask) / devices;
+    demand.dense_params = request.model.totals.params / devices;
+    demand.kv_cache = whole_cache(request) / devices;
     return {demand, demand};
   }
   /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et
   /// al. (2022) table 2 for ceil(layers / pp) layers.
-  StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
-    const auto& m = ask.model.totals;
-    const auto& p = ask.plan;
-    const auto& s = ask.model.structure;
+  StageDemands<T> step_demands(const PassRequest<T>& request) const override {
+    const auto& m = request.model.totals;
+    const auto& p = request.plan;
+    const auto& s = request.model.structure;
     MemoryDemand<T> demand;
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
     demand.expert_params = m.params / (p.tp * p.pp * p.sequence_ranks());
-    demand.bucket = ask.device.conventions.gradient_bucket;
-    if (!ask.model.layers.empty()) {
+    demand.bucket = request.device.conventions.gradient_bucket;
+    if (!request.model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.
       OpList<T> ops;
       Plan<T> alone = p;
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
       alone.folded = false;
-      demand.activations =
-          forward_totals(s, ask.model.shape(), ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
+      demand.activations = forward_totals(s, request.model.shape(), request.model.layers, alone, ops)
+                               .stage(T{1.0}, T{1.0})
+                               .kept;
     } else if (s.attends) {
       const auto layer =
           apply<TransformerActivations, T>({.seq_len = p.new_tokens,
@@ -233,15 +235,16 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     }
     return {demand, demand};
   }
-  Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
+  Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
 
   /// There is no model of a pipeline or of memory for which the batch would be divided.
-  T default_microbatches(const PassAsk<T>& /*ask*/, const T& /*local*/, const T& steps) const override {
+  T default_microbatches(const PassRequest<T>& /*request*/, const T& /*local*/,
+                         const T& steps) const override {
     return steps;
   }
 
   /// Bytes that do not fit come over the host link instead of from memory, beside the arithmetic.
-  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
                           const Device<T>& d) const override {
     const Data<T> spill = min(max(memory.total - memory.capacity, Data<T>()), memory.weights);
     const Time<T> more = max(spill / d.host_link.bandwidth - spill / d.memory.bandwidth, Time<T>());

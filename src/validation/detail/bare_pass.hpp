@@ -29,9 +29,9 @@ inline Prediction priced(const OpList<>& ops, const Device<>& d, const Predictio
     half.compute.dense = d.compute.dense * context.constants->conventions().textbook_efficiency;
     return {(roofline_of(ops, half, all) + d.dispatch_overhead).base()};
   }
-  PassCost<> sum;
+  PassBreakdown<> sum;
   for (const auto& op : ops) sum.add(op, price(op, d, links), d.kernels.issue);
-  return {max(sum.total, sum.issued).base(), terms_of(sum, context)};
+  return {max(sum.total, sum.host_launch_time).base(), terms_of(sum, context)};
 }
 
 /// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
@@ -40,7 +40,7 @@ inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
                         const PredictionContext& context, const Links<>& links = {}) {
   if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
   const auto all = [](const Op<>&) { return true; };
-  PassCost<> sum;
+  PassBreakdown<> sum;
   for (const auto& op : ops) sum.add(op, price(op, d, links), Time<>());
   const Time<> loaded = context.comparison == Yardstick::textbook ? duration
                         : context.comparison == Yardstick::roofline

@@ -41,7 +41,7 @@ class CaseMeasurand final : public Measurand {
 [[nodiscard]] std::vector<const Measurand*> other_measurands();
 
 /// The terms of a priced pass, where they are wanted.
-inline std::vector<PredictionTerm> terms_of(const PassCost<>& cost, const PredictionContext& context) {
+inline std::vector<PredictionTerm> terms_of(const PassBreakdown<>& cost, const PredictionContext& context) {
   if (!context.wants_terms) return {};
   return {{"compute", cost.compute_bound.base()},
           {"memory", cost.memory_bound.base()},

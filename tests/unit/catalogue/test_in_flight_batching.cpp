@@ -29,31 +29,31 @@ struct PlainPasses {
 class PlainPricer final : public Pricer<double> {
  public:
   static constexpr double places = 400;
-  PassPrice<> prefill(const PassAsk<>& ask, const double&) const override {
+  PassEstimate<> prefill(const PassRequest<>& ask, const double&) const override {
     return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens));
   }
-  PassPrice<> decode(const PassAsk<>& ask) const override {
+  PassEstimate<> decode(const PassRequest<>& ask) const override {
     return taking(PlainPasses::step(ask.plan.batch));
   }
-  PassPrice<> inference(const PassAsk<>& ask) const override { return decode(ask); }
-  StepPrice<> step(const PassAsk<>&, const double&, const double&, const double&) const override {
+  PassEstimate<> inference(const PassRequest<>& ask) const override { return decode(ask); }
+  StepEstimate<> step(const PassRequest<>&, const double&, const double&, const double&) const override {
     return {};
   }
-  StageDemands<> pass_demands(const PassAsk<>&) const override {
+  StageDemands<> pass_demands(const PassRequest<>&) const override {
     StageDemands<> d;
     d.first.kv_cache = d.last.kv_cache = 1.0 * unit::kB;
     return d;
   }
-  StageDemands<> step_demands(const PassAsk<>&) const override { return {}; }
-  Data<> cache(const PassAsk<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
-  double default_microbatches(const PassAsk<>&, const double&, const double&) const override { return 1; }
-  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override {
+  StageDemands<> step_demands(const PassRequest<>&) const override { return {}; }
+  Data<> cache(const PassRequest<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
+  double default_microbatches(const PassRequest<>&, const double&, const double&) const override { return 1; }
+  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassEstimate<>&, const Device<>&) const override {
     return {};
   }
 
  private:
-  static PassPrice<> taking(double seconds) {
-    PassPrice<> p;
+  static PassEstimate<> taking(double seconds) {
+    PassEstimate<> p;
     p.total = p.slot = p.busy = seconds * unit::s;
     return p;
   }

@@ -68,20 +68,20 @@ TEST_CASE("a token crosses once to each node that has some of its experts", "[lo
 }
 
 TEST_CASE("the exchange hides under the kernels that are kept for it", "[lowering]") {
-  PassCost<> cost;
+  PassBreakdown<> cost;
   cost.compute_bound = 6 * u::ms;
-  cost.network = cost.beside_aside = 4 * u::ms;
+  cost.network = cost.ep_comm = 4 * u::ms;
   cost.total = 10 * u::ms;
   Plan<> plan;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(10.0, 1e-12));
-  cost.aside = 1 * u::ms;
+  cost.overlap_compute = 1 * u::ms;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(9.0, 1e-12));
   plan.steal = 0.25;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(9.25, 1e-12));
-  cost.aside = 6 * u::ms;
+  cost.overlap_compute = 6 * u::ms;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(7.0, 1e-12));
   // What other traffic hides under is taken: 5 ms ahead leave 1 ms.
-  cost.beside_pass = cost.host = 5 * u::ms;
+  cost.prefetch_comm = cost.host = 5 * u::ms;
   cost.total = 15 * u::ms;
   plan.overlap = 1, plan.steal = 0;
   CHECK_THAT(cost.exposed(plan, 1e9).in(u::ms), WithinRel(9.0, 1e-6));

@@ -318,19 +318,19 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
       const double tokens = phase == Phase::decode ? 1 : 64;
       const Plan<> plan = plan_of(2, tokens, 64);
       const auto& pricer = operator_pricer<double>();
-      const PassAsk<> ask{v, plan, device, links};
+      const PassRequest<> request{v, plan, device, links};
       if (phase == Phase::training) {
-        const auto step = pricer.step(ask, 1, 2, 2);
+        const auto step = pricer.step(request, 1, 2, 2);
         CHECK(std::isfinite(step.total.base()));
         CHECK(step.total > Time<>());
-        CHECK(pricer.step_memory(ask).total > Data<>());
+        CHECK(pricer.step_memory(request).total > Data<>());
       } else {
-        const auto pass = phase == Phase::prefill  ? pricer.prefill(ask, 64)
-                          : phase == Phase::decode ? pricer.decode(ask)
-                                                   : pricer.inference(ask);
+        const auto pass = phase == Phase::prefill  ? pricer.prefill(request, 64)
+                          : phase == Phase::decode ? pricer.decode(request)
+                                                   : pricer.inference(request);
         CHECK(std::isfinite(pass.total.base()));
         CHECK(pass.total > Time<>());
-        CHECK(pricer.pass_memory(ask).total > Data<>());
+        CHECK(pricer.pass_memory(request).total > Data<>());
       }
       OpList<> ops;
       (void)lower(v.structure, v.shape(), v.layers, plan, ops);

@@ -16,10 +16,10 @@ class PassTimes {
 
   [[nodiscard]] const ServingViews<>& views() const { return views_; }
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
-  [[nodiscard]] PassPrice<> prefill(double prompts, double new_tokens, double context) const;
+  [[nodiscard]] PassEstimate<> prefill(double prompts, double new_tokens, double context) const;
   /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
   /// several).
-  [[nodiscard]] PassPrice<> decode(double requests, double context, double new_tokens = 1) const;
+  [[nodiscard]] PassEstimate<> decode(double requests, double context, double new_tokens = 1) const;
   /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
   /// where the weights alone do not fit.
   [[nodiscard]] double capacity(double tokens, double kv_share) const;
