@@ -3,7 +3,7 @@
 
 #include <mlsysim/answer/scenario.hpp>
 #include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/price/rules/detail/failure.hpp>
+#include <mlsysim/price/detail/failure.hpp>
 
 namespace mlsysim {
 namespace detail {
@@ -57,15 +57,15 @@ void add_macro(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& uti
 
 /// A job of so many devices; part of a node is a node.
 template <class T>
-[[nodiscard]] ReliabilityNumbers<T> reliability_numbers(const FailureRules& rules, const FailureNumbers<T>& f,
+[[nodiscard]] ReliabilityNumbers<T> reliability_numbers(Fidelity fidelity, const FailureNumbers<T>& f,
                                                         const T& accelerators) {
   ReliabilityNumbers<T> out;
   const T nodes = ceil_div(accelerators, f.devices_per_node);
   out.fleet_mtbf = apply<ClusterMtbf, T>({f.node_mtbf, nodes}).mtbf;
-  out.checkpoint_interval = rules.usual_interval(f.checkpoint_time, out.fleet_mtbf);
-  out.goodput_ratio =
-      rules.useful(JobTimes<T>{out.checkpoint_interval, f.checkpoint_time, f.recovery_time, out.fleet_mtbf})
-          .share;
+  out.checkpoint_interval = usual_interval(fidelity, f.checkpoint_time, out.fleet_mtbf);
+  out.goodput_ratio = useful_time(fidelity, JobTimes<T>{out.checkpoint_interval, f.checkpoint_time,
+                                                        f.recovery_time, out.fleet_mtbf})
+                          .share;
   return out;
 }
 
@@ -117,7 +117,7 @@ template <class T> void train(const ScenarioShape& s, const ScenarioInputs<T>& i
   out.feasibility.plan_fits = select(fits, T{1.0}, T{0.0});
   set_memory(out.feasibility, out.training.memory);
   const auto& tokens = out.training.token_throughput;
-  if (s.fails) out.reliability = reliability_numbers(s.pricing->failures(), in.failures, run.accelerators);
+  if (s.fails) out.reliability = reliability_numbers(s.pricing->fidelity(), in.failures, run.accelerators);
   if (s.has_tokens) out.training_time = Tokens<T>::from_base(in.limits.training_tokens) / tokens;
   add_macro(s, in, out.training.utilization, &tokens, out);
 }
