@@ -3,7 +3,7 @@
 
 #include <mlsysim/answer/evaluate.hpp>
 #include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/price/rules/detail/failure.hpp>
+#include <mlsysim/price/detail/failure.hpp>
 
 namespace mlsysim {
 namespace detail {
@@ -32,15 +32,15 @@ MacroEstimate<T> macro_of(const Problem& p, const T& utilization, const TokenRat
 
 /// A job of so many devices; part of a node is a node.
 template <class T>
-[[nodiscard]] ReliabilityEstimate<T> reliability_estimate(const FailureRules& rules,
-                                                          const FailureProblem<T>& f, const T& accelerators) {
+[[nodiscard]] ReliabilityEstimate<T> reliability_estimate(Fidelity fidelity, const FailureProblem<T>& f,
+                                                          const T& accelerators) {
   ReliabilityEstimate<T> out;
   const T nodes = ceil_div(accelerators, f.devices_per_node);
   out.fleet_mtbf = apply<ClusterMtbf, T>({f.node_mtbf, nodes}).mtbf;
-  out.checkpoint_interval = rules.usual_interval(f.checkpoint_time, out.fleet_mtbf);
-  out.goodput_ratio =
-      rules.useful(JobTimes<T>{out.checkpoint_interval, f.checkpoint_time, f.recovery_time, out.fleet_mtbf})
-          .share;
+  out.checkpoint_interval = usual_interval(fidelity, f.checkpoint_time, out.fleet_mtbf);
+  out.goodput_ratio = useful_time(fidelity, JobTimes<T>{out.checkpoint_interval, f.checkpoint_time,
+                                                        f.recovery_time, out.fleet_mtbf})
+                          .share;
   return out;
 }
 
@@ -78,7 +78,7 @@ template <class T> CardEstimate<TrainingEstimate, T> evaluate(const TrainingProb
   out.feasibility = detail::feasibility(out.speed.memory, detail::training_fits(p, out.speed.dp_size));
   const auto& tokens = out.speed.token_throughput;
   if (p.fails)
-    out.reliability = detail::reliability_estimate(p.pricing->failures(), p.failures, p.accelerators);
+    out.reliability = detail::reliability_estimate(p.pricing->fidelity(), p.failures, p.accelerators);
   if (p.has_tokens) out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
   out.macro = detail::macro_of(p, out.speed.utilization, &tokens);
   return out;

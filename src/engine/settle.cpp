@@ -5,8 +5,8 @@
 #include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/price/detail/failure.hpp>
 #include <mlsysim/price/figures.hpp>
-#include <mlsysim/price/rules/detail/failure.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>
@@ -19,7 +19,7 @@ void set_failures(const ResolvedScenario& r, TrainingProblem<>& out, Notes& note
   const Node& node = *r.fleet().node;
   const ReliabilityModel::Inputs usual;
   auto& f = out.failures;
-  const auto parts = out.pricing->failures().parts(node, {}, Figures(standard_zoo(), notes));
+  const auto parts = node_parts(out.pricing->fidelity(), node, {}, Figures(standard_zoo(), notes));
   f.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
   f.devices_per_node = node.accelerators_per_node;
   f.checkpoint_time = usual.checkpoint_time;

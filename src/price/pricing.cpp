@@ -1,10 +1,7 @@
-#include "price/rules/rules.hpp"
-
 #include <mlsysim/price/fill.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 
 namespace mlsysim {
@@ -59,14 +56,7 @@ class OperatorPricing : public Pricing {
     plan.steal = slowdown.value_or(c.overlap_slowdown);
     if (!slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
   }
-  std::span<const std::string_view> unpriced(PricedInputs) const override { return {}; }
   std::optional<double> answer(double tokens) const override { return tokens; }
-  const CompressionRules& compression() const override { return detail::operator_compression(); }
-  const DeviceRules& devices() const override { return detail::operator_devices(); }
-  const FailureRules& failures() const override { return detail::operator_failures(); }
-  const NetworkRules& network() const override { return detail::operator_network(); }
-  const PlanningRules& planning() const override { return detail::operator_planning(); }
-  const QueueRules& queues() const override { return detail::operator_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
@@ -79,69 +69,6 @@ class RooflinePricing final : public OperatorPricing {
   const Pricer<double>& numbers() const override { return roofline_pricer<double>(); }
   const Pricer<Recorded>& recorder() const override { return roofline_pricer<Recorded>(); }
 };
-
-/// Names of inputs in static memory.
-template <std::size_t N> using Names = std::array<std::string_view, N>;
-
-std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
-  static constexpr Names<26> training{
-      "lora_rank",        "lora_modules",    "fused_loss",         "cp_size",
-      "schedule",         "shard_size",      "recomputed_share",   "attention_kernel",
-      "dropout",          "kernel_fusion",   "gradient_precision", "backward_prefetch",
-      "overlap_slowdown", "tp_overlap",      "offload_weights",    "offload_activations",
-      "offload_states",   "power_cap",       "clock_limit",        "dispatch_precision",
-      "expert_copies",    "expert_overlap",  "rank_imbalance",     "collective_algorithm",
-      "execution",        "moment_precision"};
-  static constexpr Names<10> serving{
-      "fleet",         "power_cap",      "clock_limit",    "dispatch_precision",
-      "expert_copies", "expert_overlap", "rank_imbalance", "collective_algorithm",
-      "engine",        "execution"};
-  static constexpr Names<1> batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
-      scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
-  static constexpr Names<3> inference{"power_cap", "clock_limit", "execution"};
-  static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
-      orchestration{"accelerators_per_job", "duration_cv"};
-  static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
-  static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
-  static constexpr Names<10> privacy{"delta",    "method",   "microbatch", "device_batch",  "seq_len",
-                                     "workload", "hardware", "precision",  "sampling_rate", "steps"};
-  switch (question) {
-    case PricedInputs::serving:
-      return serving;
-    case PricedInputs::inference:
-      return inference;
-    case PricedInputs::training:
-      return training;
-    case PricedInputs::batching:
-      return batching;
-    case PricedInputs::checkpoint:
-      return checkpoint;
-    case PricedInputs::compression:
-      return compression;
-    case PricedInputs::data:
-      return data;
-    case PricedInputs::efficiency:
-    case PricedInputs::network_roofline:
-      return sizes;
-    case PricedInputs::orchestration:
-      return orchestration;
-    case PricedInputs::privacy:
-      return privacy;
-    case PricedInputs::reasoning:
-      return reasoning;
-    case PricedInputs::reliability:
-      return reliability;
-    case PricedInputs::scaling:
-      return scaling;
-    case PricedInputs::synthesis:
-      return synthesis;
-    case PricedInputs::tail_latency:
-      return tail_latency;
-    case PricedInputs::topology:
-      return topology;
-  }
-  return {};
-}
 
 /// Whether a sample does its work once for each of its tokens; that of a sequence of stated length is divided
 /// evenly over them.
@@ -237,21 +164,12 @@ class TextbookPricing final : public Pricing {
   }
   bool prices_engines() const override { return false; }
   bool lists_operators() const override { return false; }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override {
-    return unpriced_by_textbook(question);
-  }
   void warn_of(const Structure& training, Notes& notes) const override {
     for (const Parts known : {part::none, part::core, part::all})
       if (training.recomputed == known) return;
     notes.warn("textbook fidelity knows no recomputation of one module: it counts like none");
   }
   std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
-  const CompressionRules& compression() const override { return detail::textbook_compression(); }
-  const DeviceRules& devices() const override { return detail::textbook_devices(); }
-  const FailureRules& failures() const override { return detail::textbook_failures(); }
-  const NetworkRules& network() const override { return detail::textbook_network(); }
-  const PlanningRules& planning() const override { return detail::textbook_planning(); }
-  const QueueRules& queues() const override { return detail::textbook_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return textbook_pricer<double>(); }
@@ -274,9 +192,6 @@ const Pricing& pricing_of(Fidelity fidelity) {
   return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing();
 }
 
-const Pricing& pricing_named(std::optional<Fidelity> fidelity) {
-  return pricing_of(fidelity.value_or(Fidelity::operator_level));
-}
 const Pricing& roofline_pricing() {
   static const RooflinePricing roofline;
   return roofline;

@@ -1,7 +1,7 @@
-"""Checks that nobody above or below the room of pricing asks which fidelity it works at.
+"""Checks that each resolver branches on the fidelity at most once.
 
-A fidelity is chosen once, when views are prepared: price/pricing.hpp. Everything else asks the pricing for prices and rules,
-so `Fidelity::` may stand only where the choice is defined and in the room `price`.
+A resolver holds its textbook and its operator equations side by side in its own file and chooses between them in one place.
+The room `price` chooses for passes and for what several resolvers share. No other code names a fidelity.
 
 usage: check_fidelity.py <top folder>
 """
@@ -12,33 +12,49 @@ import re
 import sys
 
 NAMED = re.compile(r"\bFidelity::")
+BRANCH = re.compile(r"\bswitch \([^;{]*fidelity|[=!]= Fidelity::|\bFidelity::\w+ [=!]=", re.IGNORECASE)
+SOLVE = re.compile(r"\b(\w+(?:Model|Solver|Optimizer))::solve\(const")
 COMMENT = re.compile(r"//.*")
 SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
 
-# Where the choice is made and defined.
+# Where the choice of passes is made and defined.
 HOME = ("src/price/", "include/mlsysim/price/", "include/mlsysim/spec/choices.hpp")
+RESOLVERS = ("src/catalogue/models/", "src/catalogue/optimizers/", "src/catalogue/solvers/")
+SHARED = "src/catalogue/shared/"
+
+
+def complaint(name, text):
+    """What is wrong with the file `name`, or None."""
+    branches = len(BRANCH.findall(text))
+    if name.startswith(RESOLVERS):
+        resolvers = len(set(SOLVE.findall(text)))
+        if branches > resolvers:
+            return f"{name}: {branches} branches on the fidelity for {resolvers} resolvers: at most one each"
+    elif name.startswith(SHARED):
+        if branches > 1:
+            return f"{name}: {branches} branches on the fidelity: at most one"
+    elif NAMED.search(text):
+        return f"{name}: names a fidelity; only resolvers and the room price do"
+    return None
 
 
 def complaints_of(root):
-    """Places that name a fidelity."""
+    """Files that break the rule."""
     found = []
     for top in ("include/mlsysim", "src", "bindings"):
         for path in sorted((root / top).rglob("*")):
-            if path.suffix not in SUFFIXES:
-                continue
             name = path.relative_to(root).as_posix()
-            if name.startswith(HOME):
-                continue
-            found += [f"{name}:{number}: names a fidelity; ask the pricing instead (price/pricing.hpp)"
-                      for number, line in enumerate(path.read_text().splitlines(), 1) if NAMED.search(COMMENT.sub("", line))]
-    return found
+            if path.suffix in SUFFIXES and not name.startswith(HOME):
+                text = "\n".join(COMMENT.sub("", line) for line in path.read_text().splitlines())
+                found.append(complaint(name, text))
+    return [one for one in found if one]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
     found = complaints_of(parser.parse_args().root.resolve())
-    print("\n".join(found) if found else "fidelities are named in the room of pricing alone")
+    print("\n".join(found) if found else "each resolver branches on the fidelity at most once")
     return 1 if found else 0
 
 

@@ -22,7 +22,7 @@ for resolver, text in rows:
         named.setdefault(law, []).append(resolver)
 
 sources = [*(root / "src").rglob("*.?pp"), *(root / "include").rglob("*.hpp")]
-# Unrecorded code: resolvers, and the rules of a fidelity. Solvers live with what they ask.
+# Unrecorded code: resolvers, and what they share. Solvers live with what they ask.
 own = [*(root / "src/catalogue").rglob("*.cpp"), *(root / "src/price").rglob("*.cpp")]
 assert calls(own), "no law is called where this test looks for calls"
 faults = [f"{law} is on the pages of {', '.join(of)} and called by nothing" for law, of in named.items() if law not in calls(sources)]

@@ -34,12 +34,17 @@ class Tree(unittest.TestCase):
         path = self.write(name, text)
         return check_includes.check_file(path, self.root, check_includes.read_rooms(self.root))
 
-    def test_fidelity_is_named_in_the_room_of_pricing_alone(self):
-        self.write("src/price/a.cpp", "x == Fidelity::textbook;\n")
-        self.write("src/catalogue/a.cpp", "// Fidelity::textbook in words\nFidelity fidelity{};\n")
+    def test_a_resolver_branches_on_the_fidelity_once(self):
+        branch = "if (f == Fidelity::textbook) {}\n"
+        self.write("src/price/a.cpp", branch + branch)
+        self.write("src/catalogue/shared/a.hpp", branch)
+        self.write("src/catalogue/models/a.cpp", "// Fidelity::textbook in words\nAModel::solve(const In& in) {\n" + branch + "}\n")
+        self.write("src/engine/a.cpp", "// Fidelity::textbook in words\nFidelity fidelity{};\n")
         self.assertEqual([], check_fidelity.complaints_of(self.root))
-        self.write("src/catalogue/b.cpp", "\nif (f == Fidelity::textbook) {}\n")
-        self.assertEqual(["src/catalogue/b.cpp:2: names a fidelity; ask the pricing instead (price/pricing.hpp)"],
+        self.write("src/catalogue/models/b.cpp", "BModel::solve(const In& in) {\n" + branch + "switch (in.fidelity) {}\n}\n")
+        self.write("src/engine/b.cpp", branch)
+        self.assertEqual(["src/catalogue/models/b.cpp: 2 branches on the fidelity for 1 resolvers: at most one each",
+                          "src/engine/b.cpp: names a fidelity; only resolvers and the room price do"],
                          check_fidelity.complaints_of(self.root))
 
     def test_an_id_stands_for_one_error_and_is_in_the_table(self):

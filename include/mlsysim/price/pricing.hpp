@@ -1,15 +1,12 @@
 #pragma once
-/// Pricings: the levels of detail at which the library answers. One is chosen when views are prepared; it
-/// makes the views of devices, links and models, and brings the pricer that reads them. Nobody above or below
-/// asks which one it is.
+/// Pricings: the levels of detail at which passes and steps are priced. One is chosen when views are
+/// prepared. It makes the views of devices, links and models, and brings the pricer that reads them.
 
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/scalars/recorded.hpp>
 
 #include <optional>
-#include <span>
-#include <string_view>
 
 namespace mlsysim {
 
@@ -23,34 +20,6 @@ struct DeviceUse {
   AttentionKernel kernel = AttentionKernel::fused;  ///< generation of the attention kernel
   std::optional<Precision> kv_precision{};          ///< of the cache, where it is stated
 };
-
-/// Questions whose inputs a pricing may not price.
-enum class PricedInputs : std::uint8_t {
-  serving,
-  inference,
-  training,
-  batching,
-  checkpoint,
-  compression,
-  data,
-  efficiency,
-  network_roofline,
-  orchestration,
-  privacy,
-  reasoning,
-  reliability,
-  scaling,
-  synthesis,
-  tail_latency,
-  topology
-};
-
-class CompressionRules;
-class DeviceRules;
-class FailureRules;
-class NetworkRules;
-class PlanningRules;
-class QueueRules;
 
 class Pricing {
  public:
@@ -86,20 +55,10 @@ class Pricing {
   [[nodiscard]] virtual bool prices_engines() const { return true; }
   /// Whether a time is a sum over operators.
   [[nodiscard]] virtual bool lists_operators() const { return true; }
-  /// Inputs of a question that make no difference here.
-  [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
   /// Warns of what the structure of a training step asks for and is not priced.
   virtual void warn_of(const Structure& /*training*/, Notes& /*notes*/) const {}
   /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
   [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
-
-  // What is not a pass or a step is decided by rules, one class for each subject.
-  [[nodiscard]] virtual const CompressionRules& compression() const = 0;
-  [[nodiscard]] virtual const DeviceRules& devices() const = 0;
-  [[nodiscard]] virtual const FailureRules& failures() const = 0;
-  [[nodiscard]] virtual const NetworkRules& network() const = 0;
-  [[nodiscard]] virtual const PlanningRules& planning() const = 0;
-  [[nodiscard]] virtual const QueueRules& queues() const = 0;
 
  private:
   [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
@@ -115,8 +74,6 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
 [[nodiscard]] const Pricing& operator_pricing();
 [[nodiscard]] const Pricing& textbook_pricing();
-/// The pricing named, or operators: for questions that need no shape of a workload.
-[[nodiscard]] const Pricing& pricing_named(std::optional<Fidelity> fidelity);
 /// The roofline of whole passes, a yardstick that no request names.
 [[nodiscard]] const Pricing& roofline_pricing();
 

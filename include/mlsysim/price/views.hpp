@@ -28,6 +28,10 @@ void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
 /// @throws InputError when operator fidelity is asked for and the shape is not known
 [[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload,
                                            Notes& notes);
+/// The fidelity of a request that needs no shape of a workload: the one named, or operators.
+[[nodiscard]] inline Fidelity fidelity_or_operators(std::optional<Fidelity> fidelity) {
+  return fidelity.value_or(Fidelity::operator_level);
+}
 
 /// The numbers of a device at one precision; every convention that fills a gap is noted.
 ///

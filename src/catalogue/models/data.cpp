@@ -2,25 +2,75 @@
 
 #include <mlsysim/catalogue/models/data.hpp>
 #include <mlsysim/physics/data_path.hpp>
-#include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/views.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim {
 
+namespace {
+
+/// A rate that limits nothing, for a part of the path that does not exist.
+constexpr Bandwidth<> kNone = Bandwidth<>::from_base(1e30);
+
+struct DataSupply {
+  Bandwidth<> rate;
+  DataPath limit = DataPath::none;
+  double hit_ratio = 1, nodes = 1;
+};
+
+/// The smaller of local storage and host link of one device.
+DataSupply textbook_supply(const DataModel::Inputs& in) {
+  const auto& storage = in.hardware->storage.bandwidth;
+  const auto& host = in.hardware->host_link.bandwidth;
+  DataSupply r;
+  if (storage) r = {*storage, DataPath::storage};
+  if (host && (!storage || *host < *storage)) r = {*host, DataPath::host_link};
+  return r;
+}
+
+/// Per node a cache that holds a share of the data set, shared storage behind it, and the host links of all
+/// devices.
+DataSupply operator_supply(const DataModel::Inputs& in, Notes& notes) {
+  DataSupply r;
+  r.nodes = in.fleet != nullptr ? in.fleet->count : 1.0;
+  const double devices = in.fleet != nullptr ? in.fleet->node->accelerators_per_node : 1.0;
+  const auto cache = in.cache_bandwidth ? in.cache_bandwidth : in.hardware->storage.bandwidth;
+  const auto room = in.cache_capacity ? in.cache_capacity : in.hardware->storage.capacity;
+  if (!cache)
+    r.hit_ratio = 0;
+  else if (in.dataset_size && room)
+    r.hit_ratio = std::min(1.0, *room / *in.dataset_size);
+  else if (in.dataset_size)
+    notes.warn("the capacity of the local storage is not known: the whole data set is taken to fit");
+  if (r.hit_ratio < 1 && !in.shared_bandwidth) {
+    notes.warn("a part of the data is in no local storage and no shared storage was given",
+               BreakReason::infeasible_constraint);
+    return r;  // nothing can be supplied
+  }
+  const Bandwidth<> shared = in.shared_bandwidth ? *in.shared_bandwidth / r.nodes : kNone;
+  const auto& link = in.hardware->host_link.bandwidth;
+  const Bandwidth<> host = link ? *link * devices : kNone;
+  if (!link) notes.assume("host_link", "no limit", "the device has no figure for its host link");
+  const Bandwidth<> node =
+      CachedSupply::solve<double>({cache.value_or(kNone), shared, host, r.hit_ratio}).supply;
+  r.rate = node * r.nodes;
+  const bool misses =
+      r.hit_ratio < 1 && (r.hit_ratio == 0 || shared / (1.0 - r.hit_ratio) <= *cache / r.hit_ratio);
+  r.limit = node == host ? DataPath::host_link : misses ? DataPath::shared_storage : DataPath::storage;
+  return r;
+}
+
+}  // namespace
+
 DataModel::Result DataModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::data), notes);
-  const auto supply = pricing.planning().supply({.hardware = *in.hardware,
-                                                 .fleet = in.fleet,
-                                                 .dataset = in.dataset_size,
-                                                 .cache = in.cache_capacity,
-                                                 .cache_bandwidth = in.cache_bandwidth,
-                                                 .shared_bandwidth = in.shared_bandwidth},
-                                                notes);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
+  const Inputs in = detail::priced(
+      asked, fidelity, {"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"}, notes);
+  const auto supply = fidelity == Fidelity::textbook ? textbook_supply(in) : operator_supply(in, notes);
   Result r;
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity;
   r.demand = in.data_rate;
   r.supply = supply.rate;
   r.limit = supply.limit;

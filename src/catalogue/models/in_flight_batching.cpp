@@ -7,7 +7,7 @@
 #include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/physics/in_flight.hpp>
-#include <mlsysim/price/line.hpp>
+#include <mlsysim/price/detail/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/units/detail/halving.hpp>
 

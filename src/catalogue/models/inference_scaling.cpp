@@ -6,7 +6,6 @@
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/planning.hpp>
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@ namespace mlsysim {
 
 InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, Notes& notes) const {
   const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::reasoning), notes);
+  const Inputs in = detail::priced(asked, pricing.fidelity(), {"samples"}, notes);
   Result r;
   r.fidelity = pricing.fidelity();
   const Conventions& c = conventions_or_standard(in.conventions);
@@ -50,7 +49,8 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   r.reasoning_steps = in.reasoning_steps;
   r.kv_cache_size = serving.kv_cache_size;
   if (in.hardware->power.tdp) {
-    const double drawn = pricing.planning().drawn(serving.utilization);
+    // Share of the time at full power: all of it (textbook), or the time in kernels (operator).
+    const double drawn = r.fidelity == Fidelity::textbook ? 1.0 : serving.utilization;
     r.energy_per_query = EnergyProportional::solve<double>({.tdp = *in.hardware->power.tdp * in.tp_size,
                                                             .utilization = drawn,
                                                             .time = r.total_reasoning_time,

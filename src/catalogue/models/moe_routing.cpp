@@ -1,8 +1,9 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
+#include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/routing.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/network.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace mlsysim {
 namespace {
 
 using In = MoERoutingModel::Inputs;
+using Out = MoERoutingModel::Result;
 
 void check(const In& in) {
   const auto& w = *in.workload;
@@ -32,12 +34,58 @@ void check(const In& in) {
          .hint = "choose a degree that divides the experts"});
 }
 
-}  // namespace
+/// Experts evenly loaded, tokens that travel once.
+struct Textbook {
+  static double imbalance(const ExpertLoad::Result<double>& /*chance*/, Notes& notes) {
+    notes.assume("routing_imbalance_factor", 1.0, "even routing");
+    return 1;
+  }
+  static double dearer(double uneven, Params<> /*routed*/, Params<> /*active*/) { return uneven; }
+  static Data<> rank_message(Data<> all, double /*ranks*/) { return all; }
+  static Time<> travel(Data<> message, double ranks, double /*layers*/, const Fleet& fleet,
+                       const Conventions& c, Notes& notes) {
+    const auto* fabric = fleet.fabric;
+    Bandwidth<> link = c.fabric_bandwidth;
+    if (fabric != nullptr && fabric->bandwidth)
+      link = *fabric->bandwidth / fabric->oversubscription;
+    else
+      notes.assume("fabric_bandwidth", link, kDefaults);
+    Time<> alpha = c.inter_latency;
+    if (fabric != nullptr && fabric->latency)
+      alpha = *fabric->latency;
+    else
+      notes.assume("inter_latency", alpha, kDefaults);
+    return AllToAll::solve<double>({.message = message, .ranks = ranks, .bandwidth = link, .alpha = alpha})
+        .time;
+  }
+};
 
-MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) const {
-  check(in);
-  const Pricing& pricing = pricing_named(in.fidelity);
-  const NetworkRules& rules = pricing.network();
+/// Chance loads the experts unevenly, and tokens travel to the experts and back in every layer.
+struct Operators {
+  static double imbalance(const ExpertLoad::Result<double>& chance, Notes& notes) {
+    notes.assume("routing_imbalance_factor", chance.imbalance, "raabsteger1998balls");
+    return chance.imbalance;
+  }
+  /// Only the routed experts last longer; attention, norms and shared experts do not.
+  static double dearer(double uneven, Params<> routed, Params<> active) {
+    return 1.0 + min(routed, active) / active * (uneven - 1.0);
+  }
+  static Data<> rank_message(Data<> all, double ranks) { return all / ranks; }
+  static Time<> travel(Data<> message, double ranks, double layers, const Fleet& fleet, const Conventions& c,
+                       Notes& notes) {
+    Op<> exchange;
+    exchange.kind = OpKind::collective;
+    exchange.collective = Collective::all_to_all;
+    exchange.message = message;
+    exchange.ranks = ranks;
+    exchange.count = 2 * layers;
+    const auto& hardware = *fleet.node->accelerator;
+    const Device<> device = device_view(hardware, hardware.compute.default_precision, c, notes);
+    return price(exchange, device, links_view(fleet, c, notes)).network;
+  }
+};
+
+template <class Equations> Out routed_by(const In& in, Notes& notes) {
   const Workload& w = *in.workload;
   const double experts = *w.experts()->count, top_k = std::max(1.0, w.experts()->top_k.value_or(1));
   const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes),
@@ -45,11 +93,10 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
   const double hidden = w.hidden().value_or(4096);
   if (!w.hidden()) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
   const auto load = ExpertLoad::solve<double>({experts, top_k, tokens});
-  Result r;
-  r.fidelity = pricing.fidelity();
+  Out r;
   r.experts_touched = load.touched;
   r.routing_imbalance_factor =
-      in.routing_imbalance_factor ? *in.routing_imbalance_factor : rules.imbalance(load, notes);
+      in.routing_imbalance_factor ? *in.routing_imbalance_factor : Equations::imbalance(load, notes);
   r.effective_active_experts = std::min(experts, top_k * r.routing_imbalance_factor);
   r.ep_size = in.ep_size;
   r.layers_with_experts = std::max(1.0, w.expert_layers());
@@ -57,13 +104,24 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
   const Params<> active = totals_of(w, notes).active_params;
   const Params<> routed = r.layers_with_experts * top_k * matrices * hidden *
                           w.experts()->width.value_or(4 * hidden) * unit::param;
-  r.active_parameter_multiplier = rules.dearer(uneven, routed, active);
+  r.active_parameter_multiplier = Equations::dearer(uneven, routed, active);
   r.effective_active_parameters = active * r.active_parameter_multiplier;
-  const Data<> message = rules.rank_message(tokens * hidden * b * top_k * uneven * unit::B, in.ep_size);
+  const Data<> message = Equations::rank_message(tokens * hidden * b * top_k * uneven * unit::B, in.ep_size);
   r.token_dispatch_size = message * ((in.ep_size - 1) / in.ep_size);
   if (in.fleet != nullptr && in.ep_size > 1)
-    r.all_to_all_latency = rules.travel(message, in.ep_size, r.layers_with_experts, *in.fleet,
-                                        conventions_or_standard(in.conventions), notes);
+    r.all_to_all_latency = Equations::travel(message, in.ep_size, r.layers_with_experts, *in.fleet,
+                                             conventions_or_standard(in.conventions), notes);
+  return r;
+}
+
+}  // namespace
+
+MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) const {
+  check(in);
+  const Fidelity fidelity = fidelity_or_operators(in.fidelity);
+  Result r =
+      fidelity == Fidelity::textbook ? routed_by<Textbook>(in, notes) : routed_by<Operators>(in, notes);
+  r.fidelity = fidelity;
   return r;
 }
 

@@ -4,11 +4,9 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/reliability.hpp>
-#include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/physics/resilience.hpp>
+#include <mlsysim/price/detail/failure.hpp>
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/detail/failure.hpp>
 
 #include <algorithm>
 
@@ -27,18 +25,40 @@ double spares_for_99(double nodes, Time<> mtbf, Time<> repair) {
   return spares + 1;
 }
 
+/// What a checkpoint holds of a weight, and its writers where the request does not count them.
+struct CheckpointParts {
+  DataPerParam<> bytes;
+  double writers;
+  std::string_view why;
+};
+
+CheckpointParts textbook_checkpoint(const CheckpointModel::Inputs& in, const Figures& figures) {
+  const bool adam = in.optimizer == OptimizerKind::adam || in.optimizer == OptimizerKind::adamw;
+  return {figures.figure<dim::data_per_param>(adam ? "catalogue.checkpoint.adam_bytes"
+                                                   : "catalogue.checkpoint.sgd_bytes"),
+          1, "one writer"};
+}
+
+/// A master copy makes the narrow weights redundant. Without one the weights are part of the state.
+CheckpointParts operator_checkpoint(const CheckpointModel::Inputs& in, Precision precision) {
+  const Storage s = training_storage(precision, in.optimizer);
+  const double master = s.weight_bytes < 4 && s.state_bytes >= 4 ? 0.0 : s.weight_bytes;
+  return {(s.matrix_state_bytes + master) * unit::B / unit::param,  // most weights are matrices of blocks
+          in.fleet != nullptr ? in.fleet->count : 1.0, "one writer per node"};
+}
+
 }  // namespace
 
 ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
-  const FailureRules& rules = pricing.failures();
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::reliability), notes);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
+  const Inputs in = detail::priced(asked, fidelity, {"spare_nodes"}, notes);
   const Figures figures = detail::zoo_figures(notes);
-  const auto parts = rules.parts(*in.fleet->node, {in.accelerator_mtbf, in.nic_mtbf, in.psu_mtbf}, figures);
+  const auto parts =
+      node_parts(fidelity, *in.fleet->node, {in.accelerator_mtbf, in.nic_mtbf, in.psu_mtbf}, figures);
   if (parts.rates.psus == 0)
     detail::warn_of_idle(in, {"psu_mtbf"}, "where power supplies are redundant", notes);
   Result r;
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity;
   r.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
   r.fleet_mtbf = ClusterMtbf::solve<double>({r.node_mtbf, in.fleet->count}).mtbf;
   r.accelerator_share = parts.rates.accelerators / parts.rates.accelerator_mtbf * r.node_mtbf;
@@ -47,8 +67,9 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
   const auto failures = FailureProbability::solve<double>({in.job_duration, r.fleet_mtbf});
   r.failure_probability = failures.probability;
   r.expected_failures = failures.expected;
-  r.silent_corruptions = figures.number(rules.silent_corruptions()) * in.fleet->total_accelerators() *
-                         in.job_duration.in(unit::h);
+  r.silent_corruptions = figures.number(fidelity == Fidelity::textbook ? "SilentDataCorruption"
+                                                                       : "SilentDataCorruption_Llama3") *
+                         in.fleet->total_accelerators() * in.job_duration.in(unit::h);
 
   const Time<> repair =
       in.repair_time ? *in.repair_time : figures.figure<dim::time>("Recovery.node_recovery");
@@ -63,11 +84,11 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
     notes.assume("spare_nodes", "always ready", "no spare policy was given");
   }
 
-  r.optimal_checkpoint_interval = rules.checkpoint_interval(in.checkpoint_time, r.fleet_mtbf);
+  r.optimal_checkpoint_interval = checkpoint_interval(fidelity, in.checkpoint_time, r.fleet_mtbf);
   const Time<> interval = in.checkpoint_interval ? *in.checkpoint_interval
-                                                 : rules.usual_interval(in.checkpoint_time, r.fleet_mtbf);
+                                                 : usual_interval(fidelity, in.checkpoint_time, r.fleet_mtbf);
   r.checkpoint_interval = interval;
-  const auto useful = rules.useful(JobTimes<>{interval, in.checkpoint_time, restart, r.fleet_mtbf});
+  const auto useful = useful_time(fidelity, JobTimes<>{interval, in.checkpoint_time, restart, r.fleet_mtbf});
   r.goodput_ratio = useful.share;
   r.lost_work_share = useful.lost_work;
   r.checkpoint_share = std::min(1.0, in.checkpoint_time / interval);
@@ -78,16 +99,18 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
 }
 
 CheckpointModel::Result CheckpointModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
-  const FailureRules& rules = pricing.failures();
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::checkpoint), notes);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
+  const Inputs in = detail::priced(asked, fidelity, {"precision", "asynchronous"}, notes);
   const Figures figures = detail::zoo_figures(notes);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   Result r;
-  r.fidelity = pricing.fidelity();
-  r.checkpoint_size =
-      totals_of(*in.workload, notes).params * rules.checkpoint_bytes(precision, in.optimizer, figures);
-  r.writers = in.writers ? *in.writers : rules.writers(in.fleet != nullptr ? in.fleet->count : 1.0, notes);
+  r.fidelity = fidelity;
+  const Params<> params = totals_of(*in.workload, notes).params;
+  const auto parts =
+      fidelity == Fidelity::textbook ? textbook_checkpoint(in, figures) : operator_checkpoint(in, precision);
+  r.checkpoint_size = params * parts.bytes;
+  r.writers = in.writers.value_or(parts.writers);
+  if (!in.writers) notes.assume("writers", parts.writers, parts.why);
   Bandwidth<> each;
   if (in.writer_bandwidth)
     each = *in.writer_bandwidth;
@@ -118,7 +141,7 @@ CheckpointModel::Result CheckpointModel::solve(const Inputs& asked, Notes& notes
   const Time<> minute = figures.figure<dim::time>("catalogue.checkpoint.bottleneck_time");
   r.bandwidth_for_60_s = r.checkpoint_size / minute;
   r.storage_bottleneck = r.write_time > minute;
-  if (in.fleet_mtbf) r.optimal_checkpoint_interval = rules.checkpoint_interval(r.stall, *in.fleet_mtbf);
+  if (in.fleet_mtbf) r.optimal_checkpoint_interval = checkpoint_interval(fidelity, r.stall, *in.fleet_mtbf);
   if (in.asynchronous && r.write_time > in.checkpoint_interval)
     notes.warn(
         "a checkpoint is not finished when the next one is due: the interval is too short for the storage");

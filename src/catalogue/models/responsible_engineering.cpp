@@ -5,7 +5,6 @@
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/planning.hpp>
 
 #include <fmt/format.h>
 
@@ -79,12 +78,16 @@ double clipping_cost(const In& in, Notes& notes) {
 
 ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inputs& asked,
                                                                        Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::privacy), notes);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
+  const Inputs in = detail::priced(asked, fidelity,
+                                   {"delta", "method", "microbatch", "device_batch", "seq_len", "workload",
+                                    "hardware", "precision", "sampling_rate", "steps"},
+                                   notes);
   Result r;
-  r.fidelity = pricing.fidelity();
-  if (const auto slowdown = pricing.planning().privacy_slowdown(in.epsilon, detail::zoo_figures(notes))) {
-    r.dp_slowdown_factor = *slowdown;
+  r.fidelity = fidelity;
+  if (fidelity == Fidelity::textbook) {
+    r.dp_slowdown_factor = 1.0 + detail::number("catalogue.privacy.slowdown", notes) / in.epsilon;
+    notes.warn("a slow-down by epsilon is a teaching device: the cost of DP-SGD does not depend on epsilon");
   } else {
     if (in.method == ClippingMethod::ghost)
       detail::warn_of_idle(in, {"microbatch", "device_batch", "seq_len", "workload", "hardware", "precision"},

@@ -202,7 +202,12 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   const auto kv_precision = in.kv_precision ? in.kv_precision : format.kv_precision;
   ServingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
+  if (!v.pricing->lists_operators())
+    detail::warn_of_unpriced(
+        in,
+        {"fleet", "power_cap", "clock_limit", "dispatch_precision", "expert_copies", "expert_overlap",
+         "rank_imbalance", "collective_algorithm", "engine", "execution"},
+        notes);
   v.model = v.pricing->model(*in.workload, Phase::prefill, notes);
   v.decode = v.model.structure;
   v.decode.phase = Phase::decode;

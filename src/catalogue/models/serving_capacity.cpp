@@ -7,7 +7,7 @@
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
-#include <mlsysim/price/line.hpp>
+#include <mlsysim/price/detail/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/units/detail/halving.hpp>

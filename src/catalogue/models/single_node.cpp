@@ -28,8 +28,9 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
 
 /// Limits of power and clock, which the plan and the structure of a pass hold.
 template <class Problem> void set_limits(const In& in, const Conventions& c, Problem& v, Notes& notes) {
-  detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::inference), notes);
-  if (v.pricing->lists_operators())
+  if (!v.pricing->lists_operators())
+    detail::warn_of_unpriced(in, {"power_cap", "clock_limit", "execution"}, notes);
+  else
     v.model.structure.capped =
         detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.hardware, c, notes);
 }

@@ -2,18 +2,19 @@
 
 #include <mlsysim/catalogue/models/orchestration.hpp>
 #include <mlsysim/catalogue/models/tail_latency.hpp>
-#include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/detail/queue.hpp>
+#include <mlsysim/price/detail/line.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 
 namespace mlsysim {
 
 TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::tail_latency), notes);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
+  const Inputs in = detail::priced(asked, fidelity, {"arrival_cv"}, notes);
   Result r;
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity;
   const double load = (in.arrival_rate * in.service_latency).base();
   const auto line = line_of(load, in.num_replicas, in.service_latency, in.arrival_cv, in.service_time_cv);
   r.is_stable = line.stable;
@@ -33,15 +34,21 @@ TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& not
   r.mean_wait = line.wait.wait_mean;
   r.queue_length = line.wait.queue_length;
   r.slo_headroom_ratio = wait_quantile(line, 0.99) / (5.0 * in.service_latency);
-  r.p50_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.5);
-  r.p99_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.99);
+  // Textbook: the tail of the wait alone. Operator: the tail of wait and service together.
+  const auto response = [&](double quantile) {
+    return fidelity == Fidelity::textbook
+               ? wait_quantile(line, quantile) + in.service_latency
+               : response_quantile(line, in.service_latency, in.service_time_cv, quantile);
+  };
+  r.p50_latency = response(0.5);
+  r.p99_latency = response(0.99);
   if (in.target_latency)
     r.slo_attainment = 1.0 - exceeding(line, in.service_latency, in.service_time_cv, *in.target_latency);
   return r;
 }
 
 OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_named(asked.fidelity);
+  const Fidelity fidelity = fidelity_or_operators(asked.fidelity);
   const double devices = asked.fleet->total_accelerators();
   if (asked.accelerators_per_job.value_or(devices) > devices)
     throw DomainError({.id = "mlsysim.catalogue.043",
@@ -50,12 +57,13 @@ OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes&
                        .found = fmt::format("{:g}", *asked.accelerators_per_job),
                        .expected = fmt::format("at most {:g}, the accelerators of the fleet", devices),
                        .hint = "use a smaller job or a larger fleet"});
-  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::orchestration), notes);
+  const Inputs in = detail::priced(asked, fidelity, {"accelerators_per_job", "duration_cv"}, notes);
   Result r;
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity;
   r.slots = std::floor(devices / in.accelerators_per_job.value_or(devices));
   const double load = in.arrival_rate_jobs_per_day * in.avg_job_duration.in(unit::d);
-  const auto line = line_of(load, r.slots, in.avg_job_duration, 1.0, pricing.queues().job_cv(in.duration_cv));
+  const double duration_cv = fidelity == Fidelity::textbook ? 0.0 : in.duration_cv;
+  const auto line = line_of(load, r.slots, in.avg_job_duration, 1.0, duration_cv);
   r.cluster_utilization = line.utilization;
   r.is_stable = line.stable;
   if (!line.stable) {

@@ -2,9 +2,11 @@
 
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/optimizers/batching.hpp>
+#include <mlsysim/price/detail/line.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/detail/queue.hpp>
 #include <mlsysim/resolve/axes.hpp>
+
+#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -24,11 +26,38 @@ struct Judged {
   double utilization = 0, memory = 0;
   RequestRate<> capacity;
   bool stable = false;
+  Objective aim;  ///< what the best batch has most of
 };
+
+/// The line of batches before the replicas. @param arrival_cv variation of the gaps between batches
+Line queue_of(const In& in, double batch, double arrival_cv, Judged& j) {
+  const double load = (in.arrival_rate * j.service).base() / batch;
+  const Line line = line_of(load, in.num_replicas, j.service, arrival_cv, in.service_time_cv);
+  j.utilization = line.utilization;
+  j.stable = line.stable;
+  if (line.stable) j.tail = wait_quantile(line, 0.99);
+  return line;
+}
+
+/// Batches arrive as single requests do, no request waits for its batch, and the largest batch is the best.
+void judge_by_textbook(const In& in, double batch, Judged& j) {
+  queue_of(in, batch, 1, j);
+  if (j.stable) j.p99 = j.tail + j.service;
+  j.aim = batch;
+}
+
+/// The gap between two batches is the sum of the gaps between their requests, so it varies less. The first
+/// request of a batch waits for the others.
+void judge_by_operators(const In& in, double batch, Judged& j) {
+  const Line line = queue_of(in, batch, 1.0 / std::sqrt(batch), j);
+  if (j.stable)
+    j.p99 = response_quantile(line, j.service, in.service_time_cv, 0.99) +
+            (batch - 1) * unit::request / in.arrival_rate;
+  j.aim = j.capacity;
+}
 
 /// @param in with its seq_len settled
 Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
-  const QueueRules& rules = pricing.queues();
   const double answer = in.output_tokens.value_or(*in.seq_len);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,
@@ -46,14 +75,10 @@ Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
   j.memory = serving.memory_utilization;
   j.service = request.output_tokens ? serving.request_latency : serving.ttft + serving.itl * answer;
   j.capacity = in.num_replicas * batch * unit::request / j.service;
-  // Batches arrive as requests do.
-  const double load = (in.arrival_rate * j.service).base() / batch;
-  const auto line = line_of(load, in.num_replicas, j.service, rules.batch_cv(batch), in.service_time_cv);
-  j.utilization = line.utilization;
-  j.stable = line.stable;
-  if (!line.stable) return j;
-  j.tail = wait_quantile(line, 0.99);
-  j.p99 = rules.response(line, j.service, in.service_time_cv, 0.99) + rules.filling(batch, in.arrival_rate);
+  if (pricing.fidelity() == Fidelity::textbook)
+    judge_by_textbook(in, batch, j);
+  else
+    judge_by_operators(in, batch, j);
   return j;
 }
 
@@ -62,7 +87,7 @@ Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
 std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& asked, Search& search,
                                                                   Notes& notes) const {
   const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
-  Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::batching), notes);
+  Inputs in = detail::priced(asked, pricing.fidelity(), {"service_time_cv"}, notes);
   in.seq_len = seq_len_or_default(asked.seq_len, *in.workload, asked.output_tokens.value_or(0), notes);
   Notes quiet;
   const Grid<Candidate> batches{range(1, in.max_search_batch)};
@@ -70,7 +95,7 @@ std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& 
     const Judged j = judge(in, pricing, c.batch_size, quiet);
     // Without a steady state there is no tail: the utilization is the limit that is missed.
     const Time<> p99 = j.stable ? j.p99 : Time<>();
-    return {pricing.queues().batch_aim(c.batch_size, j.capacity),
+    return {j.aim,
             {at_most("memory_utilization", j.memory, 1.0), at_most("queue_utilization", j.utilization, kFull),
              at_most("p99_latency", p99, in.target_latency)}};
   });

@@ -44,10 +44,7 @@ struct PlanChoices {
 
 /// What a pricing takes no account of is not tried: it would make no difference.
 PlanChoices choices_of(const In& in, const Pricing& pricing) {
-  const auto unpriced = pricing.unpriced(PricedInputs::training);
-  const auto priced = [&](std::string_view name) {
-    return std::find(unpriced.begin(), unpriced.end(), name) == unpriced.end();
-  };
+  const bool operators = pricing.lists_operators();
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
@@ -59,10 +56,10 @@ PlanChoices choices_of(const In& in, const Pricing& pricing) {
   if (in.recomputation) c.recomputations = {*in.recomputation};
   const double overlap = conventions_or_standard(in.conventions).overlap;
   c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : std::vector{0.0, overlap};
-  c.tp_overlaps = in.tp_overlap          ? std::vector{*in.tp_overlap}
-                  : priced("tp_overlap") ? std::vector{0.0, 1.0}
-                                         : std::vector{0.0};
-  if (sequences && priced("cp_size")) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
+  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap}
+                  : operators   ? std::vector{0.0, 1.0}
+                                : std::vector{0.0};
+  if (sequences && operators) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
   if (sequences) c.most_v = in.max_v_stages;
   return c;
 }

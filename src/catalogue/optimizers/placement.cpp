@@ -3,8 +3,7 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
-#include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/planning.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/resolve/detail/name_list.hpp>
 
 namespace mlsysim {
@@ -30,6 +29,18 @@ std::vector<const GridProfile*> grids_of(const In& in, std::string_view usual) {
                       .expected = "names of grids, separated by commas",
                       .hint = "leave it out for every grid of the zoo"});
   return out;
+}
+
+/// What is compared between regions.
+struct PlacementScope {
+  std::string_view regions;     ///< names with commas where nobody names any; empty: every grid
+  bool regional_prices = true;  ///< electricity costs what it costs there
+  bool embodied = true;         ///< making the devices counts
+};
+
+PlacementScope scope_of(Fidelity fidelity) {
+  if (fidelity == Fidelity::textbook) return {"US_Avg,Quebec,Iowa", false, false};
+  return {};
 }
 
 /// What a fleet costs on the grids of a request.
@@ -59,11 +70,10 @@ struct Regions {
 
 std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs& in, Search& search,
                                                                     Notes& notes) const {
-  const Pricing& pricing = pricing_named(in.fidelity);
+  const Fidelity fidelity = fidelity_or_operators(in.fidelity);
   const auto tax = in.carbon_price ? *in.carbon_price
                                    : detail::figure<dim::money_per_carbon>("catalogue.carbon.price", notes);
-  const Regions regions{in, pricing.planning().placement(),
-                        conventions_or_standard(in.conventions).electricity_price};
+  const Regions regions{in, scope_of(fidelity), conventions_or_standard(in.conventions).electricity_price};
   Notes quiet;
   const auto grids = grids_of(in, regions.scope.regions);
   const auto found = search.minimize(grids, [&](const GridProfile& grid) -> Score {
@@ -76,7 +86,7 @@ std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs
   if (!regions.scope.regional_prices) notes.assume("kwh_price", regions.convention, kDefaults);
   const auto cost = regions.cost(grid, notes);
   Result r{found.summary};
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity;
   r.best_region = grid.name;
   r.tco = cost.tco;
   r.carbon_footprint = regions.gases(cost, grid);

@@ -68,6 +68,18 @@ template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& 
   p.adapter_bytes = p.weight_bytes;
 }
 
+/// Warns of the inputs of a training plan that the textbook does not price.
+template <class In> void warn_of_operator_plan(const In& in, Notes& notes) {
+  warn_of_unpriced(in, {"lora_rank",        "lora_modules",    "fused_loss",         "cp_size",
+                        "schedule",         "shard_size",      "recomputed_share",   "attention_kernel",
+                        "dropout",          "kernel_fusion",   "gradient_precision", "backward_prefetch",
+                        "overlap_slowdown", "tp_overlap",      "offload_weights",    "offload_activations",
+                        "offload_states",   "power_cap",       "clock_limit",        "dispatch_precision",
+                        "expert_copies",    "expert_overlap",  "rank_imbalance",     "collective_algorithm",
+                        "execution",        "moment_precision"},
+                   notes);
+}
+
 /// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan
 /// (see DistributedModel::Inputs).
 template <class In>
@@ -76,7 +88,7 @@ template <class In>
   const Precision precision = precision_or_default(in.precision, hardware, notes);
   TrainingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::training), notes);
+  if (!v.pricing->lists_operators()) warn_of_operator_plan(in, notes);
   v.model = v.pricing->model(*in.workload, Phase::training, notes);
   auto& s = v.model.structure;
   s.recomputed = parts_of(in.recomputation);

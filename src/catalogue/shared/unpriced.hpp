@@ -2,6 +2,7 @@
 // What a request asks for and does not get: fields that a fidelity does not price, or that others make idle.
 
 #include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/spec/choices.hpp>
 #include <mlsysim/table/field.hpp>
 
 #include <algorithm>
@@ -42,14 +43,15 @@ template <class In> void warn_of_unpriced(const In& in, FieldNames names, Notes&
     notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
 }
 
-/// The inputs as a pricing takes them: the fields that it does not price are treated as not given,
+/// The inputs that a fidelity uses. The textbook ignores `operator_inputs`: they return to their defaults,
 /// with a warning.
-template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& notes) {
-  if (unpriced.empty()) return in;
-  warn_of_unpriced(in, unpriced, notes);
+template <class In>
+[[nodiscard]] In priced(In in, Fidelity fidelity, FieldNames operator_inputs, Notes& notes) {
+  if (fidelity != Fidelity::textbook) return in;
+  warn_of_unpriced(in, operator_inputs, notes);
   const In usual{};
   for_each_field<In>([&](const auto& row) {
-    if (std::find(unpriced.begin(), unpriced.end(), row.name) != unpriced.end())
+    if (std::find(operator_inputs.begin(), operator_inputs.end(), row.name) != operator_inputs.end())
       in.*row.member = usual.*row.member;
   });
   return in;

@@ -80,16 +80,7 @@ class PlainPricing final : public Pricing {
                    const Conventions& c, Notes& notes) const override {
     operators_.set_overlap(plan, overlap, slowdown, c, notes);
   }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override {
-    return operators_.unpriced(question);
-  }
   std::optional<double> answer(double tokens) const override { return operators_.answer(tokens); }
-  const CompressionRules& compression() const override { return operators_.compression(); }
-  const DeviceRules& devices() const override { return operators_.devices(); }
-  const FailureRules& failures() const override { return operators_.failures(); }
-  const NetworkRules& network() const override { return operators_.network(); }
-  const PlanningRules& planning() const override { return operators_.planning(); }
-  const QueueRules& queues() const override { return operators_.queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return pricer_; }

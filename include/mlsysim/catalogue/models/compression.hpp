@@ -2,7 +2,6 @@
 /// Fewer bits and fewer weights: size, speed and accuracy (wall 13).
 
 #include <mlsysim/catalogue/row_groups.hpp>
-#include <mlsysim/price/rules/compression.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -10,6 +9,19 @@
 #include <mlsysim/spec/workload.hpp>
 
 namespace mlsysim {
+
+/// Ways to make a model smaller.
+enum class CompressionMethod : std::uint8_t { quantization, pruning, distillation };
+template <> struct Choices<CompressionMethod> {
+  static constexpr std::string_view what = "compression method";
+  static constexpr std::array<std::string_view, 3> names{"quantization", "pruning", "distillation"};
+};
+/// Patterns of zeros.
+enum class SparsityType : std::uint8_t { unstructured, structured, n_m };
+template <> struct Choices<SparsityType> {
+  static constexpr std::string_view what = "pattern of zeros";
+  static constexpr std::array<std::string_view, 3> names{"unstructured", "structured", "n_m"};
+};
 
 /// One way of compressing a model, with guard rails.
 ///

@@ -2,13 +2,19 @@
 /// Training data on their way to the devices: supply against demand (wall 8), and preparation on the host
 /// (wall 9).
 
-#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/system.hpp>
 
 namespace mlsysim {
+
+/// What limits the supply of data.
+enum class DataPath : std::uint8_t { none, storage, shared_storage, host_link };
+template <> struct Choices<DataPath> {
+  static constexpr std::string_view what = "data path";
+  static constexpr std::array<std::string_view, 4> names{"none", "storage", "shared_storage", "host_link"};
+};
 
 /// Whether storage and links keep up with a training job.
 ///

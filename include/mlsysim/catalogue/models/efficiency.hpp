@@ -1,7 +1,6 @@
 #pragma once
 /// Share of the peak that software reaches (wall 3).
 
-#include <mlsysim/price/rules/device.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -9,6 +8,13 @@
 #include <mlsysim/spec/workload.hpp>
 
 namespace mlsysim {
+
+/// Classes of kernels.
+enum class KernelClass : std::uint8_t { ffn, attention, conv, other };
+template <> struct Choices<KernelClass> {
+  static constexpr std::string_view what = "class of kernels";
+  static constexpr std::array<std::string_view, 4> names{"ffn", "attention", "conv", "other"};
+};
 
 /// Achievable share of the peak by class of kernel, and the causes of the loss.
 ///

@@ -1,11 +1,17 @@
 #pragma once
 /// Best size and data of a language model for a budget (wall 11).
 
-#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 
 namespace mlsysim {
+
+/// Published fits of the loss.
+enum class LossFit : std::uint8_t { besiroglu, hoffmann };
+template <> struct Choices<LossFit> {
+  static constexpr std::string_view what = "fit of the loss";
+  static constexpr std::array<std::string_view, 2> names{"besiroglu", "hoffmann"};
+};
 
 /// Parameters and tokens for a training budget.
 ///

@@ -1,13 +1,20 @@
 #pragma once
 /// Shape of the network between nodes (wall 10).
 
-#include <mlsysim/price/rules/network.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/system.hpp>
 
 namespace mlsysim {
+
+/// Shapes of a network.
+enum class Topology : std::uint8_t { fat_tree, dragonfly, torus_3d, torus_2d, mesh_2d, ring };
+template <> struct Choices<Topology> {
+  static constexpr std::string_view what = "topology";
+  static constexpr std::array<std::string_view, 6> names{"fat_tree", "dragonfly", "torus_3d",
+                                                         "torus_2d", "mesh_2d",   "ring"};
+};
 
 /// Bandwidth across the middle of a network, and how far apart its nodes are.
 ///
