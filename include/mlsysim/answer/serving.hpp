@@ -323,22 +323,15 @@ template <class T> [[nodiscard]] T yield_of_check(const ServingProblem<T>& v) {
 }
 
 /// A step of decoding: one pass of a micro-batch, or proposals of the draft model and their check.
-template <class T> struct DecodeStep {
-  PassEstimate<T> pass;
-  Time<T> itl;
-  Time<T> cycle;  ///< until every micro-batch has gone through all stages
-  Time<T> busy;   ///< of one micro-batch
-};
-
 /// @param plan of a micro-batch, with one new token at the mean context
-template <class T> [[nodiscard]] DecodeStep<T> decode_step(const ServingRun<T>& run, const Plan<T>& plan) {
+/// @return the pass of the model; its total is a cycle, in which every micro-batch goes through all stages,
+/// and its busy time that of one micro-batch
+template <class T>
+[[nodiscard]] PassEstimate<T> decode_step(const ServingRun<T>& run, const Plan<T>& plan, Time<T>& itl) {
   const ServingProblem<T>& v = run.asked;
   const T& inflight = run.batches.inflight;
-  DecodeStep<T> out;
-  out.pass = run.pricer.decode(run.step(plan));
-  out.itl = pipeline_cycle(out.pass, inflight);
-  out.cycle = out.itl;
-  out.busy = out.pass.busy;
+  PassEstimate<T> out = run.pricer.decode(run.step(plan));
+  out.total = itl = pipeline_cycle(out, inflight);
   if (!v.drafts) return out;
   Plan<T> draft_plan = run.draft_plan, check = plan;
   draft_plan.batch = plan.batch;
@@ -349,12 +342,11 @@ template <class T> [[nodiscard]] DecodeStep<T> decode_step(const ServingRun<T>& 
   check.context = plan.context + v.draft_tokens;
   const PassEstimate<T> verify = run.pricer.decode({v.model, check, run.decode_device, v.links});
   const Time<T> drafting = v.draft_tokens * proposal.total, round = checked_cycle(verify, drafting, inflight);
-  out.itl =
-      v.acceptance == Acceptance::independent
-          ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
-                .itl
-          : (drafting + round) / yield_of_check(v);
-  out.cycle = drafting + round;
+  itl = v.acceptance == Acceptance::independent
+            ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
+                  .itl
+            : (drafting + round) / yield_of_check(v);
+  out.total = drafting + round;
   out.busy = verify.busy + v.draft_tokens * proposal.busy;
   return out;
 }
@@ -420,18 +412,17 @@ template <class T>
 /// whichever side limits them.
 template <class T>
 void set_utilisation(const ServingRun<T>& run, const PromptPasses<T>& prompts, const Time<T>& prefill_time,
-                     const DecodeStep<T>& step, const Time<T>& decoding, ServingEstimate<T>& out) {
+                     const PassEstimate<T>& step, const Time<T>& decoding, ServingEstimate<T>& out) {
   const T one{1.0};
   const ServingProblem<T>& v = run.asked;
   const MicroBatches<T>& m = run.batches;
   out.prefill_mfu =
       m.share.filled * min(one, T(m.filled * prompts.cost.work /
                                   (run.prefill_device.compute.dense * v.plan.pp * prefill_time)));
-  out.mfu =
-      m.share.filled *
-      min(one, T(m.filled * step.pass.cost.work / (run.decode_device.compute.dense * v.plan.pp * out.itl)));
+  out.mfu = m.share.filled *
+            min(one, T(m.filled * step.cost.work / (run.decode_device.compute.dense * v.plan.pp * out.itl)));
   const T busy_prefill = min(one, T(m.inflight * prompts.busy / (v.plan.pp * prefill_time)));
-  const T busy_decode = min(one, T(m.inflight * step.busy / (v.plan.pp * step.cycle)));
+  const T busy_decode = min(one, T(m.inflight * step.busy / (v.plan.pp * step.total)));
   const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
   out.utilization = m.share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
 }
@@ -492,11 +483,10 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   plan.new_tokens = one;
   // Token i of n sees i of them.
   plan.context = v.generates ? v.seq_len + (v.output_tokens + 1.0) / 2.0 : v.seq_len;
-  const auto step = detail::decode_step(run, plan);
-  out.itl = step.itl;
+  const auto step = detail::decode_step(run, plan, out.itl);
 
   plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
-  const Time<T> moved = detail::set_memory(run, plan, prompts.demands, step.pass.demands, out);
+  const Time<T> moved = detail::set_memory(run, plan, prompts.demands, step.demands, out);
 
   out.ttft = prefill_time + moved;
   detail::set_first_token(prompts, batches.inflight, moved, out);
@@ -509,7 +499,7 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   out.throughput_per_accelerator = out.token_throughput / v.accelerators;
 
   detail::set_utilisation(run, prompts, prefill_time, step, decoding, out);
-  detail::set_parts(prompts.cost, step.pass.cost, out);
+  detail::set_parts(prompts.cost, step.cost, out);
   return out;
 }
 

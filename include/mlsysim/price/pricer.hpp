@@ -30,16 +30,6 @@ template <class T>
   return piece * (batch * m.table_rows * ceil(bytes * Params<T>::from_base(m.row_params) / piece));
 }
 
-/// A pass over the whole model, of one micro-batch.
-template <class T = double> struct PassEstimate {
-  Time<T> total;  ///< through all pipeline stages in turn, one dispatch
-  Time<T> slot;   ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
-  Time<T> busy;   ///< time in which a device draws its full power, all stages together
-  PassBreakdown<T>
-      cost;  ///< of all stages, on one of the devices that share each of them; the dispatch is overhead
-  StageDemands<T> demands;  ///< what the devices hold
-};
-
 /// An optimizer step of all replicas, before congestion and stragglers.
 template <class T = double> struct StepEstimate {
   Time<T> total;

@@ -87,18 +87,23 @@ template <class T>
   return parts;
 }
 
-/// Time of one pass over the whole model, all pipeline stages one after the other.
-template <class T = double> struct PassTime {
-  Time<T> total;
-  Time<T> slot;  ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
-  PassBreakdown<T> cost;  ///< of all stages
+/// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
+template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
+
+/// A pass over the whole model, of one micro-batch.
+template <class T = double> struct PassEstimate {
+  Time<T> total;  ///< through all pipeline stages in turn, one dispatch
+  Time<T> slot;   ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
+  Time<T> busy;   ///< time in which a device draws its full power, all stages together
+  PassBreakdown<T> cost;    ///< of all stages, on one device of each; the dispatch is overhead
+  StageDemands<T> demands;  ///< what the devices hold
 };
 
-/// Time of a pass with what runs beside each other. The model's dispatch is paid once.
+/// Times of a pass whose communication overlaps with its kernels. The model's dispatch is paid once.
 template <class T>
-[[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model,
-                                          const Plan<T>& plan, const Device<T>& device) {
-  PassTime<T> pass{{}, {}, parts.all};
+[[nodiscard]] PassEstimate<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model,
+                                              const Plan<T>& plan, const Device<T>& device) {
+  PassEstimate<T> pass{{}, {}, {}, parts.all, {}};
   const T blocks = layers_of(model.structure, model.shape(), model.layers);
   pass.total = parts.all.exposed(plan, blocks) + device.dispatch_overhead;
   pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch_overhead;
@@ -107,9 +112,6 @@ template <class T>
   pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch_overhead, pass.total);
   return pass;
 }
-
-/// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
-template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
 
 template <class T>
 [[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,

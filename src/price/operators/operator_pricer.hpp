@@ -170,9 +170,9 @@ template <class T> class OperatorPricer : public Pricer<T> {
   [[nodiscard]] static PassEstimate<T> pass(const PassRequest<T>& request) {
     OpList<T> ops;
     const auto parts = pass_parts(request.model, request.plan, request.device, request.links, ops);
-    const auto time = overlapped_pass(parts, request.model, request.plan, request.device);
-    PassEstimate<T> out{time.total, time.slot, loaded(time.cost.work, time.cost.traffic, request.device),
-                        time.cost, mlsysim::pass_demands(parts.totals, request.model, request.plan)};
+    PassEstimate<T> out = overlapped_pass(parts, request.model, request.plan, request.device);
+    out.busy = loaded(out.cost.work, out.cost.traffic, request.device);
+    out.demands = mlsysim::pass_demands(parts.totals, request.model, request.plan);
     if (request.model.structure.capped) slow(out, request);
     return out;
   }
