@@ -33,23 +33,23 @@ Bottleneck inference_limit(const InferenceEstimate<>& n) {
 }
 
 std::span<const TimePart> parts_of_time(std::string_view metric) {
-  using Parts = std::array<TimePart, 4>;
-  static constexpr Parts first_token{{{"prefill_compute", "arithmetic"},
-                                      {"prefill_memory", "memory"},
-                                      {"prefill_network", "collectives"},
-                                      {"prefill_overhead", "launches and dispatch"}}};
-  static constexpr Parts token{{{"decode_compute", "arithmetic"},
-                                {"decode_memory", "memory"},
-                                {"decode_network", "collectives"},
-                                {"decode_overhead", "launches and dispatch"}}};
-  static constexpr Parts step{{{"latency_compute", "arithmetic"},
-                               {"latency_memory", "memory"},
-                               {"exposed_communication_latency", "collectives that nothing hides"},
-                               {"latency_overhead", "launches and dispatch"}}};
-  static constexpr Parts pass{{{"latency_compute", "arithmetic"},
-                               {"latency_memory", "memory"},
-                               {"latency_network", "collectives"},
-                               {"latency_overhead", "launches and dispatch"}}};
+  using Four = std::array<TimePart, 4>;
+  static constexpr Four first_token{{{"prefill_compute", "arithmetic"},
+                                     {"prefill_memory", "memory"},
+                                     {"prefill_network", "collectives"},
+                                     {"prefill_overhead", "launches and dispatch"}}};
+  static constexpr Four token{{{"decode_compute", "arithmetic"},
+                               {"decode_memory", "memory"},
+                               {"decode_network", "collectives"},
+                               {"decode_overhead", "launches and dispatch"}}};
+  static constexpr Four step{{{"latency_compute", "arithmetic"},
+                              {"latency_memory", "memory"},
+                              {"exposed_communication_latency", "collectives that nothing hides"},
+                              {"latency_overhead", "launches and dispatch"}}};
+  static constexpr Four pass{{{"latency_compute", "arithmetic"},
+                              {"latency_memory", "memory"},
+                              {"latency_network", "collectives"},
+                              {"latency_overhead", "launches and dispatch"}}};
   if (metric == "ttft") return first_token;
   if (metric == "itl") return token;
   if (metric == "step_latency") return step;
