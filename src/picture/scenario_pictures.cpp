@@ -1,3 +1,4 @@
+#include <mlsysim/answer/bottleneck.hpp>
 #include <mlsysim/picture/scenario_pictures.hpp>
 
 #include "detail/pass_pieces.hpp"
@@ -147,38 +148,6 @@ Picture roofline_picture(const Scenario& scenario, std::string_view asked) {
 
 namespace {
 
-/// Parts of a time by the metric: names of numbers, in the order in which they are stacked.
-struct Parts {
-  std::string_view metric;
-  std::vector<std::pair<std::string_view, std::string_view>> names;  ///< number, words
-};
-const Parts* parts_of(std::string_view metric) {
-  static const std::array<Parts, 4> all{{{"ttft",
-                                          {{"prefill_compute", "arithmetic"},
-                                           {"prefill_memory", "memory"},
-                                           {"prefill_network", "collectives"},
-                                           {"prefill_overhead", "launches and dispatch"}}},
-                                         {"itl",
-                                          {{"decode_compute", "arithmetic"},
-                                           {"decode_memory", "memory"},
-                                           {"decode_network", "collectives"},
-                                           {"decode_overhead", "launches and dispatch"}}},
-                                         {"step_latency",
-                                          {{"latency_compute", "arithmetic"},
-                                           {"latency_memory", "memory"},
-                                           {"exposed_communication_latency", "collectives that nothing hides"},
-                                           {"latency_overhead", "launches and dispatch"},
-                                           {"pipeline_bubble_latency", "pipeline bubble"}}},
-                                         {"latency",
-                                          {{"latency_compute", "arithmetic"},
-                                           {"latency_memory", "memory"},
-                                           {"latency_network", "collectives"},
-                                           {"latency_overhead", "launches and dispatch"}}}}};
-  for (const auto& p : all)
-    if (p.metric == metric) return &p;
-  return nullptr;
-}
-
 /// Bars one after the other, and the whole. A part that the names do not cover is said to be one.
 Picture stacked(const std::vector<std::pair<std::string, double>>& parts, double whole, const Exponents& exps,
                 std::string axis, const std::string& whole_words) {
@@ -216,17 +185,19 @@ Picture stacked(const std::vector<std::pair<std::string, double>>& parts, double
 Picture waterfall_picture(const Scenario& scenario, std::string_view asked) {
   const auto metric = detail::metric_or_main(scenario, asked);
   const Numbers numbers(scenario);
-  const auto* names = parts_of(metric);
+  const auto names = parts_of_time(metric);
   const auto whole = numbers.find(metric);
-  if (names == nullptr || !whole)
+  if (names.empty() || !whole)
     throw LookupError({.id = "mlsysim.picture.006",
                        .message = fmt::format("'{}' has no parts that are times", metric),
                        .key = metric,
                        .expected = "ttft, itl, step_latency or latency, by mode"});
   detail::check_finite(metric, *whole, scenario);
   std::vector<std::pair<std::string, double>> parts;
-  for (const auto& [number, words] : names->names)
+  for (const auto& [number, words] : names)
     if (const auto x = numbers.find(number); x && *x > 0) parts.emplace_back(words, *x);
+  if (const auto bubble = numbers.find("pipeline_bubble_latency"); bubble && *bubble > 0)
+    parts.emplace_back("pipeline bubble", *bubble);
   auto p = stacked(parts, *whole, kTime, metric, std::string(numbers.field(metric)->meaning));
   p.kind = "waterfall";
   p.title = fmt::format("{}: parts of {}", detail::subject_words(scenario), metric);

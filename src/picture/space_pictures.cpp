@@ -1,5 +1,6 @@
 // Curves and heat maps: every point of a small space.
 
+#include <mlsysim/answer/bottleneck.hpp>
 #include <mlsysim/picture/answer_pictures.hpp>
 
 #include "detail/pass_pieces.hpp"
@@ -43,15 +44,13 @@ struct Points {
 
 /// Parts of a time, of which the longest is what binds.
 std::vector<std::string> parts_of(const Subject& s, std::string_view result) {
-  const std::array<std::string_view, 3> prefixes{result == "ttft" ? "prefill_" : "decode_", "latency_",
-                                                 "prefill_"};
-  for (const auto prefix : prefixes) {
+  for (const std::string_view time :
+       {result == "ttft" ? result : std::string_view("itl"), std::string_view("step_latency"),
+        std::string_view("latency"), std::string_view("ttft")}) {
     std::vector<std::string> out;
-    for (const std::string_view part : {"compute", "memory", "network", "overhead"}) {
-      auto name = fmt::format("{}{}", prefix, part);
-      if (find_field(s.entry.results, name) != nullptr) out.push_back(std::move(name));
-    }
-    if (out.size() > 1) return out;
+    for (const auto& part : parts_of_time(time))
+      if (find_field(s.entry.results, part.name) != nullptr) out.emplace_back(part.name);
+    if (out.size() > 1 && find_field(s.entry.results, time) != nullptr) return out;
   }
   return {};
 }

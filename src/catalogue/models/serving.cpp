@@ -219,7 +219,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
                       .kv_precision = kv_precision};
   v.device = v.pricing->device(*in.hardware, use, c, notes);
   v.disaggregated = in.decode_hardware != nullptr;
-  if (v.disaggregated) v.decode_device = v.pricing->device(decoder, use, c, notes);
+  v.decode_device = v.disaggregated ? v.pricing->device(decoder, use, c, notes) : v.device;
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
                                 : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);

@@ -3,6 +3,7 @@
 #include "explore/ask/nothing_uncertain.hpp"
 #include "explore/ask/samples.hpp"
 
+#include <mlsysim/answer/bottleneck.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/detail/quantile.hpp>
@@ -138,16 +139,14 @@ std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
 
 /// The parts of a time; the longest of them is the bottleneck.
 std::vector<std::size_t> parts_of(const Subject& s) {
-  std::vector<std::size_t> out;
-  for (const std::string_view prefix : {"decode_", "latency_"}) {
-    for (const std::string_view part : {"compute", "memory", "network", "overhead"}) {
-      const auto* f = find_field(s.entry.results, fmt::format("{}{}", prefix, part));
-      if (f != nullptr) out.push_back(static_cast<std::size_t>(f - s.entry.results.data()));
-    }
-    if (out.size() > 1) return out;
-    out.clear();
+  for (const std::string_view time : {"itl", "step_latency", "latency"}) {
+    std::vector<std::size_t> out;
+    for (const auto& part : parts_of_time(time))
+      if (const auto* f = find_field(s.entry.results, part.name); f != nullptr)
+        out.push_back(static_cast<std::size_t>(f - s.entry.results.data()));
+    if (out.size() > 1 && find_field(s.entry.results, time) != nullptr) return out;
   }
-  return out;
+  return {};
 }
 
 /// Leaves the numbers sorted.

@@ -29,9 +29,6 @@ namespace {
 bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-bool among(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// A scenario whose numbers move while its categories stay.
 struct MovingScenario {

@@ -1,7 +1,8 @@
 """Scorecards: how plans, precisions, requests, prices and places change what SystemEvaluator says."""
 
 import mlsysim
-from mlsysim import DeviceClass, Fleet, Hardware, HardwareNode, Models, SystemEvaluator, Systems
+from mlsysim import Fleet, Hardware, HardwareNode, Models, SystemEvaluator, Systems
+from mlsysim.specs import DeviceClass
 
 from .lines import Ask, marked_lines, name_of, options
 
