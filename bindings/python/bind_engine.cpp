@@ -1,18 +1,13 @@
-/// Engine and SystemEvaluator.
+/// SystemEvaluator.
 
 #include "asked_scenario.hpp"
-#include "keywords.hpp"
-#include "result_box.hpp"
 #include "values.hpp"
 
-#include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
-#include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 #include <mlsysim/zoo/schema.hpp>
@@ -26,42 +21,6 @@
 
 namespace mlsysim::python {
 namespace {
-
-/// Engine.sweep: (hardware, batch size, precision, skipped, reason, result or None) for each point.
-py::list sweep(const py::dict& base, const py::list& hardware, const std::vector<double>& batch_sizes,
-               const std::vector<std::string>& precisions, const py::type& result_type) {
-  Engine::Options options;
-  FieldMask supplied;
-  std::vector<py::object> keeps;
-  Keywords(describe<Engine::Options>(), "Engine.sweep").write_all(base, &options, supplied, keeps);
-  std::vector<const HardwareNode*> devices;
-  for (const auto& h : hardware) devices.push_back(h.cast<const HardwareNode*>());
-  std::vector<Precision> formats;
-  const auto* field = find_field(describe<Engine::Options>(), "precision");
-  for (const auto& name : precisions) {
-    Engine::Options one;
-    field->write(&one, Value(name));
-    formats.push_back(*one.precision);
-  }
-  std::vector<SweepPoint> points;
-  {
-    const py::gil_scoped_release free;
-    points = Engine::sweep(options, devices, batch_sizes, formats);
-  }
-  const auto resolver = ResolverRegistry::standard().share(SingleNodeModel::id);
-  py::list out;
-  for (auto& p : points) {
-    py::object result = py::none();
-    if (!p.skipped) {
-      const auto held = std::make_shared<SingleNodeModel::Result>(p.profile);
-      result = make_result(reinterpret_cast<PyTypeObject*>(result_type.ptr()),
-                           std::make_shared<Box>(resolver, held.get(), held));
-    }
-    out.append(
-        py::make_tuple(p.hardware->name, p.batch_size, name_of(p.precision), p.skipped, p.reason, result));
-  }
-  return out;
-}
 
 py::object value_of(const Metric& m) {
   FieldInfo row;
@@ -172,7 +131,6 @@ void bind_engine(py::module_& m) {
   m.def("_plan_scorecard", &plan_scorecard);
   m.def("_schema",
         [](const std::string& kind) { return kind == "plan" ? plan_schema() : json_schema(kind); });
-  m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
   m.def("_explainable",
         [](const py::dict& values) { return explainable_numbers(AskedScenario(values).scenario); });

@@ -112,8 +112,6 @@ struct SearchRequest {
   bool resume = false, overwrite = false;
   bool anything = false;  ///< also what does not fit in memory
   int interval = 0;       ///< as in ScenarioRequest
-
-  friend bool operator==(const SearchRequest&, const SearchRequest&) = default;
 };
 [[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked,
                             const RenderOptions& options);
@@ -128,14 +126,11 @@ struct SubmitRequest {
 [[nodiscard]] Answer submit_script(const SubmitRequest& request);
 [[nodiscard]] Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options);
 
+/// The lists of a sweep. Each is an axis of the space of scenarios.
 struct SweepRequest {
   std::string model;
   std::vector<std::string> hardware, batch_sizes, precisions;
-  std::map<std::string, std::string> fields;  ///< of the table of SingleNodeModel::Inputs
-  int interval = 0;                           ///< as in ScenarioRequest
 };
-[[nodiscard]] Answer sweep(const SweepRequest& request, const RenderOptions& options);
-/// The same lists as axes of a space of scenarios, beside the other axes.
 [[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
                            const RenderOptions& options);
 

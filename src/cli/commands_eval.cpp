@@ -1,14 +1,10 @@
 #include "commands.hpp"
 
-#include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
-#include <mlsysim/report/sweep_report.hpp>
-#include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/registry.hpp>
 
 #include <fmt/format.h>
 
@@ -120,76 +116,6 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
     out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary.str());
   }
   return out;
-}
-
-namespace {
-
-/// Columns with the ends of the interval of the time of each point.
-void add_intervals(Table& table, const Engine::Options& base, std::span<const SweepPoint> points, int level) {
-  const auto resolver = ResolverRegistry::standard().share("SingleNodeModel");
-  table.columns.push_back({"latency_lower", "ms", fmt::format("of the {} % interval", level)});
-  table.columns.push_back({"latency_upper", "ms", fmt::format("of the {} % interval", level)});
-  table.columns.push_back({"interval_rests_on"});
-  const std::vector<std::string> latency{"latency"};
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    auto& row = table.rows[i];
-    row.resize(table.columns.size());
-    if (points[i].skipped) continue;
-    Engine::Options o = base;
-    o.hardware = points[i].hardware;
-    o.batch_size = points[i].batch_size;
-    o.precision = points[i].precision;
-    for (const auto& n :
-         intervals(subject_of(resolver, &o), interval_subject(*resolver, &o), latency, level)) {
-      row[row.size() - 3] = {Value(n.lower), n.exps};
-      row[row.size() - 2] = {Value(n.upper), n.exps};
-      row[row.size() - 1] = n.model ? n.model->basis : std::string("ranges of the zoo alone");
-    }
-  }
-}
-
-}  // namespace
-
-Answer sweep(const SweepRequest& request, const RenderOptions& options) {
-  FieldReader reader(zoo());
-  Engine::Options base;
-  const auto fields = describe<Engine::Options>();
-  const auto set = [&](std::string_view name, const std::string& text, void* object) {
-    const FieldInfo& field = *find_field(fields, name);
-    write_checked(field, object, reader.read(field, text));
-  };
-  set("workload", request.model, &base);
-  for (const auto& [name, text] : request.fields) set(name, text, &base);
-  std::vector<const HardwareNode*> hardware;
-  for (const auto& name : request.hardware) {
-    Engine::Options one;
-    set("hardware", name, &one);
-    hardware.push_back(one.hardware);
-  }
-  std::vector<double> batch_sizes;
-  for (const auto& text : request.batch_sizes) {
-    Engine::Options one;
-    set("batch_size", text, &one);
-    batch_sizes.push_back(one.batch_size);
-  }
-  std::vector<Precision> precisions;
-  for (const auto& text : request.precisions) {
-    Engine::Options one;
-    set("precision", text, &one);
-    precisions.push_back(*one.precision);
-  }
-  // As in the Python package: one sample, fp16.
-  if (batch_sizes.empty()) batch_sizes.push_back(1);
-  if (precisions.empty()) precisions.push_back(Precision::fp16);
-  const auto points = Engine::sweep(base, hardware, batch_sizes, precisions);
-  auto table = sweep_table(points);
-  if (request.interval > 0) add_intervals(table, base, points, request.interval);
-  table.title = request.model;
-  if (base.workload->is_language_decoder() && !base.is_training)
-    table.footer =
-        "A batch is one decode step here, and a sample a token of one sequence: latency is that between two "
-        "tokens.";
-  return {render(table, options)};
 }
 
 }  // namespace mlsysim::cli

@@ -359,16 +359,18 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
              const RenderOptions& options) {
   scenario.targets = {request.model, request.hardware.at(0)};
-  for (const auto& [name, text] : request.fields) scenario.fields.insert_or_assign(name, text);
   std::vector<std::string> axes;
-  if (request.hardware.size() > 1)
+  // Without --axis, one device and one batch are axes of one value. A node or a pod cannot be on an axis.
+  const bool alone = asked.axes.empty();
+  if (request.hardware.size() > 1 || (alone && zoo().find<HardwareNode>(request.hardware[0]) != nullptr))
     axes.push_back(fmt::format("hardware={}", fmt::join(request.hardware, ",")));
   if (!request.batch_sizes.empty())
     axes.push_back(fmt::format("batch_size={}", fmt::join(request.batch_sizes, ",")));
+  else if (alone)
+    axes.emplace_back("batch_size=1");
   if (!request.precisions.empty())
     axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
   asked.axes.insert(asked.axes.begin(), axes.begin(), axes.end());
-  asked.interval = request.interval;
   return search(scenario, asked, options);
 }
 

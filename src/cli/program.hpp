@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,11 @@ class Program {
   using Command = std::function<Answer()>;
   CLI::App* command(CLI::App& parent, const char* name, const char* about, const char* examples, Command run,
                     std::vector<Place> places = {});
-  void scenario_options(CLI::App& app, std::optional<Mode> fixed);
+  void scenario_options(CLI::App& app, std::optional<Mode> fixed,
+                        std::span<const std::string_view> lists = {});
   void eval_commands();
   void explain_command();
   void sweep_command();
-  void sweep_options(CLI::App& app);
   void zoo_commands();
   void model_commands();
   void compile_commands();

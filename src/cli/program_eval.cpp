@@ -2,11 +2,10 @@
 
 #include "program.hpp"
 
-#include <mlsysim/catalogue/models/single_node.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace mlsysim::cli {
 namespace {
@@ -73,12 +72,14 @@ void Program::interval_option(CLI::App& app, int& level) {
   values_[option].choices = {"50", "80", "95"};
 }
 
-/// One option per field of the table of Scenario.
-void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
+/// One option per field of the table of Scenario, but for those that the command has as lists.
+void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
+                               std::span<const std::string_view> lists) {
   for (const auto& f : describe<Scenario>()) {
     if (f.name == "workload" || f.name == "hardware" || f.name == "fleet" || f.name == "conventions")
       continue;
     if (fixed && f.name == "mode") continue;
+    if (std::find(lists.begin(), lists.end(), f.name) != lists.end()) continue;
     if (fixed) {
       const auto used = fields_used_in(*fixed);
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
@@ -169,24 +170,22 @@ void Program::explain_command() {
 
 void Program::sweep_command() {
   auto* w = command(
-      app_, "sweep", "one batch on several devices, batch sizes and precisions",
+      app_, "sweep", "scorecards of several devices, batch sizes and precisions, or of any other axes",
       "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
       "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis "
       "seq_len=1024..8192*2 \\\n"
       "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
       "  mlsysim sweep ServingModel workload=Llama3_8B hardware=H100 --axis tp_size=1,2,4 --show itl "
       "--interval 80\n"
-      "Without --axis or further options every point is one batch on one device.",
+      "Each row has the numbers that mlsysim eval has for its point.",
       [this] {
-        const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
         search_.command = "sweep";
         if (names_a_resolver(sweep_.model)) {
-          search_.interval = sweep_.interval;
           scenario_.targets = sweep_.hardware;
           scenario_.targets.insert(scenario_.targets.begin(), sweep_.model);
           return search(scenario_, search_, render_);
         }
-        return plain ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
+        return sweep(sweep_, scenario_, search_, render_);
       },
       {Place::model, Place::device});
   w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file; or a resolver")
@@ -203,36 +202,15 @@ void Program::sweep_command() {
       ->type_name("N,...")
       ->allow_extra_args(false);
   auto* p = w->add_option("-p,--precision", sweep_.precisions,
-                          "precisions, separated by commas (default: fp16, as in the Python package)")
+                          "precisions, separated by commas (default: as in eval)")
                 ->delimiter(',')
                 ->type_name("NAME,...")
                 ->allow_extra_args(false);
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
-  sweep_options(*w);
-  interval_option(*w, sweep_.interval);
+  constexpr std::array<std::string_view, 2> lists{"batch_size", "precision"};
+  scenario_options(*w, std::nullopt, lists);
+  interval_option(*w, search_.interval);
   search_options(*w);
-}
-
-/// The fields of one batch on one device, and those of a scenario that such a batch does not have.
-void Program::sweep_options(CLI::App& app) {
-  for (const auto& f : describe<SingleNodeModel::Inputs>()) {
-    if (f.kind == ValueKind::object || f.name == "batch_size" || f.name == "precision") continue;
-    auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}", short_form(f.name), dashed(f.name)),
-        [this, name = f.name](const std::string& text) { sweep_.fields[name] = text; }, help_of(f));
-    option->type_name(type_word(f))->group("Scenario");
-    values_[option].choices.assign(f.choices.begin(), f.choices.end());
-  }
-  const auto own = describe<SingleNodeModel::Inputs>();
-  for (const auto& f : describe<Scenario>()) {
-    if (find_field(own, f.name) != nullptr || f.kind == ValueKind::object || f.name == "name") continue;
-    app.add_option_function<std::string>(
-           "--" + dashed(f.name),
-           [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
-        ->type_name(type_word(f))
-        ->group("Scenario");
-  }
-  traffic_option(app);
 }
 
 }  // namespace mlsysim::cli

@@ -209,13 +209,15 @@ def test_sweep(run):
     assert done.code == 0, done.err
     rows = done.json()["rows"]
     assert [(r["hardware"], r["batch_size"], r["precision"]) for r in rows] == [
-        (h, b, p) for h in ("A100", "H100") for b in (1, 8) for p in ("fp16", "fp8")]
+        (h, b, p) for h in ("A100", "H100") for p in ("fp16", "fp8") for b in (1, 8)]
     for row in rows:
         skipped = row["hardware"] == "A100" and row["precision"] == "fp8"
-        assert (row["latency"] is None) == skipped
-        assert row["note"].startswith("skipped") == skipped
+        assert (row["itl"] is None) == skipped
+        assert row["note"].startswith("skipped: A100") == skipped
 
 
 def test_sweep_defaults(run):
     rows = run("sweep", "Llama3_8B", "H100", "-o", "json").json()["rows"]
-    assert [(r["batch_size"], r["precision"]) for r in rows] == [(1, "fp16")]
+    card = run("eval", "Llama3_8B", "H100", "-o", "json").json()
+    assert [(r["hardware"], r["batch_size"]) for r in rows] == [("H100", 1)]
+    assert (rows[0]["itl"], rows[0]["ttft"]) == (card["p_itl"], card["p_ttft"])

@@ -101,6 +101,9 @@ ENGINE = [
 SOLVERS = [
     ("r = S.ServingModel().solve(m, h, seq_len=2048)", "near(r.kv_cache_size.m_as('GB'), 0.268435456) and r.feasible and r.ttft > r.itl"),
     ("r = S.SingleNodeModel().solve(m, h)", "r == mlsysim.Engine.solve(m, h)"),
+    ("p = mlsysim.Engine.sweep(m, [h], [1, 8], ['fp16'], 0.5)[1]['profile']; q = mlsysim.Engine.solve(m, h, 8, 'fp16', 0.5)",
+     "all(getattr(p, n) == getattr(q, n) for n in ('latency', 'latency_compute', 'latency_memory', 'latency_overhead', 'throughput', 'bottleneck', "
+     "'arithmetic_intensity', 'energy', 'memory_footprint', 'mfu', 'hfu', 'feasible', 'constraint_trace')) and p.summary() == q.summary()"),
     ("r = S.SingleNodeModel().solve(model=m, hardware=h, batch_size=4, precision='fp16')", "r.bottleneck == 'Memory'"),
     ("r = S.ContinuousBatchingModel().solve(model=m, hardware=h, max_seq_len=2048, max_batch_size=32)",
      "r.max_active_requests == 32 and near(r.paged_kv_cache_size.m_as('GB'), 8.58993459)"),

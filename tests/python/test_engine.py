@@ -28,8 +28,13 @@ def test_sweep(llama):
         if row["profile"] is None:
             assert row["hardware"] == "A100" and row["precision"] == "fp8" and "A100" in row["skipped"]
         else:
-            assert row["profile"] == Engine.solve(llama, Hardware[row["hardware"]], row["batch_size"], row["precision"])
+            asked = Hardware[row["hardware"]], row["batch_size"], row["precision"]
+            assert row["profile"] == SystemEvaluator.evaluate("sweep", llama, *asked)
+            # What programs for the other package read of a point is the answer of Engine.solve.
+            assert row["profile"].latency == Engine.solve(llama, *asked).latency
     assert len(Engine.sweep(llama, devices)) == 2
+    with pytest.raises(mlsysim.LookupError, match="fp8"):
+        Engine.sweep(llama, [Hardware.A100], precisions=["fp8"])
 
 
 def test_sweeps_run_beside_each_other(llama):

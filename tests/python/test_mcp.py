@@ -71,6 +71,8 @@ def test_questions():
     assert asked("sensitivity", scenario=CHAT, result="itl")["levers"][0]["words"]
     table = asked("sweep", scenario=CHAT, axes={"hardware": ["H100", "H200"], "batch_size": [1, 2, 4]}, show=["itl"], limit=4)
     assert table["points"] == 6 and table["left_out"] == 2 and table["rows"][0][0] == "H100" and table["columns"][2] == {"name": "itl", "unit": "ms"}
+    refusals = asked("sweep", scenario=CHAT, axes={"hardware": ["H100", "A100"], "precision": ["fp8"]}, show=["itl"])["refused"]
+    assert [one["from_row"] for one in refusals] == [1] and "A100" in refusals[0]["reason"]
     best = asked("optimize", scenario=CHAT, axes={"batch_size": "1..64"}, maximize="token_throughput", subject_to=["itl <= 20 ms"])
     assert best["best"][0]["axes"] == {"batch_size": "64"} and best["points"] == 64
     text = asked("explain", scenario=CHAT, result="itl")

@@ -1,12 +1,13 @@
 """Engine: one answer, or many. SystemEvaluator: the scorecard of a scenario."""
 
 from functools import cache
+from itertools import product
 from operator import attrgetter
 
 from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
 from .choices import Choice
-from .errors import LookupError, _input_error
+from .errors import DomainError, Error, LookupError, _input_error
 from .results import _jsonable
 
 __path__ = []  # its parts have import paths of their own: mlsysim.engine.evaluation
@@ -45,8 +46,10 @@ class Engine:
     def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, resolver=None, **options):
         """Every combination of hardware, batch size and precision, in that nesting order.
 
-        A list of {hardware, batch_size, precision, profile}. A device without a rate at a precision has profile None and
-        the reason under "skipped"; a point that does not fit has a profile with feasible = False.
+        A list of {hardware, batch_size, precision, profile}. The profile is the scorecard of the point, which
+        `SystemEvaluator.evaluate` gives for the same options (the fields of a scenario). A point that is refused, such as a device
+        without a rate at a precision, has profile None and the reason under "skipped". Where every point is refused, the first
+        refusal is raised.
 
         With `resolver`, a class or an object of one, shipped or of one's own, the profile is its result; it gets those of
         workload (model), hardware, batch_size, precision and efficiency that it takes, and the options. Points of a class of
@@ -57,17 +60,21 @@ class Engine:
 
             return sweep(resolver, model, hardware_list, batch_sizes, precisions,
                          {**options, **({} if efficiency is None else {"efficiency": efficiency})})
-        base = {"workload": model, "efficiency": efficiency, **options}
-        rows = _core._sweep(base, list(hardware_list), [float(b) for b in batch_sizes], list(precisions),
-                            _single_node().produces)
-        out = []
-        for hardware, batch, precision, skipped, reason, profile in rows:
-            row = {"hardware": hardware, "batch_size": int(batch) if batch.is_integer() else batch,
-                   "precision": precision, "profile": profile}
-            if skipped:
-                row["skipped"] = reason
-            out.append(row)
-        return out
+        rows, refusals = [], []
+        for hardware, batch, precision in product(hardware_list, batch_sizes, precisions):
+            row = {"hardware": hardware.name, "batch_size": int(batch) if float(batch).is_integer() else batch,
+                   "precision": precision, "profile": None}
+            try:
+                row["profile"] = SystemEvaluator.evaluate("sweep", model, hardware, batch, precision, efficiency, **options)
+            except DomainError:  # no scenario has such a value
+                raise
+            except Error as refusal:
+                row["skipped"] = refusal.facts.message
+                refusals.append(refusal)
+            rows.append(row)
+        if refusals and len(refusals) == len(rows):
+            raise refusals[0]
+        return rows
 
 
 class _Read:
@@ -78,7 +85,7 @@ class _Read:
     def __getattr__(self, name):
         make = self._parts.get(name)
         if make is None or "_core" not in self.__dict__:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            return compat.member(self, name)
         value = self.__dict__[name] = make(self.__dict__["_core"])
         return value
 

@@ -26,7 +26,7 @@ PIPELINES = {
         ("DistributedModel", "TailLatencyModel"), {"model": "Llama3_8B", "hardware": "H100"}),
 }
 OBJECTS = {"model": Models, "hardware": Hardware, "fleet": Systems.Clusters}
-OF_PROFILES = ("latency", "throughput", "memory_footprint", "mfu", "bottleneck")
+OF_CARDS = ("itl", "ttft", "latency", "token_throughput", "throughput", "memory_used", "mfu", "bottleneck")
 
 
 def sweep(model, devices, precisions, fidelity):
@@ -35,10 +35,11 @@ def sweep(model, devices, precisions, fidelity):
                             precisions=precisions, fidelity=fidelity)
         out = {}
         for row in rows:
-            profile = row["profile"]
+            card = row["profile"]
             name = f"{row['hardware']},b{row['batch_size']},{row['precision']}"
-            out[name] = {"skipped": row["skipped"]} if profile is None else {
-                key: getattr(profile, key) for key in OF_PROFILES}
+            out[name] = {"skipped": row["skipped"]} if card is None else {
+                key: level.metrics[key] for level in (card.feasibility, card.performance) for key in OF_CARDS
+                if key in level.metrics}
         return Numbers(out)
 
     return ask

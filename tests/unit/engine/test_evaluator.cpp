@@ -1,9 +1,8 @@
-// The three-level scorecard, remedies, sweeps and derivations.
+// The three-level scorecard, remedies and derivations.
 
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/models/reliability.hpp>
-#include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/spec/zoo.hpp>
@@ -167,21 +166,6 @@ TEST_CASE("every default that was used is listed once", "[engine]") {
     CHECK(has(name) == 1);
   }
   CHECK(has("batch_size") == 0);  // was given
-}
-
-TEST_CASE("a sweep nests hardware, batch and precision, and says why a point is skipped", "[engine]") {
-  const HardwareNode* devices[] = {device("H100"), device("A100")};
-  const double batches[] = {1, 8};
-  const Precision precisions[] = {Precision::fp16, Precision::fp8};
-  const auto points = Engine::sweep({.workload = model("Llama3_8B")}, devices, batches, precisions);
-  REQUIRE(points.size() == 8);
-  CHECK(points[0].hardware->name == "H100");
-  CHECK(points[1].precision == Precision::fp8);
-  CHECK(points[2].batch_size == 8);
-  CHECK_FALSE(points[3].skipped);
-  CHECK(points[5].skipped);
-  CHECK_THAT(points[5].reason, Catch::Contains("A100") && Catch::Contains("fp8"));
-  CHECK(points[2].profile.latency > points[0].profile.latency);
 }
 
 TEST_CASE("a derivation names the largest term, its law and its figures", "[engine]") {

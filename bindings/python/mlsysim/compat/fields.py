@@ -71,6 +71,25 @@ _ENERGY = {
     "water_usage_liters": ("water_usage", "L"),
 }
 
+def _profile(card):
+    """What Engine.sweep of the other package gave for a point: the PerformanceProfile of one batch on its device."""
+    from ..engine import Engine
+
+    taken = ("workload", "hardware", "batch_size", "precision", "efficiency", "seq_len", "zero_stage", "optimizer", "power_cap", "clock_limit",
+             "execution", "fidelity", "conventions")
+    asked = {name: card._asked[name] for name in taken if name in card._asked}
+    return Engine.solve(asked.pop("workload"), asked.pop("hardware"), **asked)
+
+
+def _of_profile(name):
+    def read(card):
+        if "hardware" not in card._asked:
+            raise AttributeError(f"'SystemEvaluation' object has no attribute '{name}'")
+        return getattr(_profile(card), name)
+
+    return read
+
+
 FIELDS = {
     "SolverResult": {
         "summary": _summary,
@@ -158,5 +177,11 @@ FIELDS = {
     "ParallelismResult": {**_SEARCH, "best_config": _best("tp_size", "pp_size", "dp_size", "ep_size")},
     "BatchingResult": {**_SEARCH, "best_config": lambda result: {"max_batch_size": result.best_batch_size}},
     "PlacementResult": {**_SEARCH, "best_config": _best("best_region"), "lowest_tco": ("tco", "USD")},
-    "SystemEvaluation": {"model_dump": lambda card: lambda **_: card.to_dict()},
+    "SystemEvaluation": {
+        "model_dump": lambda card: lambda **_: card.to_dict(),
+        **{name: _of_profile(name) for name in (
+            "latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "bottleneck", "arithmetic_intensity", "energy",
+            "energy_per_inference", "memory_footprint", "offload_spill_bytes", "peak_flops_actual", "peak_bw_actual", "mfu", "hfu",
+            "feasible", "overhead_dominated", "constraint_trace", "summary")},
+    },
 }

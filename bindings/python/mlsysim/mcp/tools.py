@@ -160,7 +160,8 @@ def _sweep(arguments, call):
     limit = min(arguments.get("limit", _ROWS), 1000)
     rows = [[_value(found.columns[name][k].item()) for name in names] for k in range(min(limit, len(found)))]
     return {"columns": [{"name": name, "unit": found.units[name]} for name in names], "rows": rows,
-            "feasible": [bool(one) for one in found.feasible[:limit]], "points": len(found), "left_out": max(0, len(found) - limit)}
+            "feasible": [bool(one) for one in found.feasible[:limit]], "points": len(found), "left_out": max(0, len(found) - limit),
+            "refused": [{"from_row": first, "reason": reason} for first, reason in found.skipped[:limit]]}
 
 
 def _optimize(arguments, call):
