@@ -1,4 +1,5 @@
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/table/aliases.hpp>
 #include <mlsysim/units/format.hpp>
 
 namespace mlsysim {
@@ -27,7 +28,8 @@ double Metric::number() const {
 const Metric* EvaluationLevel::find(std::string_view wanted) const {
   for (const auto& m : metrics)
     if (m.name == wanted) return &m;
-  return nullptr;
+  const auto canonical = canonical_name(wanted);
+  return canonical.empty() ? nullptr : find(canonical);
 }
 
 std::string_view name_of(EvaluationLevel::Status status) {

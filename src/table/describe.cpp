@@ -1,3 +1,4 @@
+#include <mlsysim/table/aliases.hpp>
 #include <mlsysim/table/describe.hpp>
 
 #include <mlsysim/units/any_quantity.hpp>
@@ -53,7 +54,10 @@ const FieldInfo* of_only_format(std::span<const FieldInfo> fields, std::string_v
 
 const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name) {
   if (const auto* found = of_name(fields, name)) return found;
-  if (name.find('.') == std::string_view::npos) return nullptr;
+  if (name.find('.') == std::string_view::npos) {
+    const auto canonical = canonical_name(name);
+    return canonical.empty() ? nullptr : of_name(fields, canonical);
+  }
   if (const auto* found = of_only_format(fields, name)) return found;
   const auto other = other_name(name);
   if (other.empty()) return nullptr;
