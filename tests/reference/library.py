@@ -26,7 +26,6 @@ UNITS = [
 ]
 
 RENAMED = {
-    "step_latency_total": "step_latency",
     "pipeline_bubble_latency": "pipeline_bubble",
     "effective_throughput": "fleet_throughput",
     "dp_communication_latency": "dp_communication",
