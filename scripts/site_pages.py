@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Pages of the site that are made of the library: its C++ headers, its Python package, laws, walls and entries of the zoo.
+"""Makes the pages of the site that are not committed: C++ and Python reference, laws, walls, zoo, resolvers, accuracy of each table,
+sources of device parameters, and what scripts/check-all tried.
 
-usage: scripts/site_pages.py PROGRAM FOLDER      with the package on the path; scripts/site does it
+usage: scripts/site_pages.py PROGRAM DOCS      with the package on the path; scripts/site does it for a copy of docs/
 
 Comments, docstrings, units and sources are those of the code, so that a page cannot say something else.
 """
@@ -12,9 +13,17 @@ import re
 import subprocess
 import sys
 
+import trust_page
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
-PAGES = ("cpp.md", "python.md", "laws.md", "walls.md", "zoo.md")  # those that the navigation names
+# Pages in generated/ that the navigation names.
+PAGES = ("accuracy-tables.md", "cpp.md", "figures.md", "laws.md", "python.md", "trust.md", "walls.md", "zoo.md")
+
+
+def made(path):
+    """Whether a path relative to docs/ is a page that this script makes."""
+    return path in {f"generated/{name}" for name in PAGES} or re.fullmatch(r"reference/resolvers/\w+\.md", path) is not None
 
 
 # ---- C++ ------------------------------------------------------------------------------------------------------------
@@ -107,7 +116,7 @@ def python(folder):
     for name in sorted(laws):
         pages += entry(name, getattr(mlsysim.laws, name), 2)
     (folder / "laws.md").write_text("\n".join(pages), encoding="utf-8")
-    from_elsewhere = laws | {path.stem for path in (ROOT / "docs/reference/resolvers").glob("*.md")}
+    from_elsewhere = laws | set(mlsysim.resolvers.__all__)
     listed = sorted(name for name in mlsysim.__all__ if name not in from_elsewhere and not inspect.ismodule(getattr(mlsysim, name)))
     page = ["# Python reference", "", "Names of `import mlsysim`. [Laws](laws.md) and [resolvers](../reference/resolvers/README.md) have pages of their own.", ""]
     for name in listed:
@@ -132,11 +141,17 @@ def named(program, folder):
     (folder / "zoo.md").write_text("\n".join(index) + "\n", encoding="utf-8")
 
 
-def write(program, folder):
+def write(program, docs):
+    folder = docs / "generated"
     folder.mkdir(parents=True, exist_ok=True)
     cpp(folder)
     python(folder)
     named(program, folder)
+    subprocess.run([program, "--no-plugins", "resolver", "docs", "--write", docs / "reference/resolvers"], capture_output=True, check=True)
+    subprocess.run([program, "--no-plugins", "validate", "--tables-page", folder / "accuracy-tables.md"], capture_output=True, check=True)
+    figures = subprocess.run([sys.executable, ROOT / "scripts/figures"], capture_output=True, text=True, check=True).stdout
+    (folder / "figures.md").write_text(figures, encoding="utf-8")
+    (folder / "trust.md").write_text(trust_page.page_of(trust_page.read(trust_page.PAGE)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the generated part of the stubs from the tables of the built package.
+"""Writes the stubs that list specs, registries, resolvers and laws. The CMake build runs it after the module is linked.
 
-    PYTHONPATH=<build>/python python3 bindings/python/make_stubs.py [--check]
+    PYTHONPATH=<build>/python python3 bindings/python/make_stubs.py <build>/python/mlsysim
 
-Each stub has a part written by hand, up to the marker; what follows comes from the tables of specs and resolvers.
+A stub starts with its file mlsysim/<module>.pyi.in. The rest comes from the tables of the built package.
 """
 
 import re
@@ -16,8 +16,7 @@ sys.path = [p for p in sys.path if Path(p or ".").resolve() != Path(__file__).re
 import mlsysim
 from mlsysim import laws, resolvers, specs
 
-MARKER = "# Generated below by bindings/python/make_stubs.py."
-FOLDER = Path(__file__).parent / "mlsysim"
+HEADS = Path(__file__).parent / "mlsysim"
 KINDS = {"number": "float", "flag": "bool", "text": "str", "choice": "str"}
 OBJECTS = {"hardware": "HardwareNode", "workload": "Workload", "fleet": "Fleet", "node": "Node", "fabric": "NetworkFabric",
            "grid": "GridProfile", "datacenter": "Datacenter", "conventions": "Conventions",
@@ -201,7 +200,7 @@ def wrapped(head, parts, tail, indent=""):
     return "\n".join([indent + head, *lines, line.rstrip(), indent + tail])
 
 
-def main():
+def main(folder):
     names = [resolvers.resolver_class(n).produces.__name__ for n in resolvers.__all__]
     law_results = [resolvers.resolver_class(n).produces.__name__ for n in laws.names()]
     generated = {
@@ -213,21 +212,10 @@ def main():
         "__init__.pyi": [f"from .resolvers import {n} as {n}" for n in resolvers.__all__],
         "core/solver.pyi": [f"from ..resolvers import {n} as {n}" for n in resolvers.__all__],
     }
-    stale = []
     for file, lines in generated.items():
-        path = FOLDER / file
-        old = path.read_text()
-        head = old[: old.index(MARKER)]
-        new = head + MARKER + "\n\n" + "\n".join(lines) + "\n"
-        if new != old:
-            stale.append(file)
-            if "--check" not in sys.argv:
-                path.write_text(new)
-    if stale:
-        print(("stale: " if "--check" in sys.argv else "written: ") + ", ".join(stale))
-    return 1 if stale and "--check" in sys.argv else 0
+        head = (HEADS / f"{file}.in").read_text()
+        (folder / file).write_text(head + "\n" + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
-    assert mlsysim.__file__
-    sys.exit(main())
+    main(Path(sys.argv[1]))

@@ -19,7 +19,7 @@ namespace {
 
 // By these words a file is known as one that this command wrote.
 constexpr std::string_view kHtmlMark = "mlsysim: predictions against ",
-                           kPageMark = "Written by `mlsysim validate --page",
+                           kPageMark = "Written by `mlsysim validate --",
                            kRecordMark = "mlsysim/validation-record@";
 
 /// Where definitions and whole tables are: a folder without definitions has the data of those that ship.
@@ -76,11 +76,11 @@ template <class S> bool stand_in(Constants& constants, const std::string& named,
 /// The figures of the zoo, with what stands in for its entries.
 Constants constants_with(const ValidateRequest& request) {
   Constants out(conventions_of(zoo()));
-  if (!request.with.empty() && (request.write_record || !request.page.empty()))
+  if (!request.with.empty() && (request.write_record || request.pages()))
     throw InputError({.id = "mlsysim.cli.099",
-                      .message = "the record and the page are those of the zoo",
+                      .message = "the record and the pages are those of the zoo",
                       .key = "--with",
-                      .found = "--with beside --write-record or --page",
+                      .found = "--with beside --write-record, --page or --tables-page",
                       .expected = "one of them",
                       .hint = "leave out --with"});
   for (const auto& pair : request.with) {
@@ -119,11 +119,12 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   const auto residuals = replacing(kResidualsSchema), html = replacing(kHtmlMark),
              page = replacing(kPageMark), yaml = replacing(kRecordMark);
   if (!request.html.empty()) files::check_target(request.html, html);
-  if (!request.page.empty()) files::check_target(request.page, page);
+  for (const auto& file : {request.page, request.tables_page})
+    if (!file.empty()) files::check_target(file, page);
   std::vector<MeasuredTable> tables;
   for (const auto& name : chosen(request, folders)) tables.push_back(folders.load(name));
   std::vector<TableResult> results;
-  const bool shown = !request.check || !request.page.empty() || !request.html.empty();
+  const bool shown = !request.check || request.pages() || !request.html.empty();
   for (const auto& table : tables)
     results.push_back(
         validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
@@ -138,14 +139,16 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   if (!request.residuals.empty())
     files::write(request.residuals, to_yaml(residual_groups(tables, zoo())), residuals);
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
-  if (!request.page.empty()) {
+  if (request.pages()) {
     std::vector<Calibration> calibrations;
     for (const auto& check : read_calibration_checks(own.empty() ? "" : own + "/calibrations.yaml")) {
       std::vector<MeasuredTable> data;
       for (const auto& name : check.tables) data.push_back(folders.load(name));
       calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
     }
-    files::write(request.page, accuracy_page(results, calibrations, zoo()), page);
+    if (!request.page.empty()) files::write(request.page, accuracy_page(results, calibrations), page);
+    if (!request.tables_page.empty())
+      files::write(request.tables_page, accuracy_tables_page(results, calibrations, zoo()), page);
   }
   const auto record = request.record.empty() && !own.empty() ? own + "/record.yaml" : request.record;
   if (request.write_record) {

@@ -201,13 +201,15 @@ struct ValidateRequest {
   std::vector<std::string> tables;  ///< names or topics; all where empty
   std::string folder;               ///< of the tables; the shipped ones where empty
   std::string html;                 ///< file for a page with plots
-  std::string page;                 ///< file for the page of the documentation
+  std::string page, tables_page;    ///< files for the summary and for the page of every table
   std::string record;               ///< committed record; beside the tables where empty
   std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
   std::string residuals;            ///< file for what predictions missed, by groups
   bool list = false, check = false, write_record = false;
   bool force = false;     ///< replace files that others wrote
   std::size_t worst = 5;  ///< rows shown with their terms
+
+  [[nodiscard]] bool pages() const { return !page.empty() || !tables_page.empty(); }
 };
 [[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
 struct CalibrateRequest {

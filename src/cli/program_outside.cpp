@@ -158,7 +158,10 @@ void Program::validation_commands() {
       ->type_name("N")
       ->capture_default_str();
   v->add_option("--page", validate_.page,
-                "also writes the page of docs/reference: Markdown with cross-validation")
+                "also writes docs/reference/accuracy.md: errors by topic, cross-validation")
+      ->type_name("FILE");
+  v->add_option("--tables-page", validate_.tables_page,
+                "also writes a Markdown page with every table, the fitted constants and cross-validation")
       ->type_name("FILE");
   v->add_option("--write-residuals", validate_.residuals,
                 "also writes what the predictions missed, by groups: the data of --interval")

@@ -164,7 +164,7 @@ def test_the_commit_is_taken_from_the_environment_or_from_git(run, matrix, tmp_p
 
 
 def test_the_predictions_of_this_project_are_those_that_were_accepted(run):
-    """A change of physics or of the zoo shows as a difference here; accept it with a reason in CHANGELOG.md."""
+    """A change of physics or of the zoo shows as a difference here; accept it and explain it in the commit message."""
     done = run("ci", "run", ROOT / "tests" / "ci" / "predictions.yaml", "-j", 2)
     assert done.code == 0, done.out + "\nif this is meant: mlsysim ci accept tests/ci/predictions.yaml"
 

@@ -81,7 +81,7 @@ def test_a_file_of_somebody_else_is_not_replaced(run, refused, tmp_path):
     tables = ("validate", "kernels/deepbench_gemm_p100") if (TABLES / "kernels" / "deepbench_gemm_p100.yaml").exists() else ("validate", first_table(run))
     mine.write_text("years of work")
     link.symlink_to(mine)
-    for option in ("--html", "--page"):
+    for option in ("--html", "--page", "--tables-page"):
         refused(*tables, option, mine, parts=("the file exists", "--force"))
         refused(*tables, option, link, "--force", parts=("a link",))
     assert mine.read_text() == "years of work"

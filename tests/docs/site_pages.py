@@ -19,7 +19,7 @@ def main(program):
         docs = pathlib.Path(folder) / "docs"
         shutil.copytree(ROOT / "docs", docs)
         made = docs / "generated"
-        site_pages.write(program, made)
+        site_pages.write(program, docs)
         pages = {p.relative_to(made).as_posix(): p.read_text() for p in made.rglob("*.md")}
         assert set(site_pages.PAGES) <= set(pages), sorted(pages)
         headers = [p.relative_to(ROOT / "include").as_posix() for p in (ROOT / "include/mlsysim").glob("*/**/*.hpp") if "detail" not in p.parts]
@@ -28,6 +28,11 @@ def main(program):
         assert not (absent := [name for name in mlsysim.laws.names() if f"## {name}\n" not in pages["laws.md"]]), absent
         assert "Source: " in pages["laws.md"] and "[GB]" in pages["laws.md"] and "batch_size" in pages["laws.md"]
         assert "## ask\n" in pages["python.md"] and "Subject.pareto(" in pages["python.md"]
+        resolvers = (docs / "reference/resolvers/README.md").read_text()
+        assert resolvers == (ROOT / "docs/reference/resolvers/README.md").read_text(), "run: mlsysim resolver docs --write docs/reference/resolvers"
+        names = set(re.findall(r"^\| \[(\w+)\]", resolvers, re.M))
+        assert len(names) > 20 and {f"{name}.md" for name in names} | {"README.md"} == {p.name for p in (docs / "reference/resolvers").iterdir()}
+        assert pages["accuracy-tables.md"].count("\n## ") > 100 and "| H100 |" in pages["figures.md"] and "| mutants |" in pages["trust.md"]
         assert pages["walls.md"].count("\n|") == 22 + 2 and "H100" in pages["zoo/hardware.md"]
         for name, text in pages.items():
             for link in re.findall(r"(?<!\\)\]\(([^)#\s]+)\)", re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.M | re.S)):

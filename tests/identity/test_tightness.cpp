@@ -1,6 +1,4 @@
-// How much wider intervals are than true ranges, law by law: the page docs/reference/tightness.md is written
-// here, and compared with what it says. `MLSYSIM_WRITE_TIGHTNESS=docs/reference/tightness.md test_identity
-// '[tightness]'` writes it.
+// Intervals of laws are not wider than recorded here, relative to the range that the values take.
 
 #include "identity/any_law.hpp"
 #include "identity/law_samples.hpp"
@@ -8,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <fstream>
+#include <algorithm>
+#include <cmath>
 #include <map>
-#include <sstream>
+#include <set>
 #include <string>
 
 using namespace mlsysim;
@@ -43,6 +41,48 @@ std::vector<Interval> box_at(std::span<const FieldInfo> inputs, const std::vecto
 
 struct Ratio {
   double median = 0, largest = 0;
+};
+
+/// Width of the interval over a box of 5 % (counts: to the next whole numbers), over the width of the range
+/// that the values take: median and largest of kBoxes boxes. Results that are not listed are exact: 1.
+const std::map<std::string, Ratio> kLoose{
+    {"AttentionTime.compute", {1.55, 12.1}},
+    {"AttentionTime.memory", {1.09, 1.2}},
+    {"AttentionTime.time", {1.14, 7.81}},
+    {"CappedClock.slowed", {1, 11}},
+    {"CheckpointGoodput.goodput", {2.02, 2.11e+04}},
+    {"ChinchillaAllocation.params", {4.29, 14.5}},
+    {"ChinchillaAllocation.tokens", {3.22, 25.1}},
+    {"ChunkedAttentionPairs.keys", {1, 264}},
+    {"ChunkedAttentionPairs.pairs", {11, 1.16e+05}},
+    {"CompiledStep.device", {1.22, 1.69}},
+    {"CompiledStep.host", {1.2, 1.5}},
+    {"CompiledStep.latency", {1.19, 1.69}},
+    {"DistinctParts.visited", {7.84, 3.34e+03}},
+    {"ExpertLoad.touched", {1, 1.66}},
+    {"FullestRank.imbalance", {1.25, 1.53}},
+    {"HierarchicalAllReduce.time", {1, 2.99}},
+    {"MatmulTime.compute", {2.06, 10.4}},
+    {"MatmulTime.memory", {1.09, 1.19}},
+    {"MatmulTime.tile_efficiency", {3.23, 59}},
+    {"MatmulTime.time", {1.1, 9.9}},
+    {"PagedKv.reserved", {1.06, 10.8}},
+    {"PagedKv.waste", {1.37, 4.8e+03}},
+    {"PagedTokens.held", {1, 29.1}},
+    {"PagedTokens.mean", {1, 2.89}},
+    {"ProtocolAllToAll.time", {1, 1.04}},
+    {"ProtocolRing.time", {1, 1.18}},
+    {"QueueWait.queue_length", {1.09, 5.93}},
+    {"QueueWait.wait_mean", {1, 5.93}},
+    {"QueueWait.wait_probability", {2.99, 5.94}},
+    {"ResponseTail.exceed", {4.17, 4.39e+05}},
+    {"SpareCoverage.coverage", {1, 3.06e+07}},
+    {"SpeculativeTokenTime.itl", {1, 2.2}},
+    {"SwitchAllReduce.time", {1, 1.33}},
+    {"TileWave.efficiency", {1.94, 1.23e+03}},
+    {"TorusAllToAll.time", {1.55, 3.03}},
+    {"TorusBisection.hops", {2.39, 33.5}},
+    {"WindowedAttentionPairs.pairs", {1, 1.89}},
 };
 
 /// Width of the interval over the width of the values at corners and random points inside, an inner range: so
@@ -89,58 +129,26 @@ std::vector<Ratio> tightness(const identity::AnyLaw& law) {
   return out;
 }
 
-std::string page(const std::map<std::string, Ratio>& all) {
-  std::string text =
-      "# How tight intervals are\n\n"
-      "<!-- Written by test_identity '[tightness]'. Do not edit. -->\n\n"
-      "Width of the interval that a law gives over a box of 5 % about its inputs (counts: to the next whole "
-      "numbers), over the\n"
-      "width of the range that its values really take there: median and largest of 41 boxes across the "
-      "admissible inputs.\n"
-      "1 is exact. Intervals are outer bounds: they prune a search, and are no error bars. A result that no "
-      "box moves has no line.\n\n"
-      "| law | result | median | largest |\n| --- | --- | --- | --- |\n";
-  for (const auto& [name, r] : all) {
-    const auto dot = name.find('.');
-    if (r.largest > 0)
-      text += fmt::format("| {} | {} | {:.3g} | {:.3g} |\n", name.substr(0, dot), name.substr(dot + 1),
-                          r.median, r.largest);
-  }
-  return text;
-}
-
 }  // namespace
 
-TEST_CASE("intervals are as tight as their page says", "[identity][tightness]") {
-  std::map<std::string, Ratio> all;
+TEST_CASE("intervals are as tight as recorded", "[identity][tightness]") {
+  std::set<std::string> seen;
   for (const auto& law : all_laws()) {
     const auto ratios = tightness(law);
-    for (std::size_t o = 0; o < ratios.size(); ++o)
-      all[fmt::format("{}.{}", law.info.id, law.results[o].name)] = ratios[o];
+    for (std::size_t o = 0; o < ratios.size(); ++o) {
+      const Ratio& r = ratios[o];
+      if (r.largest == 0) continue;  // No box moves this result.
+      const auto name = fmt::format("{}.{}", law.info.id, law.results[o].name);
+      const auto known = kLoose.find(name);
+      const Ratio recorded = known == kLoose.end() ? Ratio{1, 1} : known->second;
+      INFO(name << ": median " << r.median << ", largest " << r.largest << "; recorded " << recorded.median
+                << " and " << recorded.largest);
+      // The record has three digits.
+      CHECK(r.median <= recorded.median * 1.02);
+      CHECK(r.largest <= recorded.largest * 1.02);
+      CHECK(r.median >= 1 - 1e-6);
+      seen.insert(name);
+    }
   }
-  if (const char* path = std::getenv("MLSYSIM_WRITE_TIGHTNESS"); path != nullptr)
-    std::ofstream(path) << page(all);
-  std::ifstream in(MLSYSIM_SOURCE_DIR "/docs/reference/tightness.md");
-  REQUIRE(in);
-  std::map<std::string, Ratio> said;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream cells(line);
-    std::string bar, law, result;
-    Ratio r;
-    if (cells >> bar >> law >> bar >> result >> bar >> r.median >> bar >> r.largest)
-      said[law + "." + result] = r;
-  }
-  std::size_t compared = 0;
-  for (const auto& [name, r] : all) {
-    if (r.largest == 0) continue;
-    INFO(name << ": median " << r.median << ", largest " << r.largest << "; write the page again");
-    const auto known = said.find(name);
-    REQUIRE(known != said.end());
-    // Wider than the page says is a law that got looser; the page has three digits.
-    CHECK(r.median <= known->second.median * 1.02);
-    CHECK(r.largest <= known->second.largest * 1.02);
-    CHECK(r.median >= 1 - 1e-6);
-    ++compared;
-  }
-  CHECK(compared == said.size());
+  for (const auto& [name, recorded] : kLoose) CHECK(seen.contains(name));
 }

@@ -1,4 +1,4 @@
-"""Stubs: every public name is there, and the generated parts are those of the tables."""
+"""Stubs: every public name is there."""
 
 import ast
 import builtins
@@ -13,7 +13,6 @@ import pytest
 import mlsysim
 
 PACKAGE = Path(mlsysim.__file__).parent
-SOURCE = Path(os.environ.get("MLSYSIM_SOURCE_DIR", Path(__file__).parents[2]))
 
 
 def names_in(stub):
@@ -39,13 +38,6 @@ def test_every_public_name_is_in_the_stub(module):
         getattr(loaded, "__all__", ()))
     missing = {n for n in public if n not in names_in(stub)}
     assert public and not missing
-
-
-def test_the_generated_parts_are_current():
-    script = SOURCE / "bindings/python/make_stubs.py"
-    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)})
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrun: PYTHONPATH={PACKAGE.parent} python3 {script}"
 
 
 def test_methods_of_the_main_classes_are_in_the_stubs():

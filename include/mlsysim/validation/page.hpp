@@ -1,5 +1,5 @@
 #pragma once
-/// The page of the documentation that states how accurate the library is.
+/// The pages of the documentation that state how accurate the library is.
 
 #include <mlsysim/validation/calibrate.hpp>
 
@@ -22,10 +22,14 @@ struct CalibrationCheck {
 /// @throws InputError, ErrorList with every fault of the file
 [[nodiscard]] std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::path& file = {});
 
-/// Markdown: every table with what was left out and its worst rows, how many constants of each device are
-/// fitted, and errors on groups that a fit has not seen beside those on the rows it has. The same inputs give
-/// the same bytes.
+/// Markdown: errors by topic, the tables with the largest errors, and errors on groups that a fit has
+/// not seen. The same inputs give the same bytes.
 [[nodiscard]] std::string accuracy_page(std::span<const TableResult> results,
-                                        std::span<const Calibration> calibrations, const Zoo& zoo);
+                                        std::span<const Calibration> calibrations);
+
+/// Markdown: every table with its left-out rows and its worst rows, the fitted constants of each device, and
+/// errors on groups that a fit has not seen. The same inputs give the same bytes.
+[[nodiscard]] std::string accuracy_tables_page(std::span<const TableResult> results,
+                                               std::span<const Calibration> calibrations, const Zoo& zoo);
 
 }  // namespace mlsysim

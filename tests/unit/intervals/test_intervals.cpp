@@ -169,7 +169,7 @@ TEST_CASE("many residuals are thinned to their quantiles", "[intervals]") {
 }
 
 TEST_CASE("the groups that ship hold the level, and most tables what their rows allow", "[intervals]") {
-  // What single tables hold is on docs/reference/accuracy.md.
+  // `mlsysim validate --tables-page` shows the coverage of single tables.
   const auto tables = ErrorBook::standard().coverage();
   REQUIRE(tables.size() > 50U);
   for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
