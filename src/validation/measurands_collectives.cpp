@@ -145,9 +145,10 @@ Prediction exchange_rate(const ExchangeRow& c, const PredictionContext& context)
 }  // namespace
 
 std::vector<const Measurand*> collective_measurands() {
-  static const RowMeasurand<CollectiveRow, collective_time_of> a("collective", MeasurandKind::time, "us",
-                                                                 "time of one collective");
-  static const RowMeasurand<ExchangeRow, exchange_rate> b("exchange_rate", MeasurandKind::rate, "GB/s",
+  static const RowMeasurand<CollectiveRow, collective_time_of> a(
+      "collective", measured("collective"), MeasurandKind::time, "us", "time of one collective");
+  static const RowMeasurand<ExchangeRow, exchange_rate> b("exchange_rate", measured("collective"),
+                                                          MeasurandKind::rate, "GB/s",
                                                           "bytes of an experts' exchange over its time");
   return {&a, &b};
 }

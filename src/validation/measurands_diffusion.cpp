@@ -162,9 +162,11 @@ Prediction generation_energy(const DenoiserRow& c, const PredictionContext& cont
 
 std::vector<const Measurand*> diffusion_measurands() {
   static const RowMeasurand<DenoiserRow, generation_time> a(
-      "generation_time", MeasurandKind::time, "s", "time in which a diffusion model makes its outputs");
-  static const RowMeasurand<DenoiserRow, generation_energy> b("generation_energy", MeasurandKind::other, "J",
-                                                              "energy of one output of a diffusion model");
+      "generation_time", measured("generation_time"), MeasurandKind::time, "s",
+      "time in which a diffusion model makes its outputs");
+  static const RowMeasurand<DenoiserRow, generation_energy> b(
+      "generation_energy", measured("generation_energy"), MeasurandKind::other, "J",
+      "energy of one output of a diffusion model");
   return {&a, &b};
 }
 

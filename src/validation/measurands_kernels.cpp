@@ -398,25 +398,30 @@ Prediction stream_rate(const StreamRow& c, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> kernel_measurands() {
-  static const RowMeasurand<ProductRow, product_time> a("matrix_product", MeasurandKind::time, "us",
-                                                        "time of one matrix product");
-  static const RowMeasurand<AttentionRow, attention_time> b("attention", MeasurandKind::time, "us",
-                                                            "time of one fused attention kernel");
-  static const RowMeasurand<StreamRow, stream_rate> c("memory_stream", MeasurandKind::rate, "GB/s",
+  static const RowMeasurand<ProductRow, product_time> a(
+      "matrix_product", measured("matmul"), MeasurandKind::time, "us", "time of one matrix product");
+  static const RowMeasurand<AttentionRow, attention_time> b(
+      "attention", measured("attention"), MeasurandKind::time, "us", "time of one fused attention kernel");
+  static const RowMeasurand<StreamRow, stream_rate> c("memory_stream", measured("memory_stream"),
+                                                      MeasurandKind::rate, "GB/s",
                                                       "bandwidth of a stream kernel");
-  static const RowMeasurand<ProductRow, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s",
+  static const RowMeasurand<ProductRow, product_rate> d("product_rate", measured("matmul"),
+                                                        MeasurandKind::rate, "TFLOP/s",
                                                         "arithmetic rate of one matrix product");
-  static const RowMeasurand<ProductRow, product_power> e("product_power", MeasurandKind::other, "W",
+  static const RowMeasurand<ProductRow, product_power> e("product_power", measured("matmul_power"),
+                                                         MeasurandKind::other, "W",
                                                          "board power while one matrix product is repeated");
   static const RowMeasurand<AttentionRow, attention_power> f(
-      "attention_power", MeasurandKind::other, "W", "board power while one attention kernel is repeated");
+      "attention_power", measured("attention_power"), MeasurandKind::other, "W",
+      "board power while one attention kernel is repeated");
   static const RowMeasurand<ExpertsRow, experts_time> g(
-      "expert_layer", MeasurandKind::time, "us", "time of the routed experts of one layer on one device");
+      "expert_layer", measured("expert_layer"), MeasurandKind::time, "us",
+      "time of the routed experts of one layer on one device");
   static const RowMeasurand<LinearRow, linear_time> h(
-      "linear_attention", MeasurandKind::time, "us",
+      "linear_attention", measured("linear_attention"), MeasurandKind::time, "us",
       "time of the convolution or of the recurrence of one layer of linear attention");
   static const RowMeasurand<BlockRow, block_time> i(
-      "attention_block", MeasurandKind::time, "us",
+      "attention_block", measured("attention_block"), MeasurandKind::time, "us",
       "time of the attention block of one layer on one device, projections included");
   return {&a, &b, &c, &d, &e, &f, &g, &h, &i};
 }

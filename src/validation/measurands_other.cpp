@@ -128,14 +128,15 @@ Prediction operational_carbon(const FootprintRow& row, const PredictionContext& 
 }  // namespace
 
 std::vector<const Measurand*> other_measurands() {
-  static const RowMeasurand<SampleRow, sample_rate> a("sample_rate", MeasurandKind::rate, "1/s",
-                                                      "samples a second of all devices");
-  static const RowMeasurand<SampleRow, sample_time> b("sample_time", MeasurandKind::time, "ms",
-                                                      "time of one batch");
-  static const RowMeasurand<FailureRow, interruptions> c("interruptions", MeasurandKind::other, "",
-                                                         "interruptions of a long job");
+  static const RowMeasurand<SampleRow, sample_rate> a("sample_rate", measured("latency"), MeasurandKind::rate,
+                                                      "1/s", "samples a second of all devices");
+  static const RowMeasurand<SampleRow, sample_time> b("sample_time", measured("latency"), MeasurandKind::time,
+                                                      "ms", "time of one batch");
+  static const RowMeasurand<FailureRow, interruptions> c(
+      "interruptions", measured("interruptions"), MeasurandKind::other, "", "interruptions of a long job");
   static const RowMeasurand<FootprintRow, operational_carbon> d(
-      "operational_carbon", MeasurandKind::other, "tCO2e", "emissions of the electricity of a long job");
+      "operational_carbon", measured("operational_carbon"), MeasurandKind::other, "tCO2e",
+      "emissions of the electricity of a long job");
   return {&a, &b, &c, &d};
 }
 

@@ -62,15 +62,16 @@ Prediction static_batch(const ServingRow& row, const PredictionContext& context)
 }  // namespace
 
 std::vector<const Measurand*> serving_measurands() {
-  static const RowMeasurand<ServingRow, first_token> a("first_token", MeasurandKind::time, "ms",
-                                                       "time of the prefill of one batch");
-  static const RowMeasurand<ServingRow, token_time> b("token_time", MeasurandKind::time, "ms",
-                                                      "time of one decode step");
-  static const RowMeasurand<ServingRow, prompt_rate> c("prompt_rate", MeasurandKind::rate, "1/s",
-                                                       "prompt tokens a second");
-  static const RowMeasurand<ServingRow, decode_rate> d("decode_rate", MeasurandKind::rate, "1/s",
-                                                       "generated tokens a second, all sequences");
-  static const RowMeasurand<ServingRow, static_batch> e("static_batch_rate", MeasurandKind::rate, "1/s",
+  static const RowMeasurand<ServingRow, first_token> a("first_token", measured("ttft"), MeasurandKind::time,
+                                                       "ms", "time of the prefill of one batch");
+  static const RowMeasurand<ServingRow, token_time> b("token_time", measured("itl"), MeasurandKind::time,
+                                                      "ms", "time of one decode step");
+  static const RowMeasurand<ServingRow, prompt_rate> c("prompt_rate", measured("ttft"), MeasurandKind::rate,
+                                                       "1/s", "prompt tokens a second");
+  static const RowMeasurand<ServingRow, decode_rate> d("decode_rate", measured("itl"), MeasurandKind::rate,
+                                                       "1/s", "generated tokens a second, all sequences");
+  static const RowMeasurand<ServingRow, static_batch> e("static_batch_rate", measured("token_throughput"),
+                                                        MeasurandKind::rate, "1/s",
                                                         "generated tokens a second and device, static batch");
   return {&a, &b, &c, &d, &e};
 }

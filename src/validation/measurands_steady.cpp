@@ -158,25 +158,28 @@ Prediction energy(const ServingRow& row, const PredictionContext& context) {
 
 std::vector<const Measurand*> steady_measurands() {
   static const RowMeasurand<ServingRow, closed_loop_token> a(
-      "closed_loop_token_time", MeasurandKind::time, "ms",
+      "closed_loop_token_time", measured("itl"), MeasurandKind::time, "ms",
       "time between tokens with a constant number of requests in flight");
   static const RowMeasurand<ServingRow, closed_loop_first_token> b(
-      "closed_loop_first_token", MeasurandKind::time, "ms",
+      "closed_loop_first_token", measured("ttft"), MeasurandKind::time, "ms",
       "time to first token with a constant number of requests in flight");
   static const RowMeasurand<ServingRow, queued> c(
-      "queued_rate", MeasurandKind::rate, "1/s",
+      "queued_rate", measured("token_throughput"), MeasurandKind::rate, "1/s",
       "generated tokens a second when all requests are queued at once");
-  static const RowMeasurand<ServingRow, open_token> d("open_loop_token_time", MeasurandKind::time, "ms",
+  static const RowMeasurand<ServingRow, open_token> d("open_loop_token_time", measured("itl"),
+                                                      MeasurandKind::time, "ms",
                                                       "time between tokens at a rate of arrivals");
-  static const RowMeasurand<ServingRow, open_first_token> e(
-      "open_loop_first_token", MeasurandKind::time, "ms", "time to first token at a rate of arrivals");
-  static const RowMeasurand<ServingRow, energy> f("energy_per_token", MeasurandKind::other, "J",
+  static const RowMeasurand<ServingRow, open_first_token> e("open_loop_first_token", measured("ttft"),
+                                                            MeasurandKind::time, "ms",
+                                                            "time to first token at a rate of arrivals");
+  static const RowMeasurand<ServingRow, energy> f("energy_per_token", measured("energy_per_token"),
+                                                  MeasurandKind::other, "J",
                                                   "energy of the accelerators for one generated token");
   static const RowMeasurand<ServingRow, queued_each> g(
-      "queued_rate_each", MeasurandKind::rate, "1/s",
+      "queued_rate_each", measured("token_throughput"), MeasurandKind::rate, "1/s",
       "generated tokens a second and device when all requests are queued at once");
   static const RowMeasurand<ServingRow, served_each> h(
-      "served_rate_each", MeasurandKind::rate, "1/s",
+      "served_rate_each", measured("goodput"), MeasurandKind::rate, "1/s",
       "generated tokens a second and device at the most arrivals whose requests meet their targets");
   return {&a, &b, &c, &d, &e, &f, &g, &h};
 }

@@ -167,9 +167,10 @@ Prediction step_time_of(const TrainingRow& row, const PredictionContext& context
 }  // namespace
 
 std::vector<const Measurand*> training_measurands() {
-  static const RowMeasurand<TrainingRow, step_time_of> a("training_step", MeasurandKind::time, "s",
-                                                         "time of one optimizer step");
-  static const RowMeasurand<TrainingRow, memory_of_step> b("training_memory", MeasurandKind::other, "GiB",
+  static const RowMeasurand<TrainingRow, step_time_of> a(
+      "training_step", measured("step_latency"), MeasurandKind::time, "s", "time of one optimizer step");
+  static const RowMeasurand<TrainingRow, memory_of_step> b("training_memory", measured("memory_used"),
+                                                           MeasurandKind::other, "GiB",
                                                            "memory of the fullest device in training");
   return {&a, &b};
 }

@@ -19,11 +19,12 @@ namespace mlsysim::detail {
 template <TableStruct Row, Prediction (*predict_row)(const Row&, const PredictionContext&)>
 class RowMeasurand final : public Measurand {
  public:
-  constexpr RowMeasurand(std::string_view name, MeasurandKind kind, std::string_view unit,
-                         std::string_view about)
-      : name_(name), kind_(kind), unit_(unit), about_(about) {}
+  constexpr RowMeasurand(std::string_view name, MeasuredMetric metric, MeasurandKind kind,
+                         std::string_view unit, std::string_view about)
+      : name_(name), metric_(metric), kind_(kind), unit_(unit), about_(about) {}
   std::string_view name() const override { return name_; }
   std::string_view about() const override { return about_; }
+  std::string_view metric() const override { return metric_.key; }
   MeasurandKind kind() const override { return kind_; }
   std::string_view unit() const override { return unit_; }
   std::span<const FieldInfo> inputs() const override {
@@ -37,6 +38,7 @@ class RowMeasurand final : public Measurand {
 
  private:
   std::string_view name_;
+  MeasuredMetric metric_;
   MeasurandKind kind_;
   std::string_view unit_, about_;
 };
