@@ -77,7 +77,7 @@ def measured_serving(program):
             i = later["inputs"]
             # Ranks that only hold experts run attention on their own requests: they are devices beside those of tensor parallelism.
             devices = int(i.get("tp_size", 1) * i.get("pp_size", 1) * i.get("ep_size", 1))
-            rows.append([i["workload"], i["hardware"], i["engine"], i["precision"], devices, *(int(i[name]) for name in ("batch_size", "prompt", "output_tokens")),
+            rows.append([i["workload"], i["hardware"], i["engine"], i["precision"], devices, *(int(i[name]) for name in ("concurrency", "seq_len", "output_tokens")),
                          *(float(f"{row[what]:.4g}") for what in ("measured", "predicted") for row in (first, later))])
     return {name: [row[i] for row in sorted(rows)] for i, name in enumerate(COLUMNS)}
 

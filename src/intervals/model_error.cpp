@@ -96,11 +96,11 @@ struct ErrorBook::Mixture {
 };
 
 std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject, const Left& left) const {
-  const auto question = questions_.find(subject.question);
-  if (question == questions_.end()) return std::nullopt;
+  const auto measured = measured_.find(subject.metric);
+  if (measured == measured_.end()) return std::nullopt;
   std::array<std::vector<std::size_t>, kFarthestGroup + 1> at;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    if (groups_[g].subject.question != subject.question || left.out(g, groups_[g])) continue;
+    if (groups_[g].subject.metric != subject.metric || left.out(g, groups_[g])) continue;
     const auto d = error_distance(subject, groups_[g].subject);
     if (d >= left.nothing_nearer_than) at[d].push_back(g);
   }
@@ -118,15 +118,15 @@ std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject
   }
   if (out.groups == 0) return std::nullopt;
   double until = out.outside / 2;
-  for (const auto& r : question->second)
+  for (const auto& r : measured->second)
     if (weight[r.group] > 0) out.steps.push_back({r.value, until += weight[r.group]});
   return out;
 }
 
 ErrorBook::ErrorBook(std::vector<ResidualGroup> groups) : groups_(std::move(groups)) {
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    for (const double r : groups_[g].residuals) questions_[groups_[g].subject.question].push_back({r, g});
-  for (auto& [name, residuals] : questions_) std::ranges::stable_sort(residuals, {}, &Residual::value);
+    for (const double r : groups_[g].residuals) measured_[groups_[g].subject.metric].push_back({r, g});
+  for (auto& [metric, residuals] : measured_) std::ranges::stable_sort(residuals, {}, &Residual::value);
   for (std::size_t d = 0; d <= kFarthestGroup; ++d)
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const auto of = mixture(groups_[g].subject, {.group = g, .nothing_nearer_than = d});

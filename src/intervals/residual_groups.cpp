@@ -53,9 +53,8 @@ class GroupReader {
   ResidualGroup group(const YamlValue& item) {
     ResidualGroup g;
     const std::pair<std::string_view, std::string*> texts[] = {
-        {"question", &g.subject.question},     {"device", &g.subject.device},
-        {"generation", &g.subject.generation}, {"origin", &g.subject.origin},
-        {"family", &g.subject.family},         {"table", &g.table}};
+        {"metric", &g.subject.metric}, {"device", &g.subject.device}, {"generation", &g.subject.generation},
+        {"origin", &g.subject.origin}, {"family", &g.subject.family}, {"table", &g.table}};
     for (const auto& [name, text] : texts)
       if (const YamlValue* v = item.find(name); v != nullptr)
         *text = v->text;
@@ -66,7 +65,7 @@ class GroupReader {
       fault(item, "a group has no rows or no residuals", "rows: N, residuals: [numbers]");
     if (item.pairs.size() > std::size(texts) + 2)
       fault(item, "a group has keys that are not known",
-            "question, device, generation, origin, family, table, rows, residuals");
+            "metric, device, generation, origin, family, table, rows, residuals");
     if (rows != nullptr) g.rows = static_cast<std::size_t>(std::max(0.0, number(*rows)));
     if (residuals != nullptr)
       for (const auto& v : residuals->items) g.residuals.push_back(number(v));
@@ -114,9 +113,9 @@ std::string to_yaml(const std::vector<ResidualGroup>& groups) {
       list += fmt::format("{}{:.3f}", list.empty() ? "" : ", ", r == 0 ? 0.0 : r);
     const auto& s = g.subject;
     out += fmt::format(
-        "- {{question: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, rows: {},\n"
+        "- {{metric: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, rows: {},\n"
         "   residuals: [{}]}}\n",
-        yaml_quoted(s.question), yaml_quoted(s.device), yaml_quoted(s.generation), yaml_quoted(s.origin),
+        s.metric, yaml_quoted(s.device), yaml_quoted(s.generation), yaml_quoted(s.origin),
         yaml_quoted(s.family), yaml_quoted(g.table), g.rows, list);
   }
   return out;

@@ -77,7 +77,7 @@ std::vector<MeasuredPoint> measured_points(const ExploreAnswer& answer, const Sp
     if (text("workload") != scenario.workload->name || many != asked.accelerators() ||
         std::find(devices.begin(), devices.end(), text("hardware")) == devices.end())
       continue;
-    const double batch = number("batch_size"), tokens = number("output_tokens"),
+    const double batch = number("concurrency"), tokens = number("output_tokens"),
                  request = run.first + (tokens - 1) * run.later;
     const std::map<std::string_view, double> values{
         {"ttft", run.first},
@@ -89,7 +89,7 @@ std::vector<MeasuredPoint> measured_points(const ExploreAnswer& answer, const Sp
     if (x == values.end() || y == values.end()) return {};
     out.push_back({text("hardware"),
                    fmt::format("{} {}, batch {:g}, {:g} + {:g} tokens", text("engine"), text("precision"),
-                               batch, number("prompt"), tokens),
+                               batch, number("seq_len"), tokens),
                    {x->second, y->second}});
   }
   return out;

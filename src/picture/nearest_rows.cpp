@@ -14,12 +14,12 @@ namespace {
 
 /// Numbers that tell how far a row is from a scenario, by their names in both.
 constexpr std::array<std::string_view, 7> kCompared{
-    "batch_size", "seq_len", "accelerators", "tp_size", "output_tokens", "prompt_tokens", "pp_size"};
+    "batch_size", "concurrency", "seq_len", "accelerators", "tp_size", "output_tokens", "pp_size"};
 
 /// What a scenario asks for, by name.
 std::optional<double> asked_number(const Scenario& s, const ResolvedScenario& r, std::string_view name) {
-  if (name == "batch_size") return s.batch_size;
-  if (name == "seq_len" || name == "prompt_tokens") return r.seq_len();
+  if (name == "batch_size" || name == "concurrency") return s.batch_size;
+  if (name == "seq_len") return r.seq_len();
   if (name == "accelerators") return r.accelerators();
   if (name == "tp_size") return r.tp_size();
   if (name == "pp_size") return s.pp_size;

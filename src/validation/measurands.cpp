@@ -1,10 +1,26 @@
-#include "detail/case_measurand.hpp"
+#include "detail/row_measurand.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mlsysim {
+
+std::vector<FieldInfo> detail::fields_of_row(std::span<const FieldInfo> described) {
+  std::vector<FieldInfo> out;
+  for (FieldInfo f : described) {
+    if (const auto dot = f.name.find('.'); dot != std::string::npos) {
+      f.name.erase(0, dot + 1);
+      const bool given = f.name == "fidelity" || f.name == "conventions" || f.object_type == "fleet";
+      if (given || std::ranges::any_of(described, [&](const FieldInfo& own) { return own.name == f.name; }))
+        continue;
+    }
+    out.push_back(std::move(f));
+  }
+  return out;
+}
 
 std::span<const Measurand* const> measurands() {
   static const std::vector<const Measurand*> all = [] {

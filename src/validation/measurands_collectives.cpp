@@ -1,16 +1,14 @@
-#include "detail/case_measurand.hpp"
+#include "detail/row_measurand.hpp"
 
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/physics/routing.hpp>
 #include <mlsysim/price/collective.hpp>
 #include <mlsysim/price/op_price.hpp>
 
-#include <cmath>
-
 namespace mlsysim::detail {
 namespace {
 
-struct CollectiveCase {
+struct CollectiveRow {
   const Node* node = nullptr;
   const NetworkFabric* fabric = nullptr;
   Collective collective = Collective::all_reduce;
@@ -22,65 +20,48 @@ struct CollectiveCase {
   double process_devices = 0;
   bool blocking = false;
   static constexpr auto fields() {
-    using C = CollectiveCase;
-    return rows(field(&C::node, "node", "", "node with its devices"),
-                field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
-                field(&C::collective, "collective", "", "pattern").defaulted("all_reduce"),
-                field(&C::ranks, "ranks", "", "participants").at_least(2).counted(),
-                field(&C::ranks_per_node, "ranks_per_node", "", "participants on one node")
+    using R = CollectiveRow;
+    return rows(field(&R::node, "node", "", "node with its devices"),
+                field(&R::fabric, "fabric", "", "network between nodes").defaulted("one node"),
+                field(&R::collective, "collective", "", "pattern").defaulted("all_reduce"),
+                field(&R::ranks, "ranks", "", "participants").at_least(2).counted(),
+                field(&R::ranks_per_node, "ranks_per_node", "", "participants on one node")
                     .non_negative()
                     .counted()
                     .defaulted("all that fit"),
-                field(&C::payload, "payload", "", "bytes of the whole buffer").positive(),
-                field(&C::engine, "engine", "", "a serving engine's own all-reduce kernels take part")
+                field(&R::payload, "payload", "", "bytes of the whole buffer").positive(),
+                field(&R::engine, "engine", "", "a serving engine's own all-reduce kernels take part")
                     .defaulted("no"),
-                field(&C::ring, "ring", "", "all-reduces take the ring through all devices and no other way")
+                field(&R::ring, "ring", "", "all-reduces take the ring through all devices and no other way")
                     .defaulted("the fastest way"),
-                field(&C::process_devices, "process_devices", "",
+                field(&R::process_devices, "process_devices", "",
                       "devices that one process of the host drives, one launch after the other")
                     .non_negative()
                     .counted()
                     .defaulted("calls are captured in a graph"),
-                field(&C::blocking, "blocking", "", "the framework waits for each call before the next")
+                field(&R::blocking, "blocking", "", "the framework waits for each call before the next")
                     .defaulted("no"));
   }
 };
 
 /// What the caller sees: the device, or the host that launches on all devices that it drives before it comes
 /// back to the first. A framework that waits for each call adds its dispatch and one launch.
-Time<> as_called(const CollectiveCase& c, Time<> device, const Device<>& d) {
+Time<> as_called(const CollectiveRow& c, Time<> device, const Device<>& d) {
   const Time<> seen = max(device, c.process_devices * d.kernels.issue);
   return c.blocking ? seen + d.dispatch_overhead + d.kernels.issue : seen;
 }
 
 /// The time on the devices.
-Time<> on_devices(const CollectiveCase& c, Data<> payload, const Device<>& device, const Links<>& links) {
+Time<> on_devices(const CollectiveRow& c, Data<> payload, const Device<>& device, const Links<>& links) {
   const Spread<> spread = spread_of(c.ranks, 1.0, links);
   if (!c.ring || spread.nodes <= 1)
     return price(collective_op(c.collective, payload, c.ranks), device, links).total;
   return ring_through(payload, spread, inside_rate(spread.inner, 1.0, links), links);
 }
 
-/// The nodes of a row, with the constants of the context.
-struct Machine {
-  Node node;
-  Fleet fleet;
-
-  template <class Case> Machine(const Case& c, double ranks_per_node, const PredictionContext& context) {
-    node = *c.node;
-    node.accelerator = &context.constants->device(*c.node->accelerator);
-    if (ranks_per_node > 0) node.accelerators_per_node = ranks_per_node;
-    fleet.node = &node;
-    fleet.fabric = c.fabric;
-    fleet.count = std::ceil(c.ranks / node.accelerators_per_node);
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-};
-
-Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& context) {
+Prediction collective_time_of(const CollectiveRow& c, const PredictionContext& context) {
   const Conventions& conventions = context.constants->conventions();
-  const Machine machine(c, c.ranks_per_node, context);
+  const RowFleet machine(*c.node, c.fabric, c.ranks, context, c.ranks_per_node);
   const Node& node = machine.node;
   const Fleet& fleet = machine.fleet;
   Notes quiet;
@@ -105,59 +86,56 @@ Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& 
   return out;
 }
 
-struct ExchangeCase {
+struct ExchangeRow {
+  FullestRank::Inputs<double> in{};
   const Node* node = nullptr;
   const NetworkFabric* fabric = nullptr;
-  double ranks = 1, tokens = 1, hidden = 1, experts = 1, top_k = 1, groups = 1, limited_groups = 1;
+  double hidden = 1, groups = 1, limited_groups = 1;
   double value_bytes = 2;
   static constexpr auto fields() {
-    using C = ExchangeCase;
+    using R = ExchangeRow;
     return rows(
-        field(&C::node, "node", "", "node with its devices"),
-        field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
-        field(&C::ranks, "ranks", "", "expert-parallel ranks").at_least(2).counted(),
-        field(&C::tokens, "tokens", "", "tokens of a rank").at_least(1).counted(),
-        field(&C::hidden, "hidden", "", "values of a token").at_least(1).counted(),
-        field(&C::experts, "experts", "", "routed experts").at_least(1).counted(),
-        field(&C::top_k, "top_k", "", "experts that a token visits").at_least(1).counted(),
-        field(&C::groups, "groups", "", "groups of experts").at_least(1).counted().defaulted("one"),
-        field(&C::limited_groups, "limited_groups", "", "groups that a token may visit")
+        field(&R::in, "in", "", "inputs of FullestRank: experts, and the tokens of all ranks"),
+        field(&R::node, "node", "", "node with its devices"),
+        field(&R::fabric, "fabric", "", "network between nodes").defaulted("one node"),
+        field(&R::hidden, "hidden", "", "values of a token").at_least(1).counted(),
+        field(&R::groups, "groups", "", "groups of experts").at_least(1).counted().defaulted("one"),
+        field(&R::limited_groups, "limited_groups", "", "groups that a token may visit")
             .at_least(1)
             .counted()
             .defaulted("one"),
-        field(&C::value_bytes, "value_bytes", "", "bytes of a value on its way, scales included").positive());
+        field(&R::value_bytes, "value_bytes", "", "bytes of a value on its way, scales included").positive());
   }
 };
 
 /// Bytes over time where a token crosses once to each node, or to each rank of a single one, as the
 /// benchmarks of DeepEP count: those that stay with the sender too.
-Prediction exchange_rate(const ExchangeCase& c, const PredictionContext& context) {
+Prediction exchange_rate(const ExchangeRow& c, const PredictionContext& context) {
   const Conventions& conventions = context.constants->conventions();
-  const Machine machine(c, 0, context);
+  const RowFleet machine(*c.node, c.fabric, c.in.ranks, context);
   Notes quiet;
   const Links<> links = links_view(machine.fleet, conventions, quiet, Phase::training);
   const auto visited = [&](double parts) {
-    return DistinctParts::solve<double>({c.experts, c.top_k, c.groups, c.limited_groups, parts}).visited;
+    return DistinctParts::solve<double>({c.in.experts, c.in.top_k, c.groups, c.limited_groups, parts})
+        .visited;
   };
   const bool several = machine.fleet.count > 1;
-  const Data<> row = c.tokens * c.hidden * c.value_bytes * unit::B;
-  const Data<> counted = row * visited(several ? machine.fleet.count : c.ranks);
+  const Data<> row = c.in.tokens / c.in.ranks * c.hidden * c.value_bytes * unit::B;
+  const Data<> counted = row * visited(several ? machine.fleet.count : c.in.ranks);
   // Only for a yardstick: what leaves, over the link or card.
-  const double parts = several ? machine.fleet.count : c.ranks;
+  const double parts = several ? machine.fleet.count : c.in.ranks;
   const Bandwidth<> wire = (several ? links.level2 : links.level1).bandwidth;
   if (context.comparison == Yardstick::roofline) return {(wire / (1.0 - 1.0 / parts)).base()};
   if (context.comparison == Yardstick::textbook)
-    return {(counted / AllToAll::solve<double>({.message = row * c.top_k,
-                                                .ranks = c.ranks,
+    return {(counted / AllToAll::solve<double>({.message = row * c.in.top_k,
+                                                .ranks = c.in.ranks,
                                                 .bandwidth = wire,
                                                 .alpha = (several ? links.level2 : links.level1).latency})
                            .time)
                 .base()};
-  Op<> op = collective_op<double>(
-      Collective::all_to_all,
-      row * c.top_k * FullestRank::solve<double>({c.experts, c.top_k, c.tokens * c.ranks, c.ranks}).imbalance,
-      c.ranks);
-  op.routed = {c.experts, c.top_k, c.groups, c.limited_groups, true};
+  Op<> op = collective_op<double>(Collective::all_to_all,
+                                  row * c.in.top_k * FullestRank::solve<double>(c.in).imbalance, c.in.ranks);
+  op.routed = {c.in.experts, c.in.top_k, c.groups, c.limited_groups, true};
   const Time<> time = collective_time(op, links);
   Prediction out{(counted / time).base()};
   if (context.wants_terms) out.terms = {{"exchange", time.base()}};
@@ -167,10 +145,11 @@ Prediction exchange_rate(const ExchangeCase& c, const PredictionContext& context
 }  // namespace
 
 std::vector<const Measurand*> collective_measurands() {
-  static const CaseMeasurand<CollectiveCase, collective_time_of> a("collective", MeasurandKind::time, "us",
-                                                                   "time of one collective");
-  static const CaseMeasurand<ExchangeCase, exchange_rate> b("exchange_rate", MeasurandKind::rate, "GB/s",
-                                                            "bytes of an experts' exchange over its time");
+  static const RowMeasurand<CollectiveRow, collective_time_of> a(
+      "collective", measured("collective"), MeasurandKind::time, "us", "time of one collective");
+  static const RowMeasurand<ExchangeRow, exchange_rate> b("exchange_rate", measured("collective"),
+                                                          MeasurandKind::rate, "GB/s",
+                                                          "bytes of an experts' exchange over its time");
   return {&a, &b};
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 /// A diffusion transformer that turns noise into images or videos, step after step. Text encoders and the
 /// decoder of the latents run once, beside all the steps, and are not counted.
-struct DenoiserCase {
+struct DenoiserRow {
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16;
   AttentionKernel attention_kernel = AttentionKernel::fused;
@@ -18,51 +18,51 @@ struct DenoiserCase {
   double tokens = 1, text_tokens = 0, cross_tokens = 0;
   double norm_bytes = 0, rotation_bytes = 0;
   static constexpr auto fields() {
-    using C = DenoiserCase;
+    using R = DenoiserRow;
     return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
-        field(&C::attention_kernel, "attention_kernel", "",
+        field(&R::hardware, "hardware", "", "device"),
+        field(&R::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
+        field(&R::attention_kernel, "attention_kernel", "",
               "its generation: fused (the present one) or flash2")
             .defaulted("fused"),
-        field(&C::accelerators, "accelerators", "", "devices, joined by their own links; tokens are divided")
+        field(&R::accelerators, "accelerators", "", "devices, joined by their own links; tokens are divided")
             .at_least(1)
             .counted()
             .defaulted("1"),
-        field(&C::ring, "ring", "", "devices around which keys and values pass").at_least(1).defaulted("1"),
-        field(&C::ulysses, "ulysses", "", "devices that exchange tokens for heads around attention")
+        field(&R::ring, "ring", "", "devices around which keys and values pass").at_least(1).defaulted("1"),
+        field(&R::ulysses, "ulysses", "", "devices that exchange tokens for heads around attention")
             .at_least(1)
             .defaulted("1"),
-        field(&C::outputs, "outputs", "", "images or videos made together").at_least(1).counted(),
-        field(&C::steps, "steps", "", "steps of the sampler").at_least(1).counted(),
-        field(&C::evaluations, "evaluations", "",
+        field(&R::outputs, "outputs", "", "images or videos made together").at_least(1).counted(),
+        field(&R::steps, "steps", "", "steps of the sampler").at_least(1).counted(),
+        field(&R::evaluations, "evaluations", "",
               "passes a step and output: 2 with and without the text (classifier-free guidance)")
             .at_least(1)
             .counted(),
-        field(&C::layers, "layers", "", "blocks").at_least(1).counted(),
-        field(&C::hidden, "hidden", "", "width of the model").at_least(1),
-        field(&C::heads, "heads", "", "attention heads").at_least(1),
-        field(&C::width, "width", "", "width of the feed-forward, two matrices").at_least(1),
-        field(&C::self_attentions, "self_attentions", "", "of a block, mean").at_least(1).defaulted("1"),
-        field(&C::tokens, "tokens", "", "patches of the latents of one output").at_least(1),
-        field(&C::text_tokens, "text_tokens", "", "tokens of the text beside them in every block")
+        field(&R::layers, "layers", "", "blocks").at_least(1).counted(),
+        field(&R::hidden, "hidden", "", "width of the model").at_least(1),
+        field(&R::heads, "heads", "", "attention heads").at_least(1),
+        field(&R::width, "width", "", "width of the feed-forward, two matrices").at_least(1),
+        field(&R::self_attentions, "self_attentions", "", "of a block, mean").at_least(1).defaulted("1"),
+        field(&R::tokens, "tokens", "", "patches of the latents of one output").at_least(1),
+        field(&R::text_tokens, "text_tokens", "", "tokens of the text beside them in every block")
             .non_negative()
             .defaulted("0"),
-        field(&C::cross_tokens, "cross_tokens", "", "tokens of a text that attention of its own reads")
+        field(&R::cross_tokens, "cross_tokens", "", "tokens of a text that attention of its own reads")
             .non_negative()
             .defaulted("0"),
-        field(&C::norm_bytes, "norm_bytes", "",
+        field(&R::norm_bytes, "norm_bytes", "",
               "bytes that the chain of kernels moves which normalises queries and keys, for each value")
             .non_negative()
             .defaulted("0, no norm"),
-        field(&C::rotation_bytes, "rotation_bytes", "", "the same of their rotation")
+        field(&R::rotation_bytes, "rotation_bytes", "", "the same of their rotation")
             .non_negative()
             .defaulted("0, no rotation"));
   }
 };
 
 /// Attention of all tokens to a text, whose keys and values each block makes anew.
-void add_cross_attention(const DenoiserCase& c, const Frame<double>& f) {
+void add_cross_attention(const DenoiserRow& c, const Frame<double>& f) {
   const double text = f.sequences * c.cross_tokens, head = c.hidden / c.heads;
   matmul(f, "cross_query", OpGroup::attention, c.layers, f.tokens, c.hidden, c.hidden);
   matmul(f, "cross_key_value", OpGroup::attention, c.layers, text, 2 * c.hidden, c.hidden);
@@ -78,7 +78,7 @@ void add_cross_attention(const DenoiserCase& c, const Frame<double>& f) {
 }
 
 /// A chain of kernels over queries and keys, each of which reads and writes whole arrays.
-void add_chain(const DenoiserCase& c, const Frame<double>& f, std::string_view name, double bytes) {
+void add_chain(const DenoiserRow& c, const Frame<double>& f, std::string_view name, double bytes) {
   constexpr double kernels = 7;  // of a norm in FP32 six, of a rotation eight
   if (bytes <= 0) return;
   auto& op = elementwise(f, name, OpGroup::attention, 2 * kernels * c.layers * c.self_attentions,
@@ -87,7 +87,7 @@ void add_chain(const DenoiserCase& c, const Frame<double>& f, std::string_view n
 }
 
 /// Passes of all steps. PyTorch launches them kernel by kernel and fuses no chains.
-void add_passes(const DenoiserCase& c, Bare& bare) {
+void add_passes(const DenoiserRow& c, Bare& bare) {
   auto& s = bare.structure;
   s.phase = Phase::inference;
   s.architecture = Architecture::encoder;
@@ -130,7 +130,7 @@ struct Denoising {
   Device<> device;
   Links<> links;
 
-  Denoising(const DenoiserCase& c, const PredictionContext& context)
+  Denoising(const DenoiserRow& c, const PredictionContext& context)
       : bare(inference_storage(c.precision, std::nullopt)),
         device(device_view(context.constants->device(*c.hardware), c.precision,
                            context.constants->conventions(), quiet, Phase::inference, Execution::eager)),
@@ -144,12 +144,12 @@ struct Denoising {
   }
 };
 
-Prediction generation_time(const DenoiserCase& c, const PredictionContext& context) {
+Prediction generation_time(const DenoiserRow& c, const PredictionContext& context) {
   const Denoising d(c, context);
   return priced(d.bare.ops, d.device, context, d.links);
 }
 
-Prediction generation_energy(const DenoiserCase& c, const PredictionContext& context) {
+Prediction generation_energy(const DenoiserRow& c, const PredictionContext& context) {
   const Denoising d(c, context);
   const Prediction time = priced(d.bare.ops, d.device, context, d.links);
   Prediction energy = drawn(d.bare.ops, d.device, time.base * unit::s, context, d.links);
@@ -161,10 +161,12 @@ Prediction generation_energy(const DenoiserCase& c, const PredictionContext& con
 }  // namespace
 
 std::vector<const Measurand*> diffusion_measurands() {
-  static const CaseMeasurand<DenoiserCase, generation_time> a(
-      "generation_time", MeasurandKind::time, "s", "time in which a diffusion model makes its outputs");
-  static const CaseMeasurand<DenoiserCase, generation_energy> b(
-      "generation_energy", MeasurandKind::other, "J", "energy of one output of a diffusion model");
+  static const RowMeasurand<DenoiserRow, generation_time> a(
+      "generation_time", measured("generation_time"), MeasurandKind::time, "s",
+      "time in which a diffusion model makes its outputs");
+  static const RowMeasurand<DenoiserRow, generation_energy> b(
+      "generation_energy", measured("generation_energy"), MeasurandKind::other, "J",
+      "energy of one output of a diffusion model");
   return {&a, &b};
 }
 

@@ -8,6 +8,7 @@
 #include <mlsysim/lowering/feed_forward.hpp>
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/table/join.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,23 @@
 namespace mlsysim::detail {
 namespace {
 
-struct ProductCase {
+/// The device and the format in which it computes.
+template <class R> constexpr auto device_rows() {
+  return rows(field(&R::hardware, "hardware", "", "device"),
+              field(&R::precision, "precision", "", "format of the arithmetic").defaulted("bf16"));
+}
+
+/// What one call works on.
+template <class R> constexpr auto call_rows() {
+  return join(device_rows<R>(),
+              rows(field(&R::batch, "batch", "", "sequences").at_least(1),
+                   field(&R::new_tokens, "new_tokens", "", "tokens of a sequence in this call")
+                       .at_least(1)
+                       .counted()
+                       .defaulted("1")));
+}
+
+struct ProductRow {
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16;
   double m = 0, n = 0, k = 0, groups = 1;
@@ -26,42 +43,43 @@ struct ProductCase {
   double search_gain = 1;
   Time<> duration{};
   static constexpr auto fields() {
-    using C = ProductCase;
-    return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of the factors").defaulted("bf16"),
-        field(&C::m, "rows", "", "rows of a group").positive(),
-        field(&C::n, "columns", "", "columns").positive(),
-        field(&C::k, "depth", "", "depth of the sums").positive(),
-        field(&C::groups, "groups", "", "independent products, each with weights of its own")
-            .at_least(1)
-            .defaulted("1"),
-        field(&C::input_bytes, "input_bytes", "", "bytes of one value of the left factor")
-            .positive()
-            .defaulted("2"),
-        field(&C::quantised_inside, "quantised_inside", "", "the time includes quantising the left factor")
-            .defaulted("no"),
-        field(&C::quantisation_reads, "quantisation_reads", "",
-              "times that quantising reads its input: once for the maximum of a row, once for the values; 1 "
-              "where blocks have scales of their own")
-            .at_least(1)
-            .defaulted("2"),
-        field(&C::repeats, "repeats", "", "executions back to back, of which the time is the mean")
-            .at_least(1)
-            .defaulted("1"),
-        field(
-            &C::search_gain, "search_gain", "",
-            "rate of the best of many shapes over that of an ordinary one, where the shape was searched for")
-            .at_least(1)
-            .defaulted("1"),
-        field(&C::duration, "duration", "us", "measured time of one execution, where power is asked")
-            .non_negative()
-            .defaulted("not needed"));
+    using R = ProductRow;
+    return join(
+        device_rows<R>(),
+        rows(field(&R::m, "rows", "", "rows of a group").positive(),
+             field(&R::n, "columns", "", "columns").positive(),
+             field(&R::k, "depth", "", "depth of the sums").positive(),
+             field(&R::groups, "groups", "", "independent products, each with weights of its own")
+                 .at_least(1)
+                 .defaulted("1"),
+             field(&R::input_bytes, "input_bytes", "", "bytes of one value of the left factor")
+                 .positive()
+                 .defaulted("2"),
+             field(&R::quantised_inside, "quantised_inside", "",
+                   "the time includes quantising the left factor")
+                 .defaulted("no"),
+             field(&R::quantisation_reads, "quantisation_reads", "",
+                   "times that quantising reads its input: once for the maximum of a row, once for the "
+                   "values; 1 "
+                   "where blocks have scales of their own")
+                 .at_least(1)
+                 .defaulted("2"),
+             field(&R::repeats, "repeats", "", "executions back to back, of which the time is the mean")
+                 .at_least(1)
+                 .defaulted("1"),
+             field(&R::search_gain, "search_gain", "",
+                   "rate of the best of many shapes over that of an ordinary one, where the shape was "
+                   "searched for")
+                 .at_least(1)
+                 .defaulted("1"),
+             field(&R::duration, "duration", "us", "measured time of one execution, where power is asked")
+                 .non_negative()
+                 .defaulted("not needed")));
   }
 };
 
 /// Adds the operators of a product, executed `repeats` times.
-void add_product(const ProductCase& c, Bare& bare) {
+void add_product(const ProductRow& c, Bare& bare) {
   const Storage stored = inference_storage(c.precision, std::nullopt);
   if (c.quantised_inside)  // activations are counted at 2 B
     elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups,
@@ -74,7 +92,7 @@ void add_product(const ProductCase& c, Bare& bare) {
   if (c.groups > 1) op.parts = part::routed;
 }
 
-Prediction product_time(const ProductCase& c, const PredictionContext& context) {
+Prediction product_time(const ProductRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
   add_product(c, bare);
   auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
@@ -85,20 +103,20 @@ Prediction product_time(const ProductCase& c, const PredictionContext& context) 
   return p;
 }
 
-Prediction product_power(const ProductCase& c, const PredictionContext& context) {
+Prediction product_power(const ProductRow& c, const PredictionContext& context) {
   if (c.duration <= Time<>()) return {0, {}, "no duration"};
   Bare bare(inference_storage(c.precision, std::nullopt));
   add_product(c, bare);
   return drawn(bare.ops, device_at(*c.hardware, c.precision, context), c.duration * c.repeats, context);
 }
 
-Prediction product_rate(const ProductCase& c, const PredictionContext& context) {
+Prediction product_rate(const ProductRow& c, const PredictionContext& context) {
   auto p = product_time(c, context);
   p.base = 2 * c.m * c.n * c.k * c.groups / p.base;
   return p;
 }
 
-struct AttentionCase {
+struct AttentionRow {
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16, kv_precision = Precision::bf16;
   double batch = 1, new_tokens = 1, context = 1;
@@ -107,32 +125,28 @@ struct AttentionCase {
   bool writes_cache = false;
   Time<> duration{};
   static constexpr auto fields() {
-    using C = AttentionCase;
-    return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
-        field(&C::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
-        field(&C::batch, "batch", "", "sequences").at_least(1),
-        field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence")
-            .at_least(1)
-            .counted()
-            .defaulted("1"),
-        field(&C::context, "context", "", "tokens that a sequence holds").at_least(1),
-        field(&C::heads, "heads", "", "query heads").at_least(1),
-        field(&C::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
-        field(&C::head_dim, "head_dim", "", "width of a head").positive(),
-        field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
-        field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"),
-        field(&C::writes_cache, "writes_cache", "", "the time includes writing the new keys and values")
-            .defaulted("no"),
-        field(&C::duration, "duration", "us", "measured time of one call, where power is asked")
-            .non_negative()
-            .defaulted("not needed"));
+    using R = AttentionRow;
+    return join(
+        call_rows<R>(),
+        rows(field(&R::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
+             field(&R::context, "context", "", "tokens that a sequence holds").at_least(1),
+             field(&R::heads, "heads", "", "query heads").at_least(1),
+             field(&R::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
+             field(&R::head_dim, "head_dim", "", "width of a head").positive(),
+             field(&R::kv_lora, "kv_lora", "", "width of the latent (MLA)")
+                 .non_negative()
+                 .defaulted("no latent"),
+             field(&R::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"),
+             field(&R::writes_cache, "writes_cache", "", "the time includes writing the new keys and values")
+                 .defaulted("no"),
+             field(&R::duration, "duration", "us", "measured time of one call, where power is asked")
+                 .non_negative()
+                 .defaulted("not needed")));
   }
 };
 
 /// Adds the attention operator of one layer, as the lowering makes it.
-void add_attention(const AttentionCase& c, Bare& bare) {
+void add_attention(const AttentionRow& c, Bare& bare) {
   auto& s = bare.structure;
   auto& h = bare.stack;
   s.phase = c.new_tokens > 1 || c.context == 1 ? Phase::prefill : Phase::decode;
@@ -162,50 +176,49 @@ void add_attention(const AttentionCase& c, Bare& bare) {
   }
 }
 
-/// The device of a case with a cache, in whose format attention multiplies.
-template <class Case> Device<> attention_device(const Case& c, const PredictionContext& context) {
+/// The device of a row with a cache, in whose format attention multiplies.
+template <class Row> Device<> attention_device(const Row& c, const PredictionContext& context) {
   auto device = device_at(*c.hardware, c.precision, context);
   set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
   return device;
 }
 
-Prediction attention_time(const AttentionCase& c, const PredictionContext& context) {
+Prediction attention_time(const AttentionRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, c.kv_precision));
   add_attention(c, bare);
   return priced(bare.ops, attention_device(c, context), context);
 }
 
-Prediction attention_power(const AttentionCase& c, const PredictionContext& context) {
+Prediction attention_power(const AttentionRow& c, const PredictionContext& context) {
   if (c.duration <= Time<>()) return {0, {}, "no duration"};
   Bare bare(inference_storage(c.precision, c.kv_precision));
   add_attention(c, bare);
   return drawn(bare.ops, attention_device(c, context), c.duration, context);
 }
 
-struct ExpertsCase {
+struct ExpertsRow {
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16;
   std::optional<double> weight_bits{};
   double tokens = 1, hidden = 1, width = 1, experts = 1, top_k = 1, matrices = 3;
   double tp_size = 1, ep_size = 1, popularity = 0;
   static constexpr auto fields() {
-    using C = ExpertsCase;
-    return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
-        field(&C::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
-        field(&C::tokens, "tokens", "", "tokens of all expert-parallel ranks").at_least(1),
-        field(&C::hidden, "hidden", "", "width of the model").at_least(1),
-        field(&C::width, "width", "", "width of an expert").at_least(1),
-        field(&C::experts, "experts", "", "experts of all ranks").at_least(1),
-        field(&C::top_k, "top_k", "", "experts of a token").at_least(1),
-        field(&C::matrices, "matrices", "", "matrices of an expert").within(2, 3).defaulted("3, gated"),
-        field(&C::tp_size, "tp_size", "", "devices that share an expert").at_least(1).defaulted("1"),
-        field(&C::ep_size, "ep_size", "", "devices over which experts lie").at_least(1).defaulted("1"),
-        field(&C::popularity, "popularity", "",
-              "exponent of Zipf's law by which tokens choose; 0: dealt evenly")
-            .within(0, 4)
-            .defaulted("evenly"));
+    using R = ExpertsRow;
+    return join(
+        device_rows<R>(),
+        rows(field(&R::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
+             field(&R::tokens, "tokens", "", "tokens of all expert-parallel ranks").at_least(1),
+             field(&R::hidden, "hidden", "", "width of the model").at_least(1),
+             field(&R::width, "width", "", "width of an expert").at_least(1),
+             field(&R::experts, "experts", "", "experts of all ranks").at_least(1),
+             field(&R::top_k, "top_k", "", "experts of a token").at_least(1),
+             field(&R::matrices, "matrices", "", "matrices of an expert").within(2, 3).defaulted("3, gated"),
+             field(&R::tp_size, "tp_size", "", "devices that share an expert").at_least(1).defaulted("1"),
+             field(&R::ep_size, "ep_size", "", "devices over which experts lie").at_least(1).defaulted("1"),
+             field(&R::popularity, "popularity", "",
+                   "exponent of Zipf's law by which tokens choose; 0: dealt evenly")
+                 .within(0, 4)
+                 .defaulted("evenly")));
   }
 };
 
@@ -220,7 +233,7 @@ double touched_experts(double experts, double rows, double exponent) {
 }
 
 /// The experts of one layer on one device: choice, gathering, products with their activation, weighted sum.
-Prediction experts_time(const ExpertsCase& c, const PredictionContext& context) {
+Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
   const Storage storage = inference_storage(c.precision, std::nullopt);
   Bare bare(storage);
   bare.stack.hidden = c.hidden;
@@ -240,7 +253,7 @@ Prediction experts_time(const ExpertsCase& c, const PredictionContext& context) 
   return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
 }
 
-struct LinearCase {
+struct LinearRow {
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16, state_precision = Precision::fp32;
   double batch = 1, new_tokens = 1;
@@ -248,31 +261,28 @@ struct LinearCase {
   bool convolution = false;
   double calls = 1;
   static constexpr auto fields() {
-    using C = LinearCase;
-    return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of queries, keys and values").defaulted("bf16"),
-        field(&C::state_precision, "state_precision", "", "format of the state").defaulted("fp32"),
-        field(&C::batch, "batch", "", "sequences").at_least(1),
-        field(&C::new_tokens, "new_tokens", "", "tokens of a sequence in this call")
-            .at_least(1)
-            .counted()
-            .defaulted("1"),
-        field(&C::key_heads, "key_heads", "", "heads of queries and keys; groups of a state space")
-            .at_least(1),
-        field(&C::value_heads, "value_heads", "", "heads of values, each with a state").at_least(1),
-        field(&C::key_dim, "key_dim", "", "width of a key; of a state space its state").positive(),
-        field(&C::value_dim, "value_dim", "", "width of a value").positive(),
-        field(&C::conv_width, "conv_width", "", "tokens that the convolution sees").positive().defaulted("4"),
-        field(&C::convolution, "convolution", "", "the convolution before the state alone, else the state's")
-            .defaulted("no"),
-        field(&C::calls, "calls", "", "kernels that share the work").at_least(1).defaulted("1"));
+    using R = LinearRow;
+    return join(
+        call_rows<R>(),
+        rows(field(&R::state_precision, "state_precision", "", "format of the state").defaulted("fp32"),
+             field(&R::key_heads, "key_heads", "", "heads of queries and keys; groups of a state space")
+                 .at_least(1),
+             field(&R::value_heads, "value_heads", "", "heads of values, each with a state").at_least(1),
+             field(&R::key_dim, "key_dim", "", "width of a key; of a state space its state").positive(),
+             field(&R::value_dim, "value_dim", "", "width of a value").positive(),
+             field(&R::conv_width, "conv_width", "", "tokens that the convolution sees")
+                 .positive()
+                 .defaulted("4"),
+             field(&R::convolution, "convolution", "",
+                   "the convolution before the state alone, else the state's")
+                 .defaulted("no"),
+             field(&R::calls, "calls", "", "kernels that share the work").at_least(1).defaulted("1")));
   }
 };
 
 /// The convolution, or the recurrence over the state, of one layer of linear attention, as the lowering makes
 /// them.
-Prediction linear_time(const LinearCase& c, const PredictionContext& context) {
+Prediction linear_time(const LinearRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
   bare.structure.phase = c.new_tokens > 1 ? Phase::prefill : Phase::decode;
   bare.stack.hidden = c.value_heads * c.value_dim;
@@ -298,37 +308,31 @@ Prediction linear_time(const LinearCase& c, const PredictionContext& context) {
   return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
 }
 
-struct BlockCase {
+struct BlockRow {
   const Workload* workload = nullptr;
   const HardwareNode* hardware = nullptr;
   Precision precision = Precision::bf16, kv_precision = Precision::bf16;
   double batch = 1, new_tokens = 1, past = 0, heads = 1, compression = 0;
   bool index_shared = false;
   static constexpr auto fields() {
-    using C = BlockCase;
-    return rows(
-        field(&C::workload, "workload", "", "model of the zoo"),
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
-        field(&C::kv_precision, "kv_precision", "", "format of the cache").defaulted("bf16"),
-        field(&C::batch, "batch", "", "sequences").at_least(1),
-        field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence")
-            .at_least(1)
-            .counted()
-            .defaulted("1"),
-        field(&C::past, "past", "", "tokens that a sequence held before").non_negative().defaulted("0"),
-        field(&C::heads, "heads", "", "query heads on this device").at_least(1),
-        field(&C::compression, "compression", "",
-              "tokens of a compressed entry; 1: the kind without; 0: the kind that an index steers")
-            .non_negative()
-            .defaulted("0"),
-        field(&C::index_shared, "index_shared", "", "a layer that takes the choice of an earlier one")
-            .defaulted("no"));
+    using R = BlockRow;
+    return join(
+        call_rows<R>(),
+        rows(field(&R::workload, "workload", "", "model of the zoo"),
+             field(&R::kv_precision, "kv_precision", "", "format of the cache").defaulted("bf16"),
+             field(&R::past, "past", "", "tokens that a sequence held before").non_negative().defaulted("0"),
+             field(&R::heads, "heads", "", "query heads on this device").at_least(1),
+             field(&R::compression, "compression", "",
+                   "tokens of a compressed entry; 1: the kind without; 0: the kind that an index steers")
+                 .non_negative()
+                 .defaulted("0"),
+             field(&R::index_shared, "index_shared", "", "a layer that takes the choice of an earlier one")
+                 .defaulted("no")));
   }
 };
 
 /// The kind of attention of a model that a row names: null where it has none.
-const MixerView<>* kind_of(const BlockCase& c, const StackView<>& stack) {
+const MixerView<>* kind_of(const BlockRow& c, const StackView<>& stack) {
   for (const auto& mixer : stack.mixers) {
     const auto& reach = mixer.reach;
     const bool same = c.compression > 1    ? reach.compressed && reach.block == c.compression
@@ -340,7 +344,7 @@ const MixerView<>* kind_of(const BlockCase& c, const StackView<>& stack) {
 }
 
 /// The attention block of one layer on one device, projections included, without norms and exchanges.
-Prediction block_time(const BlockCase& c, const PredictionContext& context) {
+Prediction block_time(const BlockRow& c, const PredictionContext& context) {
   const auto model = model_view(*c.workload, c.new_tokens > 1 ? Phase::prefill : Phase::decode);
   StackView<> stack = model.shape();
   const MixerView<>* kind = kind_of(c, stack);
@@ -364,24 +368,24 @@ Prediction block_time(const BlockCase& c, const PredictionContext& context) {
   return priced(bare.ops, attention_device(c, context), context);
 }
 
-struct StreamCase {
+struct StreamRow {
   const HardwareNode* hardware = nullptr;
   double values = 33554432;
   double reads = 1, writes = 1, value_bytes = 8;
   static constexpr auto fields() {
-    using C = StreamCase;
+    using R = StreamRow;
     return rows(
-        field(&C::hardware, "hardware", "", "device"),
-        field(&C::values, "values", "", "values of one array")
+        field(&R::hardware, "hardware", "", "device"),
+        field(&R::values, "values", "", "values of one array")
             .positive()
             .defaulted("2^25, the habit of BabelStream"),
-        field(&C::reads, "reads", "", "arrays that are read").non_negative(),
-        field(&C::writes, "writes", "", "arrays that are written").non_negative(),
-        field(&C::value_bytes, "value_bytes", "", "bytes of one value").positive().defaulted("8, doubles"));
+        field(&R::reads, "reads", "", "arrays that are read").non_negative(),
+        field(&R::writes, "writes", "", "arrays that are written").non_negative(),
+        field(&R::value_bytes, "value_bytes", "", "bytes of one value").positive().defaulted("8, doubles"));
   }
 };
 
-Prediction stream_rate(const StreamCase& c, const PredictionContext& context) {
+Prediction stream_rate(const StreamRow& c, const PredictionContext& context) {
   const auto& hardware = context.constants->device(*c.hardware);
   Bare bare({2, c.value_bytes, 2, 0, 0});
   elementwise(bare.frame(), "stream", OpGroup::norm, 1.0, c.values, c.reads, c.writes, 1);
@@ -394,25 +398,30 @@ Prediction stream_rate(const StreamCase& c, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> kernel_measurands() {
-  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", MeasurandKind::time, "us",
-                                                          "time of one matrix product");
-  static const CaseMeasurand<AttentionCase, attention_time> b("attention", MeasurandKind::time, "us",
-                                                              "time of one fused attention kernel");
-  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", MeasurandKind::rate, "GB/s",
-                                                        "bandwidth of a stream kernel");
-  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s",
-                                                          "arithmetic rate of one matrix product");
-  static const CaseMeasurand<ProductCase, product_power> e(
-      "product_power", MeasurandKind::other, "W", "board power while one matrix product is repeated");
-  static const CaseMeasurand<AttentionCase, attention_power> f(
-      "attention_power", MeasurandKind::other, "W", "board power while one attention kernel is repeated");
-  static const CaseMeasurand<ExpertsCase, experts_time> g(
-      "expert_layer", MeasurandKind::time, "us", "time of the routed experts of one layer on one device");
-  static const CaseMeasurand<LinearCase, linear_time> h(
-      "linear_attention", MeasurandKind::time, "us",
+  static const RowMeasurand<ProductRow, product_time> a(
+      "matrix_product", measured("matmul"), MeasurandKind::time, "us", "time of one matrix product");
+  static const RowMeasurand<AttentionRow, attention_time> b(
+      "attention", measured("attention"), MeasurandKind::time, "us", "time of one fused attention kernel");
+  static const RowMeasurand<StreamRow, stream_rate> c("memory_stream", measured("memory_stream"),
+                                                      MeasurandKind::rate, "GB/s",
+                                                      "bandwidth of a stream kernel");
+  static const RowMeasurand<ProductRow, product_rate> d("product_rate", measured("matmul"),
+                                                        MeasurandKind::rate, "TFLOP/s",
+                                                        "arithmetic rate of one matrix product");
+  static const RowMeasurand<ProductRow, product_power> e("product_power", measured("matmul_power"),
+                                                         MeasurandKind::other, "W",
+                                                         "board power while one matrix product is repeated");
+  static const RowMeasurand<AttentionRow, attention_power> f(
+      "attention_power", measured("attention_power"), MeasurandKind::other, "W",
+      "board power while one attention kernel is repeated");
+  static const RowMeasurand<ExpertsRow, experts_time> g(
+      "expert_layer", measured("expert_layer"), MeasurandKind::time, "us",
+      "time of the routed experts of one layer on one device");
+  static const RowMeasurand<LinearRow, linear_time> h(
+      "linear_attention", measured("linear_attention"), MeasurandKind::time, "us",
       "time of the convolution or of the recurrence of one layer of linear attention");
-  static const CaseMeasurand<BlockCase, block_time> i(
-      "attention_block", MeasurandKind::time, "us",
+  static const RowMeasurand<BlockRow, block_time> i(
+      "attention_block", measured("attention_block"), MeasurandKind::time, "us",
       "time of the attention block of one layer on one device, projections included");
   return {&a, &b, &c, &d, &e, &f, &g, &h, &i};
 }

@@ -1,50 +1,56 @@
-#include "detail/serving_case.hpp"
-
-#include <cmath>
+#include "detail/serving_row.hpp"
 
 namespace mlsysim::detail {
 namespace {
 
 /// Mean context over the generated tokens.
-double mean_context(const ServingCase& c) { return c.prompt + (c.output_tokens.value_or(1) + 1) / 2; }
+double mean_context(const Replica& r) { return r.seq_len() + (r.inputs().output_tokens + 1) / 2; }
 
-Prediction first_token(const ServingCase& c, const PredictionContext& context) {
-  const auto pass = Replica(c, context).passes().prefill(c.batch_size, c.prompt, c.prompt);
+Prediction first_token_of(const Replica& r, const PredictionContext& context) {
+  const auto pass = r.passes().prefill(r.requests(), r.seq_len(), r.seq_len());
   return {pass.total.base(), terms_of(pass.cost, context)};
 }
 
 /// A step that carries no prompt; with an engine its host time counts.
-Prediction token_time(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  const auto pass = replica.passes().decode(c.batch_size, mean_context(c));
-  return {replica.step(pass.total, c.batch_size).base(), terms_of(pass.cost, context)};
+Prediction token_time_of(const Replica& r, const PredictionContext& context) {
+  const auto pass = r.passes().decode(r.requests(), mean_context(r));
+  return {r.step(pass.total).base(), terms_of(pass.cost, context)};
 }
 
-Prediction prompt_rate(const ServingCase& c, const PredictionContext& context) {
-  auto p = first_token(c, context);
-  p.base = c.batch_size * c.prompt / p.base;
+Prediction first_token(const ServingRow& row, const PredictionContext& context) {
+  return first_token_of(Replica(row, context), context);
+}
+
+Prediction token_time(const ServingRow& row, const PredictionContext& context) {
+  return token_time_of(Replica(row, context), context);
+}
+
+Prediction prompt_rate(const ServingRow& row, const PredictionContext& context) {
+  const Replica r(row, context);
+  auto p = first_token_of(r, context);
+  p.base = r.requests() * r.seq_len() / p.base;
   return p;
 }
 
-Prediction decode_rate(const ServingCase& c, const PredictionContext& context) {
-  auto p = token_time(c, context);
-  p.base = c.batch_size / p.base;
+Prediction decode_rate(const ServingRow& row, const PredictionContext& context) {
+  const Replica r(row, context);
+  auto p = token_time_of(r, context);
+  p.base = r.requests() / p.base;
   return p;
 }
 
 /// Output tokens a second and device of one batch that is prefilled and then decoded to its end.
-Prediction static_batch(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  const auto& passes = replica.passes();
-  const double n = c.output_tokens.value_or(1);
-  const auto first = passes.prefill(c.batch_size, c.prompt, c.prompt);
+Prediction static_batch(const ServingRow& row, const PredictionContext& context) {
+  const Replica r(row, context);
+  const auto& passes = r.passes();
+  const double batch = r.requests(), n = r.inputs().output_tokens;
+  const auto first = passes.prefill(batch, r.seq_len(), r.seq_len());
   // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
-  const auto begin = passes.decode(c.batch_size, c.prompt + 1),
-             middle = passes.decode(c.batch_size, mean_context(c)),
-             end = passes.decode(c.batch_size, c.prompt + n);
+  const auto begin = passes.decode(batch, r.seq_len() + 1), middle = passes.decode(batch, mean_context(r)),
+             end = passes.decode(batch, r.seq_len() + n);
   const Time<> step = (begin.total + 4.0 * middle.total + end.total) / 6.0;
   const Time<> total = first.total + (n - 1) * step;
-  Prediction p{c.batch_size * n / (total.base() * replica.devices())};
+  Prediction p{batch * n / (total.base() * r.devices())};
   if (context.wants_terms)
     p.terms = {{"prefill", first.total.base()},
                {"decode", ((n - 1) * step).base()},
@@ -56,16 +62,17 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
 }  // namespace
 
 std::vector<const Measurand*> serving_measurands() {
-  static const CaseMeasurand<ServingCase, first_token> a("first_token", MeasurandKind::time, "ms",
-                                                         "time of the prefill of one batch");
-  static const CaseMeasurand<ServingCase, token_time> b("token_time", MeasurandKind::time, "ms",
-                                                        "time of one decode step");
-  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", MeasurandKind::rate, "1/s",
-                                                         "prompt tokens a second");
-  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", MeasurandKind::rate, "1/s",
-                                                         "generated tokens a second, all sequences");
-  static const CaseMeasurand<ServingCase, static_batch> e(
-      "static_batch_rate", MeasurandKind::rate, "1/s", "generated tokens a second and device, static batch");
+  static const RowMeasurand<ServingRow, first_token> a("first_token", measured("ttft"), MeasurandKind::time,
+                                                       "ms", "time of the prefill of one batch");
+  static const RowMeasurand<ServingRow, token_time> b("token_time", measured("itl"), MeasurandKind::time,
+                                                      "ms", "time of one decode step");
+  static const RowMeasurand<ServingRow, prompt_rate> c("prompt_rate", measured("ttft"), MeasurandKind::rate,
+                                                       "1/s", "prompt tokens a second");
+  static const RowMeasurand<ServingRow, decode_rate> d("decode_rate", measured("itl"), MeasurandKind::rate,
+                                                       "1/s", "generated tokens a second, all sequences");
+  static const RowMeasurand<ServingRow, static_batch> e("static_batch_rate", measured("token_throughput"),
+                                                        MeasurandKind::rate, "1/s",
+                                                        "generated tokens a second and device, static batch");
   return {&a, &b, &c, &d, &e};
 }
 

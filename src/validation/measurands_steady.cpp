@@ -1,5 +1,5 @@
 // Steady states: the rows become inputs of InFlightBatchingModel.
-#include "detail/serving_case.hpp"
+#include "detail/serving_row.hpp"
 
 #include <mlsysim/physics/energy.hpp>
 
@@ -11,15 +11,23 @@ namespace {
 
 using Result = InFlightBatchingModel::Result;
 
-Result closed_loop(const ServingCase& c, const Replica& replica) {
+/// Inputs without a way of arriving: everything is queued.
+InFlightBatchingModel::Inputs queue_of(const Replica& replica) {
   auto in = replica.inputs();
-  in.concurrency = std::max(1.0, c.batch_size);
+  in.concurrency.reset();
+  in.arrival_rate.reset();
+  return in;
+}
+
+Result closed_loop(const Replica& replica) {
+  auto in = queue_of(replica);
+  in.concurrency = replica.requests();
   return replica.steady(in);
 }
 
-Result open_loop(const ServingCase& c, const Replica& replica) {
-  auto in = replica.inputs();
-  in.arrival_rate = c.request_rate.value_or(1) * (unit::request / unit::s);
+Result open_loop(const Replica& replica) {
+  auto in = queue_of(replica);
+  in.arrival_rate = replica.inputs().arrival_rate.value_or(1.0 * (unit::request / unit::s));
   return replica.steady(in);
 }
 
@@ -49,11 +57,9 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   if (!r.is_stable || !r.ttft) return {0, {}, std::string(kTooMany)};
   Prediction p{r.ttft->base()};
   if (context.wants_terms) {
-    p.terms =
-        terms_of(replica.passes()
-                     .prefill(replica.inputs().ep_size, *replica.inputs().seq_len, *replica.inputs().seq_len)
-                     .cost,
-                 context);
+    p.terms = terms_of(
+        replica.passes().prefill(replica.inputs().ep_size, replica.seq_len(), replica.seq_len()).cost,
+        context);
     for (auto& t : p.terms) t.role = TermRole::within;
     p.terms.push_back({"own pass", r.prompt_pass.base()});
     p.terms.push_back({"wait", (*r.ttft - r.prompt_pass).base()});
@@ -61,30 +67,30 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   return p;
 }
 
-Prediction closed_loop_token(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  return token(closed_loop(c, replica), replica, context);
+Prediction closed_loop_token(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  return token(closed_loop(replica), replica, context);
 }
 
-Prediction closed_loop_first_token(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  return first(closed_loop(c, replica), replica, context);
+Prediction closed_loop_first_token(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  return first(closed_loop(replica), replica, context);
 }
 
-Prediction open_token(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  return token(open_loop(c, replica), replica, context);
+Prediction open_token(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  return token(open_loop(replica), replica, context);
 }
 
-Prediction open_first_token(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  return first(open_loop(c, replica), replica, context);
+Prediction open_first_token(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  return first(open_loop(replica), replica, context);
 }
 
 /// All requests are queued at once: the cache decides how many run together.
-Prediction queued(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  const auto r = replica.steady(replica.inputs());
+Prediction queued(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  const auto r = replica.steady(queue_of(replica));
   if (!r.feasible) return {0, {}, std::string(kNoRoom)};
   Prediction p{r.token_throughput.base()};
   if (context.wants_terms)
@@ -95,27 +101,25 @@ Prediction queued(const ServingCase& c, const PredictionContext& context) {
 }
 
 /// The same, for each device of a replica.
-Prediction queued_each(const ServingCase& c, const PredictionContext& context) {
-  auto p = queued(c, context);
-  p.base /= Replica(c, context).devices();
+Prediction queued_each(const ServingRow& row, const PredictionContext& context) {
+  auto p = queued(row, context);
+  p.base /= Replica(row, context).devices();
   return p;
 }
 
 /// The most that arrivals may demand while a share of the requests meets both targets, for each device.
-Prediction served_each(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  auto in = replica.inputs();
+Prediction served_each(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  auto in = queue_of(replica);
   in.num_requests.reset();
   const auto full = replica.steady(in);
   if (!full.feasible) return {0, {}, std::string(kNoRoom)};
-  if (c.target_ttft) in.target_ttft = *c.target_ttft * unit::s;
-  if (c.target_itl) in.target_itl = *c.target_itl * unit::s;
   Result best;
   RequestRate<> low, high = full.capacity;
   for (int halving = 0; halving < kHalvings; ++halving) {
     in.arrival_rate = (low + high) / 2.0;
     const auto r = replica.steady(in);
-    const bool good = r.is_stable && r.slo_attainment.value_or(1) >= c.attainment;
+    const bool good = r.is_stable && r.slo_attainment.value_or(1) >= row.attainment;
     (good ? low : high) = *in.arrival_rate;
     if (good) best = r;
   }
@@ -129,11 +133,11 @@ Prediction served_each(const ServingCase& c, const PredictionContext& context) {
   return p;
 }
 
-Prediction energy(const ServingCase& c, const PredictionContext& context) {
-  const Replica replica(c, context);
-  const auto r = closed_loop(c, replica);
+Prediction energy(const ServingRow& row, const PredictionContext& context) {
+  const Replica replica(row, context);
+  const auto r = closed_loop(replica);
   if (!r.feasible) return {0, {}, std::string(kNoRoom)};
-  const auto& power = replica.hardware().power;
+  const auto& power = replica.inputs().hardware->power;
   if (!power.tdp) return {0, {}, "the device states no power"};
   const double busy = context.comparison == Yardstick::operators ? r.utilization : 1.0;
   const Energy<> step =
@@ -153,26 +157,29 @@ Prediction energy(const ServingCase& c, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> steady_measurands() {
-  static const CaseMeasurand<ServingCase, closed_loop_token> a(
-      "closed_loop_token_time", MeasurandKind::time, "ms",
+  static const RowMeasurand<ServingRow, closed_loop_token> a(
+      "closed_loop_token_time", measured("itl"), MeasurandKind::time, "ms",
       "time between tokens with a constant number of requests in flight");
-  static const CaseMeasurand<ServingCase, closed_loop_first_token> b(
-      "closed_loop_first_token", MeasurandKind::time, "ms",
+  static const RowMeasurand<ServingRow, closed_loop_first_token> b(
+      "closed_loop_first_token", measured("ttft"), MeasurandKind::time, "ms",
       "time to first token with a constant number of requests in flight");
-  static const CaseMeasurand<ServingCase, queued> c(
-      "queued_rate", MeasurandKind::rate, "1/s",
+  static const RowMeasurand<ServingRow, queued> c(
+      "queued_rate", measured("token_throughput"), MeasurandKind::rate, "1/s",
       "generated tokens a second when all requests are queued at once");
-  static const CaseMeasurand<ServingCase, open_token> d("open_loop_token_time", MeasurandKind::time, "ms",
-                                                        "time between tokens at a rate of arrivals");
-  static const CaseMeasurand<ServingCase, open_first_token> e(
-      "open_loop_first_token", MeasurandKind::time, "ms", "time to first token at a rate of arrivals");
-  static const CaseMeasurand<ServingCase, energy> f("energy_per_token", MeasurandKind::other, "J",
-                                                    "energy of the accelerators for one generated token");
-  static const CaseMeasurand<ServingCase, queued_each> g(
-      "queued_rate_each", MeasurandKind::rate, "1/s",
+  static const RowMeasurand<ServingRow, open_token> d("open_loop_token_time", measured("itl"),
+                                                      MeasurandKind::time, "ms",
+                                                      "time between tokens at a rate of arrivals");
+  static const RowMeasurand<ServingRow, open_first_token> e("open_loop_first_token", measured("ttft"),
+                                                            MeasurandKind::time, "ms",
+                                                            "time to first token at a rate of arrivals");
+  static const RowMeasurand<ServingRow, energy> f("energy_per_token", measured("energy_per_token"),
+                                                  MeasurandKind::other, "J",
+                                                  "energy of the accelerators for one generated token");
+  static const RowMeasurand<ServingRow, queued_each> g(
+      "queued_rate_each", measured("token_throughput"), MeasurandKind::rate, "1/s",
       "generated tokens a second and device when all requests are queued at once");
-  static const CaseMeasurand<ServingCase, served_each> h(
-      "served_rate_each", MeasurandKind::rate, "1/s",
+  static const RowMeasurand<ServingRow, served_each> h(
+      "served_rate_each", measured("goodput"), MeasurandKind::rate, "1/s",
       "generated tokens a second and device at the most arrivals whose requests meet their targets");
   return {&a, &b, &c, &d, &e, &f, &g, &h};
 }

@@ -12,30 +12,6 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
-    {"token_time", "time between tokens"},
-    {"closed_loop_token_time", "time between tokens"},
-    {"open_loop_token_time", "time between tokens"},
-    {"decode_rate", "time between tokens"},
-    {"first_token", "first token"},
-    {"closed_loop_first_token", "first token"},
-    {"open_loop_first_token", "first token"},
-    {"prompt_rate", "first token"},
-    {"queued_rate", "serving throughput"},
-    {"queued_rate_each", "serving throughput"},
-    {"static_batch_rate", "serving throughput"},
-    {"training_step", "training step"},
-    {"training_memory", "memory"},
-    {"energy_per_token", "energy of a token"},
-    {"sample_rate", "one pass"},
-    {"matrix_product", "matrix product"},
-    {"product_rate", "matrix product"},
-    {"attention", "attention"},
-    {"collective", "collective"},
-    {"exchange_rate", "collective"},
-    {"memory_stream", "memory stream"},
-    {"interruptions", "interruptions"}};
-
 /// The class of a generation, or of what stands nearest to the device.
 std::string class_of(const HardwareNode& device) {
   return device.device_class != nullptr ? device.device_class->name : std::string();
@@ -43,7 +19,7 @@ std::string class_of(const HardwareNode& device) {
 
 /// What the inputs of a row say about it.
 ErrorSubject subject_of_row(const MeasuredTable& table, const MeasuredRow& row) {
-  ErrorSubject s{.question = std::string(question_of(table.measurand->name())),
+  ErrorSubject s{.metric = std::string(table.measurand->metric()),
                  .device = {},
                  .generation = {},
                  .origin = table.name,
@@ -67,12 +43,6 @@ ErrorSubject subject_of_row(const MeasuredTable& table, const MeasuredRow& row) 
 }
 
 }  // namespace
-
-std::string_view question_of(std::string_view measurand) {
-  const auto* at = std::find_if(std::begin(kQuestions), std::end(kQuestions),
-                                [&](const auto& q) { return q.first == measurand; });
-  return at != std::end(kQuestions) ? at->second : measurand;
-}
 
 std::vector<ResidualGroup> residual_groups(std::span<const MeasuredTable> tables, const Zoo& zoo) {
   const Constants constants(conventions_of(zoo));

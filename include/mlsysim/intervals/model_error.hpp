@@ -16,7 +16,7 @@ namespace mlsysim {
 /// Shares of unseen measurements that intervals are asked to hold.
 inline constexpr std::array<int, 3> kIntervalLevels{50, 80, 95};
 
-/// Steps between two subjects of one question: the device (another one of the generation 1, of another
+/// Steps between two subjects of one metric: the device (another one of the generation 1, of another
 /// generation 2), the engine or table (1), the model or shape (1). What is not known is as far as can be.
 [[nodiscard]] std::size_t error_distance(const ErrorSubject& a, const ErrorSubject& b);
 /// The largest distance there is.
@@ -74,7 +74,7 @@ class ErrorBook {
   [[nodiscard]] static const ErrorBook& standard();
 
   [[nodiscard]] const std::vector<ResidualGroup>& groups() const { return groups_; }
-  /// The band of a subject; none where no table measures its kind of question.
+  /// The band of a subject; none where no table measures its metric.
   /// @param level 50, 80 or 95 @throws InputError for another
   [[nodiscard]] std::optional<ModelErrorBand> band(const ErrorSubject& subject, int level) const;
   /// Coverage by table, in the order of the groups.
@@ -93,7 +93,7 @@ class ErrorBook {
     double value;
     std::size_t group;
   };
-  std::map<std::string, std::vector<Residual>, std::less<>> questions_;  ///< their residuals, sorted
+  std::map<std::string, std::vector<Residual>, std::less<>> measured_;  ///< their residuals, sorted
   struct Score {
     std::size_t group;
     double score, weight;

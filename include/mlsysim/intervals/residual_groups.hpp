@@ -9,9 +9,42 @@
 
 namespace mlsysim {
 
+/// What tables measure.
+struct MeasuredMetric {
+  std::string_view key;    ///< of the metric of an estimate, or of what one kernel or device does
+  std::string_view words;  ///< for readers
+};
+inline constexpr MeasuredMetric kMeasuredMetrics[] = {{"ttft", "first token"},
+                                                      {"itl", "time between tokens"},
+                                                      {"token_throughput", "serving throughput"},
+                                                      {"goodput", "throughput within limits"},
+                                                      {"energy_per_token", "energy of a token"},
+                                                      {"step_latency", "training step"},
+                                                      {"memory_used", "memory"},
+                                                      {"latency", "one pass"},
+                                                      {"matmul", "matrix product"},
+                                                      {"matmul_power", "power of matrix products"},
+                                                      {"attention", "attention"},
+                                                      {"attention_block", "attention block"},
+                                                      {"attention_power", "power of attention"},
+                                                      {"linear_attention", "linear attention"},
+                                                      {"expert_layer", "layer of experts"},
+                                                      {"collective", "collective"},
+                                                      {"memory_stream", "memory stream"},
+                                                      {"generation_time", "time of a generation"},
+                                                      {"generation_energy", "energy of a generation"},
+                                                      {"operational_carbon", "operational carbon"},
+                                                      {"interruptions", "interruptions"}};
+/// The metric of a key. A key that is not listed does not compile.
+[[nodiscard]] consteval MeasuredMetric measured(std::string_view key) {
+  for (const auto& m : kMeasuredMetrics)
+    if (m.key == key) return m;
+  throw "no table measures a metric of this key";
+}
+
 /// What a number is about, as far as errors depend on it. An empty text is not known.
 struct ErrorSubject {
-  std::string question;    ///< kind of number: "time between tokens", "training step", "matrix product"
+  std::string metric;      ///< a key of kMeasuredMetrics
   std::string device;      ///< key of the zoo
   std::string generation;  ///< key of the device's class: "hopper"
   std::string origin;      ///< serving engine, or the table of measurements where no engine serves

@@ -1,6 +1,7 @@
 #pragma once
 /// What a table measures, and how the library predicts it.
 
+#include <mlsysim/intervals/residual_groups.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/validation/constants.hpp>
@@ -68,6 +69,8 @@ class Measurand {
   virtual ~Measurand() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view about() const = 0;
+  /// The key of the metric of whose errors its residuals tell.
+  [[nodiscard]] virtual std::string_view metric() const = 0;
   [[nodiscard]] virtual MeasurandKind kind() const = 0;
   /// Unit in which it is shown.
   [[nodiscard]] virtual std::string_view unit() const = 0;

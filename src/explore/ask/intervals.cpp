@@ -26,34 +26,32 @@ void note_model(IntervalSubject& of, const Workload* workload) {
   of.decodes = workload->is_language_decoder();
 }
 
-constexpr std::string_view kRequest = "first token and time between tokens";
-
 struct NamedKind {
-  std::string_view result, question;
-  bool rate;
+  std::string_view result;
+  NumberKind kind;
 };
-constexpr NamedKind kServed[] = {{"ttft", "first token", false},
-                                 {"itl", "time between tokens", false},
-                                 {"token_throughput", "serving throughput", true},
-                                 {"throughput_per_accelerator", "serving throughput", true},
-                                 {"request_latency", kRequest, false},
-                                 {"cost_per_token", "serving throughput", false},
-                                 {"energy_per_token", "energy of a token", false}};
-constexpr NamedKind kTrained[] = {{"step_latency", "training step", false},
-                                  {"training_time", "training step", false},
-                                  {"effective_throughput", "training step", true},
-                                  {"token_throughput", "training step", true},
-                                  {"mfu", "training step", true},
-                                  {"cost_per_token", "training step", false},
-                                  {"memory_used", "memory", false}};
-constexpr NamedKind kPassed[] = {
-    {"latency", "one pass", false}, {"throughput", "one pass", true}, {"mfu", "one pass", true}};
-constexpr NamedKind kDecoded[] = {{"latency", "time between tokens", false},
-                                  {"throughput", "time between tokens", true}};
+constexpr NamedKind kServed[] = {{"ttft", {measured("ttft")}},
+                                 {"itl", {measured("itl")}},
+                                 {"token_throughput", {measured("token_throughput"), true}},
+                                 {"throughput_per_accelerator", {measured("token_throughput"), true}},
+                                 {"request_latency", {measured("ttft"), false, measured("itl")}},
+                                 {"cost_per_token", {measured("token_throughput")}},
+                                 {"energy_per_token", {measured("energy_per_token")}}};
+constexpr NamedKind kTrained[] = {{"step_latency", {measured("step_latency")}},
+                                  {"training_time", {measured("step_latency")}},
+                                  {"effective_throughput", {measured("step_latency"), true}},
+                                  {"token_throughput", {measured("step_latency"), true}},
+                                  {"mfu", {measured("step_latency"), true}},
+                                  {"cost_per_token", {measured("step_latency")}},
+                                  {"memory_used", {measured("memory_used")}}};
+constexpr NamedKind kPassed[] = {{"latency", {measured("latency")}},
+                                 {"throughput", {measured("latency"), true}},
+                                 {"mfu", {measured("latency"), true}}};
+constexpr NamedKind kDecoded[] = {{"latency", {measured("itl")}}, {"throughput", {measured("itl"), true}}};
 
 std::optional<NumberKind> among(std::span<const NamedKind> kinds, std::string_view result) {
   for (const auto& k : kinds)
-    if (k.result == result) return NumberKind{k.question, k.rate};
+    if (k.result == result) return k.kind;
   return std::nullopt;
 }
 
@@ -80,23 +78,23 @@ std::vector<UncertainNumber> numbers_of(const Subject& subject, const Uncertaint
   return out;
 }
 
-/// The band of a kind of number; its basis names the kind.
+/// The band of a kind of number; its basis names the metric.
 std::optional<ModelErrorBand> band_of(const IntervalSubject& of, const NumberKind& kind, int level,
                                       const ErrorBook& book) {
   ErrorSubject about = of.about;
-  about.question = std::string(kind.question);
+  about.metric = kind.metric.key;
   auto out = book.band(about, level);
   if (!out) return out;
-  out->basis = fmt::format("{}: {}", kind.question, out->basis);
+  out->basis = fmt::format("{}: {}", kind.metric.words, out->basis);
   return kind.rate ? out->of_rate() : out;
 }
 
 /// A request takes the time to its first token and that between the others: the bands of both, each with its
 /// share of the time, as if both missed to the same side.
 std::optional<ModelErrorBand> band_of_request(const Subject& subject, std::span<const double> here,
-                                              const IntervalSubject& of, int level, const ErrorBook& book) {
-  const auto first = band_of(of, *among(kServed, "ttft"), level, book),
-             rest = band_of(of, *among(kServed, "itl"), level, book);
+                                              const IntervalSubject& of, const NumberKind& kind, int level,
+                                              const ErrorBook& book) {
+  const auto first = band_of(of, {kind.metric}, level, book), rest = band_of(of, {*kind.rest}, level, book);
   if (!first || !rest) return std::nullopt;
   const double share =
       std::clamp(here[subject.result("ttft")] / here[subject.result("request_latency")], 0.0, 1.0);
@@ -189,8 +187,8 @@ std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubj
     i.input_upper = std::max(n.value, n.high);
     double low = 1, high = 1;
     if (const auto kind = kind_of_number(n.result, of)) {
-      i.model = kind->question == kRequest ? band_of_request(subject, here, of, level, book)
-                                           : band_of(of, *kind, level, book);
+      i.model = kind->rest ? band_of_request(subject, here, of, *kind, level, book)
+                           : band_of(of, *kind, level, book);
       if (i.model) {
         low = i.model->low;
         high = i.model->high;

@@ -1,7 +1,7 @@
 #pragma once
 /// Lists of operators without a model around them, priced and with the power that they draw.
 
-#include "case_measurand.hpp"
+#include "row_measurand.hpp"
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/physics/energy.hpp>

@@ -6,6 +6,7 @@
 
 #include <mlsysim/units/error.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -13,7 +14,7 @@ namespace mlsysim {
 namespace {
 
 ErrorSubject subject(std::string device, std::string generation, std::string origin, std::string family) {
-  return {"training step", std::move(device), std::move(generation), std::move(origin), std::move(family)};
+  return {"step_latency", std::move(device), std::move(generation), std::move(origin), std::move(family)};
 }
 
 ResidualGroup group(ErrorSubject s, std::vector<double> residuals) {
@@ -83,7 +84,7 @@ TEST_CASE("shares of few rows say little", "[intervals]") {
 TEST_CASE("a question that no table measures has no band", "[intervals]") {
   const ErrorBook book({group(subject("H100", "hopper", "vllm", "m"), {0.1})});
   auto other = subject("H100", "hopper", "vllm", "m");
-  other.question = "carbon";
+  other.metric = "operational_carbon";
   CHECK_FALSE(book.band(other, 80));
   CHECK_THROWS_AS((void)book.band(other, 90), InputError);
 }
@@ -149,7 +150,7 @@ TEST_CASE("groups read back as they were written", "[intervals]") {
 
 TEST_CASE("a file with faults names each of them", "[intervals]") {
   const std::string text =
-      "schema: mlsysim/residuals@1\ngroups:\n- {question: q, device: d, generation: g, origin: o, table: t, "
+      "schema: mlsysim/residuals@1\ngroups:\n- {metric: itl, device: d, generation: g, origin: o, table: t, "
       "rows: many, residuals: [0.1, x]}\n";
   try {
     (void)parse_residual_groups(text, "bad.yaml");
@@ -191,11 +192,11 @@ TEST_CASE("the groups that ship hold the level, and most tables what their rows 
 }  // namespace
 }  // namespace mlsysim
 
-TEST_CASE("every group of the shipped residuals says what was asked", "[intervals]") {
-  // Without a question, what is unlike would share a band.
+TEST_CASE("every group of the shipped residuals says what was measured", "[intervals]") {
   for (const auto& g : mlsysim::read_residual_groups()) {
     INFO(g.table);
-    CHECK_FALSE(g.subject.question.empty());
+    CHECK(std::ranges::count(mlsysim::kMeasuredMetrics, g.subject.metric, &mlsysim::MeasuredMetric::key) ==
+          1);
     CHECK_FALSE(g.residuals.empty());
   }
 }

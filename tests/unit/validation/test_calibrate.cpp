@@ -73,8 +73,8 @@ MeasuredTable served(const std::string& engine, double host_step, double host_re
     set("workload", ObjectRef{&zoo.at<Workload>("Llama3_8B"), "workload"});
     set("hardware", ObjectRef{&zoo.at<HardwareNode>(device), "hardware"});
     set("engine", ObjectRef{&original, "engine"});
-    set("batch_size", batch);
-    set("prompt", 1000.0);
+    set("concurrency", batch);
+    set("seq_len", 1000.0);
     set("output_tokens", 500.0);
     const auto p = m.predict(inputs.get(), {&zoo, &truth});
     REQUIRE(p.answered());
@@ -86,7 +86,7 @@ data: s.csv
 source: {{kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}}
 measurand: closed_loop_token_time
 measured: {{value: measured, unit: ms}}
-inputs: {{workload: Llama3_8B, hardware: {{column: hardware}}, engine: {}, batch_size: batch, prompt: 1000, output_tokens: 500}}
+inputs: {{workload: Llama3_8B, hardware: {{column: hardware}}, engine: {}, concurrency: batch, seq_len: 1000, output_tokens: 500}}
 groups: [hardware]
 )",
                                  engine),
@@ -242,7 +242,7 @@ data: s.csv
 source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
 measurand: closed_loop_token_time
 measured: {value: measured, unit: ms}
-inputs: {workload: {column: model}, hardware: H100, engine: sglang, batch_size: batch, prompt: 1000, output_tokens: 500}
+inputs: {workload: {column: model}, hardware: H100, engine: sglang, concurrency: batch, seq_len: 1000, output_tokens: 500}
 groups: [model]
 )",
                            "s", CsvTable::parse(text, "s.csv")));

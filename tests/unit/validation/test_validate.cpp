@@ -66,7 +66,7 @@ data: t.csv
 source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
 measurand: MEASURAND
 measured: {value: time, unit: UNIT}
-inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, output_tokens: 200, engine: sglang, INPUT})";
+inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, seq_len: 1000, output_tokens: 200, engine: sglang, INPUT})";
   const auto predicted = [&](std::string measurand, std::string input) {
     auto text = head;
     text.replace(text.find("MEASURAND"), 9, measurand);
@@ -83,28 +83,27 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
                                    .output_tokens = 200,
                                    .engine = &zoo.at<ServingEngine>("sglang"),
                                    .precision = Precision::bf16};
-  in.page_tokens = 1;
   in.concurrency = 16;
   const auto loop = InFlightBatchingModel{}.solve(in);
-  CHECK(predicted("closed_loop_token_time", "batch_size: 16") == loop.itl.base());
-  CHECK(predicted("closed_loop_first_token", "batch_size: 16") == loop.ttft->base());
+  CHECK(predicted("closed_loop_token_time", "concurrency: 16") == loop.itl.base());
+  CHECK(predicted("closed_loop_first_token", "concurrency: 16") == loop.ttft->base());
   in.concurrency.reset();
-  CHECK(predicted("queued_rate", "batch_size: 1") ==
+  CHECK(predicted("queued_rate", "page_tokens: 16") ==
         InFlightBatchingModel{}.solve(in).token_throughput.base());
   in.arrival_rate = 5.0 * (unit::request / unit::s);
   const auto arrivals = InFlightBatchingModel{}.solve(in);
-  CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
-  CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
+  CHECK(predicted("open_loop_token_time", "arrival_rate: 5") == arrivals.itl.base());
+  CHECK(predicted("open_loop_first_token", "arrival_rate: 5") == arrivals.ttft->base());
   in.arrival_rate.reset();
   in.concurrency = 16;
   in.prefill_replicas = 2;
   in.prefill_tp_size = 4;
   const auto apart = InFlightBatchingModel{}.solve(in);
-  CHECK(predicted("closed_loop_token_time", "batch_size: 16, prefill_replicas: 2, prefill_tp_size: 4") ==
+  CHECK(predicted("closed_loop_token_time", "concurrency: 16, prefill_replicas: 2, prefill_tp_size: 4") ==
         apart.itl.base());
   CHECK(apart.itl < loop.itl);  // no prompt comes between
   // Half of a worker is one that two share; prompts wait for it, tokens do not come faster.
-  CHECK(predicted("closed_loop_token_time", "batch_size: 16, prefill_replicas: 0.5") <= apart.itl.base());
+  CHECK(predicted("closed_loop_token_time", "concurrency: 16, prefill_replicas: 0.5") <= apart.itl.base());
 }
 
 TEST_CASE("validation: what is served within limits is the most arrivals that meet them", "[validation]") {
@@ -116,7 +115,7 @@ data: t.csv
 source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
 measurand: served_rate_each
 measured: {value: rate, unit: 1/s}
-inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, output_tokens: 200, engine: sglang, tp_size: 2, )" +
+inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, seq_len: 1000, output_tokens: 200, engine: sglang, tp_size: 2, )" +
                                        limits + "}\n",
                                    "t.yaml", CsvTable::parse("rate\n1\n", "t.csv"));
     const auto result = validate(table, zoo, Depth::ours);
@@ -129,10 +128,9 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
                                    .engine = &zoo.at<ServingEngine>("sglang"),
                                    .precision = Precision::bf16,
                                    .tp_size = 2};
-  in.page_tokens = 1;
   in.target_itl = 12.0 * unit::ms;
   in.target_ttft = 500.0 * unit::ms;
-  const double rate = predicted("target_itl: 0.012, target_ttft: 0.5, attainment: 0.9");
+  const double rate = predicted("target_itl: 12, target_ttft: 500, attainment: 0.9");
   REQUIRE(rate > 0);
   const auto attained = [&](double share) {
     in.arrival_rate =
@@ -142,9 +140,9 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
   };
   CHECK(attained(0.999) >= 0.9);
   CHECK(attained(1.001) < 0.9);
-  CHECK(predicted("target_itl: 0.012, target_ttft: 0.5, attainment: 0.99") <= rate);
-  CHECK(predicted("target_itl: 0.02, target_ttft: 0.5, attainment: 0.9") > rate);
-  CHECK(predicted("target_itl: 0.0001") == 0);  // a token takes longer than that
+  CHECK(predicted("target_itl: 12, target_ttft: 500, attainment: 0.99") <= rate);
+  CHECK(predicted("target_itl: 20, target_ttft: 500, attainment: 0.9") > rate);
+  CHECK(predicted("target_itl: 0.1") == 0);  // a token takes longer than that
 }
 
 TEST_CASE("validation: a layer of experts reads the experts that are chosen", "[validation]") {
@@ -264,7 +262,7 @@ data: t.csv
 source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
 measurand: open_loop_token_time
 measured: {value: time, unit: ms}
-inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate, prompt: 1000, output_tokens: 200}
+inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, arrival_rate: rate, seq_len: 1000, output_tokens: 200}
 )",
                   "t", CsvTable::parse("rate,time\n4,9\n8,10\n16,19\n24,40\n26,60\n", "t.csv"));
   auto result = validate(table, standard_zoo());

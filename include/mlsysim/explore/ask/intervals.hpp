@@ -16,7 +16,7 @@
 namespace mlsysim {
 
 /// What is asked: the device, the engine and the model of a scenario or of the inputs of a resolver, and
-/// whether it serves, trains or runs one pass. The question is empty: it belongs to a number.
+/// whether it serves, trains or runs one pass. The metric belongs to a number.
 struct IntervalSubject {
   ErrorSubject about;
   std::optional<Mode> mode{};  ///< of a scenario
@@ -25,10 +25,11 @@ struct IntervalSubject {
 [[nodiscard]] IntervalSubject interval_subject(const Scenario& scenario);
 [[nodiscard]] IntervalSubject interval_subject(const Resolver& resolver, const void* inputs);
 
-/// A number of a scorecard or resolver as a kind of question that tables measure.
+/// A number of a scorecard or resolver by the metric that tables measure.
 struct NumberKind {
-  std::string_view question;
-  bool rate = false;  ///< falls where the time grows
+  MeasuredMetric metric;
+  bool rate = false;                     ///< falls where the time grows
+  std::optional<MeasuredMetric> rest{};  ///< of a request: the metric of all its tokens but the first
 };
 /// @return none for numbers that no table measures: prices, ratios of a plan, parts of a time
 [[nodiscard]] std::optional<NumberKind> kind_of_number(std::string_view result, const IntervalSubject& of);
