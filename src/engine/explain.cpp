@@ -268,7 +268,7 @@ ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::strin
   s.plan.batch = std::ceil(sequences / v.plan.pp);
   if (prefill) {
     const auto share = detail::share_prompts(v, s.plan.batch);
-    s.plan.batch = share.each;
+    s.plan.batch = share.last;
     if (share.passes * v.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * v.chunks);
   }
   s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
