@@ -164,12 +164,17 @@ def step(v):
     check_schedule(plan, slow, fast, out.slots - device.dispatch + out.bubble)
 
     # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
-    # next step, except its last piece, which is not ready before the backward pass is over.
-    beside = (
-        slow.forward.kernels() + slow.backward.kernels() + slow.weight_gradient.kernels()
-    ) * plan.overlap
-    hidden = min(slow.update.beside_pass * (1 - 1 / exchanges), beside)
-    out.update = slow.update.total - hidden * (1 - plan.steal)
+    # next step, except its last piece, which is not ready before the backward pass is over. Kernels that hide what
+    # the passes prefetch hide nothing else. What hides under kernels slows them; while the device waits for the
+    # host it slows nothing.
+    pieces = slow.update.beside_pass * (1 - 1 / exchanges)
+    room = 0.0
+    for one in (slow.forward, slow.backwards):
+        room += one.kernels() * plan.overlap - one.hidden_ahead(plan, slow.blocks)
+    under_kernels = min(pieces, room)
+    slowing = under_kernels * plan.steal
+    under_waits = min(pieces - under_kernels + slowing, slow.launch_wait)
+    out.update = slow.update.total - under_kernels + slowing - under_waits
     out.total = out.slots + out.bubble + out.update
 
     network = network_of(ops, prices, passes.fullest(h, plan), v)

@@ -83,6 +83,11 @@ template <class T = double> struct PassCost {
     return max(on_device(plan, blocks), issued);
   }
 
+  /// Part of the prefetched traffic that hides under kernels [s].
+  [[nodiscard]] Time<T> hidden_ahead(const Plan<T>& plan, const T& blocks) const {
+    return min(beside_pass * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+  }
+
   /// Time in which the device waits for the host to issue kernels [s].
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
     return max(issued - on_device(plan, blocks), Time<T>());
@@ -90,7 +95,7 @@ template <class T = double> struct PassCost {
 
  private:
   [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
-    const Time<T> ahead = min(beside_pass * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+    const Time<T> ahead = hidden_ahead(plan, blocks);
     const Time<T> routed = min(min(beside_aside, aside), kernels() - ahead);
     const Time<T> hidden = ahead + beside_product * plan.tp_overlap + routed;
     return total - hidden * (1.0 - plan.steal);

@@ -135,6 +135,12 @@ template <class T = double> struct StageCost {
     return forward_time(plan) + (recompute + backward + weight_gradient).exposed(plan, blocks);
   }
   [[nodiscard]] Time<T> forward_time(const Plan<T>& plan) const { return forward.exposed(plan, blocks); }
+  /// Kernels under which more communication can hide than what the passes prefetch.
+  [[nodiscard]] Time<T> room(const Plan<T>& plan) const {
+    const PassCost<T> back = recompute + backward + weight_gradient;
+    return (forward.kernels() + back.kernels()) * plan.overlap - forward.hidden_ahead(plan, blocks) -
+           back.hidden_ahead(plan, blocks);
+  }
   /// Part of it in which the device waits for the host.
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan) const {
     return forward.launch_wait(plan, blocks) +
@@ -289,11 +295,12 @@ template <class T>
                 first.exchanges};
   const StageCost<T>& s = step.stage;
   // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
-  // next step, except its last piece, which is not ready before the backward pass is over.
-  const Time<T> beside =
-      (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
-  const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.exchanges), beside);
-  step.update = s.update.total - hidden * (1.0 - plan.steal);
+  // next step, except its last piece, which is not ready before the backward pass is over. Kernels hide what
+  // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
+  // for the host.
+  const Time<T> ahead = s.update.beside_pass * (1.0 - 1.0 / s.exchanges);
+  const Time<T> beside_kernels = min(ahead, s.room(plan)) * (1.0 - plan.steal);
+  step.update = s.update.total - min(ahead, beside_kernels + s.launch_wait(plan));
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;
