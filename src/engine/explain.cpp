@@ -372,22 +372,26 @@ ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const Sc
 struct Terms {
   std::string value;
   std::function<std::string()> body;
+  Fidelity fidelity = Fidelity::textbook;
   std::vector<OperatorRow> operators{};
 };
 
 Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
   if (metric == "memory")
-    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); }};
+    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); },
+            a.fidelity};
   return {
-      shown(a.latency), [a] {
+      shown(a.latency),
+      [a] {
         return fmt::format(
             "  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, "
             "plus "
             "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
             a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
             shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
-      }};
+      },
+      a.fidelity};
 }
 
 Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_view metric) {
@@ -396,7 +400,7 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
-    return {shown(memory.total), [memory] { return memory_text(memory); }};
+    return {shown(memory.total), [memory] { return memory_text(memory); }, p.shape.pricing->fidelity()};
   }
   const Time<> value = metric == "ttft" ? n.serving.ttft
                        : serve          ? n.serving.itl
@@ -410,12 +414,14 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
     if (train) with_update.push_back(Pass::update);
     auto rows = rows_of(pass, with_update);
     return {shown(value), [owed, pass = std::move(pass)] { return owed + operators_text(pass); },
-            std::move(rows)};
+            p.shape.pricing->fidelity(), std::move(rows)};
   }
-  return {shown(value), [owed, law = scenario_law(p.shape), kind = p.shape.kind,
-                         in = scenario_leaves(p.shape, p.inputs), metric = std::string(metric)] {
+  return {shown(value),
+          [owed, law = scenario_law(p.shape), kind = p.shape.kind, in = scenario_leaves(p.shape, p.inputs),
+           metric = std::string(metric)] {
             return owed + to_text(derive_scenario(*law, kind, in, law->result(metric)));
-          }};
+          },
+          p.shape.pricing->fidelity()};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
@@ -455,12 +461,10 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   out.figures = figures_of(r.hardware(), detail::precision_of(r));
   const auto names = metrics_of(r.mode());
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
-  Notes quiet;
-  const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
   Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes)
                                      : terms_of(scenario, prepare(r, notes), metric);
   out.operators = std::move(t.operators);
-  out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body),
+  out.text = [head = title(r, metric, t.value, name_of(t.fidelity)), body = std::move(t.body),
               figures = out.figures, book] {
     return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" +
            assumptions_text(*book);

@@ -10,11 +10,13 @@
 #include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/tape/record.hpp>
+#include <mlsysim/units/any_quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -208,6 +210,19 @@ void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, con
   }
 }
 
+/// Widens the range of an input so that it holds a value that was derived from a scenario, which has been
+/// checked.
+void admit(FieldInfo& field, double base) {
+  if (!std::isfinite(base)) return;
+  const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
+  if (field.open_low ? !(shown > field.low) : shown < field.low) {
+    field.low = shown;
+    field.open_low = false;
+  }
+  field.high = std::max(field.high, shown);
+  field.integral = field.integral && base == std::floor(base);
+}
+
 /// Fills the entry of a scenario that one evaluator answers.
 void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   auto state = std::make_shared<MovingScenario>();
@@ -227,6 +242,7 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
     state->inputs.push_back(static_cast<std::uint16_t>(i));
     out.entry.inputs.push_back(figure ? known.inputs[i] : law.inputs[i]);
     out.point.push_back(state->base[i]);
+    admit(out.entry.inputs.back(), state->base[i]);
   }
   out.entry.results.reserve(law.reported.size());
   std::vector<bool> listed(law.results.size());
