@@ -96,11 +96,12 @@ void say_what_is_absent(Subject& out, bool has_power, bool has_price, const std:
 }
 
 /// Whether a number that matters is also one to be moved, and what that hangs on.
-enum class Moves : std::uint8_t { always, never, sizes, host_shares, seq_len, cached_prefix };
+enum class Moves : std::uint8_t { always, never, sizes, stated, host_shares, seq_len, cached_prefix };
 
 Moves moves(std::string_view path) {
   for (const std::string_view sizes : {"workload.", "draft_model.", "totals.", "draft."})
     if (path.starts_with(sizes)) return Moves::sizes;
+  if (path == "plan.rank_imbalance") return Moves::stated;
   if (path.starts_with("plan.offload_")) return Moves::host_shares;
   if (path.starts_with("limits.")) return Moves::never;
   if (path == "run.prefill_chunk_tokens") return Moves::never;  // it decides how many parts a prompt has
@@ -114,6 +115,9 @@ bool may_move(const ScenarioShape& s, Moves moves, double value) {
     // A size that is 0 does not occur; moving it would add a part that the structure does not have.
     case Moves::sizes:
       return s.sequences && value != 0;
+    // 0 stands for what nobody stated.
+    case Moves::stated:
+      return value != 0;
     // Shares in host memory are numbers only where the lowering moves something there.
     case Moves::host_shares:
       return s.prefill.offloads;
