@@ -18,6 +18,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -38,9 +40,17 @@ struct ExplainedPass {
   Plan<> plan;
   Device<> device;
   Links<> links;
-  std::vector<Pass> passes;                             ///< passes of the list that make up the number
-  std::string words;                                    ///< which of several passes it is
-  std::vector<std::pair<std::string, Time<>>> besides;  ///< terms that are no operators
+  std::vector<Pass> passes;                       ///< passes of the list that make up the number
+  std::string words;                              ///< which of several passes it is
+  std::array<double, kPlaces> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
+  std::vector<std::pair<std::string, Time<>>>
+      besides;  ///< terms that are no operators; all add up to the number
+
+  [[nodiscard]] double& at(Place place) { return times[static_cast<std::size_t>(place)]; }
+  /// Adds a term, unless it is only the rounding of a sum of about `of`.
+  void beside(std::string name, Time<> time, Time<> of) {
+    if (std::fabs(time.base()) > 1e-9 * of.base()) besides.emplace_back(std::move(name), time);
+  }
 };
 
 std::string title(const ResolvedScenario& r, std::string_view metric, std::string_view value,
@@ -64,19 +74,21 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
   double sum = 0;
   for (const auto& op : ops.span()) {
     if (std::find(passes.begin(), passes.end(), op.pass) == passes.end()) continue;
-    const auto cost = price(op, s.device, s.links);
+    const double times = s.times[static_cast<std::size_t>(op.place)];
+    auto cost = price(op, s.device, s.links);
+    cost.total = cost.total * times;
     if (cost.total <= Time<>()) continue;
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
-                    .limit = op.kind == OpKind::host_transfer   ? "host link"
-                             : cost.network > Time<>()          ? limit_of_network(op, s.links)
-                             : cost.overhead > cost.total / 2.0 ? "launch"
-                             : cost.compute > cost.memory       ? "compute"
-                                                                : "memory",
-                    .count = op.count,
-                    .work = (op.work * op.count).base(),
-                    .traffic = (op.traffic * op.count).base(),
+                    .limit = op.kind == OpKind::host_transfer           ? "host link"
+                             : cost.network > Time<>()                  ? limit_of_network(op, s.links)
+                             : cost.overhead * times > cost.total / 2.0 ? "launch"
+                             : cost.compute > cost.memory               ? "compute"
+                                                                        : "memory",
+                    .count = op.count * times,
+                    .work = (op.work * op.count).base() * times,
+                    .traffic = (op.traffic * op.count).base() * times,
                     .time = cost.total.base()};
     sum += row.time;
     rows.push_back(std::move(row));
@@ -207,51 +219,76 @@ std::string first_token_text(const ServingNumbers<>& n) {
   return out + "\n";
 }
 
-std::string operators_text(const ExplainedPass& s) {
-  const auto rows = rows_of(s, s.passes);
+/// The operators and the other terms of a number, which add up to it. @param rows those of `table_of`
+std::string operators_text(const ExplainedPass& s, std::span<const OperatorRow> rows,
+                           std::string_view value) {
   std::string out = s.words.empty() ? "" : "  " + s.words + "\n";
+  const auto line = [&](std::string_view name, std::string_view times, double time, double share,
+                        std::string_view limit) {
+    out += fmt::format("  {:<26} {:>6} {:>12} {:>6.1f}%  {}\n", name, times, shown(Time<>::from_base(time)),
+                       100 * share, limit);
+  };
   out += fmt::format("  {:<26} {:>6} {:>12} {:>7}  {}\n", "operator", "times", "time", "share", "limited by");
   constexpr std::size_t most = 10;
-  double rest = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  const std::size_t operators = rows.size() - s.besides.size();
+  double rest = 0, rest_share = 0;
+  for (std::size_t i = 0; i < operators; ++i) {
     const auto& row = rows[i];
     if (i >= most) {
       rest += row.time;
+      rest_share += row.share;
       continue;
     }
     const std::string name = row.pass == "forward" ? row.name : row.name + " (" + row.pass + ")";
-    out += fmt::format("  {:<26} {:>6.4g} {:>12} {:>6.1f}%  {}\n", name, row.count,
-                       shown(Time<>::from_base(row.time)), 100 * row.share, row.limit);
+    line(name, fmt::format("{:.4g}", row.count), row.time, row.share, row.limit);
   }
-  if (rows.size() > most)
-    out += fmt::format("  {:<26} {:>6} {:>12}\n", fmt::format("+ {} smaller", rows.size() - most), "",
-                       shown(Time<>::from_base(rest)));
-  for (const auto& [name, time] : s.besides)
-    out += fmt::format("  {:<26} {:>6} {:>12}\n", "+ " + name, "", shown(time));
-  if (!rows.empty()) {
+  if (operators > most) line(fmt::format("+ {} smaller", operators - most), "", rest, rest_share, "");
+  for (const auto& row : rows.subspan(operators)) line("+ " + row.name, "", row.time, row.share, "");
+  out += fmt::format("  {:<26} {:>6} {:>12}\n", "=", "", value);
+  if (operators > 0) {
     out += fmt::format("\nthe largest term, {}, law by law\n", rows.front().name);
     out += derive_operator(s, rows.front().name);
   }
   return out;
 }
 
-/// What limits of power and clock add, and what of a pass runs beside the experts' exchange: of no operator
-/// alone.
-template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
-  if (s.model.structure.expert_overlap != ExpertOverlap::none) {
-    auto waited = s.model;
-    waited.structure.expert_overlap = ExpertOverlap::none;
-    s.besides.emplace_back("beside the experts' exchange", price(s.model) - price(waited));
+/// The operators, largest first, and the other terms of a number, each with its share of the number.
+std::vector<OperatorRow> table_of(const ExplainedPass& s, std::span<const Pass> passes, Time<> value) {
+  auto rows = rows_of(s, passes);
+  for (const auto& [name, time] : s.besides)
+    rows.push_back(
+        {.name = name, .group = "beside", .pass = {}, .limit = {}, .count = 1, .time = time.base()});
+  for (auto& row : rows) row.share = row.time / value.base();
+  return rows;
+}
+
+/// Adds the terms of a pass of `total` that are no operators. @param price of a pass of a model
+template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Price& price) {
+  const double stages = s.plan.pp;
+  if (stages > 1) {
+    s.words =
+        fmt::format("{} through all {:g} pipeline stages:", s.words.empty() ? "one pass" : s.words, stages);
+    s.at(Place::block) =
+        layers_of(s.model.structure, s.model.shape(), s.model.layers) / s.model.blocks(s.plan);
+    s.at(Place::stage) = stages;
   }
-  if (!s.model.structure.capped) return;
-  const Time<> limited = price(s.model);
-  auto free = s.model;
-  free.structure.capped = false;
-  s.besides.emplace_back("a lower clock, under the limits of power and clock", limited - price(free));
+  s.beside("dispatch", s.device.dispatch_overhead, total);
+  Time<> known = s.device.dispatch_overhead;
+  if (s.model.structure.capped) {
+    auto free = s.model;
+    free.structure.capped = false;
+    const Time<> slower = total - price(free);
+    s.beside("a lower clock, under the limits of power and clock", slower, total);
+    known += slower;
+  }
+  for (const auto& row : ordered_rows(s, s.passes)) known += Time<>::from_base(row.time);
+  s.beside(total > known ? "waits for the host, which launches the kernels" : "communication beside kernels",
+           total - known, total);
 }
 
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::string_view draft_name) {
+ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::string_view draft_name,
+                           Time<> value) {
   const ServingViews<> v = asked.issues ? detail::launched(asked) : asked;
   const bool check = !prefill && v.drafts;
   ExplainedPass s{.model = prefill || check ? v.prefill : v.decode,
@@ -261,39 +298,54 @@ ExplainedPass serving_pass(const ServingViews<>& asked, bool prefill, std::strin
                   .device = prefill ? v.prefill_device : v.decode_device,
                   .links = v.links,
                   .passes = {Pass::forward},
-                  .words = {},
-                  .besides = {}};
+                  .words = {}};
   const double sequences =
       share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
-  s.plan.batch = std::ceil(sequences / v.plan.pp);
+  const double together = s.plan.batch = std::ceil(sequences / v.plan.pp);
+  double passes = 1;
   if (prefill) {
     const auto share = detail::share_prompts(v, s.plan.batch);
     s.plan.batch = share.last;
-    if (share.passes * v.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * v.chunks);
+    passes = share.passes * v.chunks * std::ceil(sequences / together);
+    if (passes > 1) s.words = fmt::format("the last of {:g} passes", passes);
   }
-  s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
+  s.plan.new_tokens = prefill ? v.prompt - v.cached - (v.chunks - 1) * v.chunk : 1;
   s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
-  s.besides = {{"dispatch", s.device.dispatch_overhead}};
-  if (!check)
-    add_slowing(s, [&](const ModelView<>& m) {
-      const auto& pricer = v.pricing->pricer<double>();
-      const PassAsk<> ask{m, s.plan, s.device, v.links};
-      return (prefill ? pricer.prefill(ask, v.prompt) : pricer.decode(ask)).total;
-    });
-  if (!check) return s;
-  s.plan.new_tokens = v.drafted + 1;
-  s.plan.context += v.drafted;
-  const double tokens = v.kept == Acceptance::independent
-                            ? ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens
-                            : detail::yield_of_check(v);
-  s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted,
-                        tokens);
-  Plan<> proposal = v.draft_plan;
-  proposal.batch = s.plan.batch;
-  proposal.new_tokens = 1;
-  proposal.context = s.plan.context - v.drafted;
-  const auto draft = v.pricing->pricer<double>().decode({v.draft, proposal, v.decode_device, v.links}).total;
-  s.besides.emplace_back(fmt::format("{:g} steps of {}", v.drafted, draft_name), v.drafted * draft);
+  const auto& pricer = v.pricing->pricer<double>();
+  if (check) {
+    s.plan.new_tokens = v.drafted + 1;
+    s.plan.context += v.drafted;
+  }
+  const auto price_of = [&](const ModelView<>& m) {
+    const PassAsk<> ask{m, s.plan, s.device, v.links};
+    return (prefill ? pricer.prefill(ask, v.prompt) : pricer.decode(ask)).total;
+  };
+  Time<> known = price_of(s.model);
+  const auto add = [&](std::string name, Time<> time) {
+    s.beside(std::move(name), time, value);
+    known += time;
+  };
+  double tokens = 1;
+  if (check) {
+    tokens = v.kept == Acceptance::independent
+                 ? ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens
+                 : detail::yield_of_check(v);
+    s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average",
+                          v.drafted, tokens);
+  }
+  add_besides(s, known, price_of);
+  if (check) {
+    Plan<> proposal = v.draft_plan;
+    proposal.batch = s.plan.batch;
+    proposal.new_tokens = 1;
+    proposal.context = s.plan.context - v.drafted;
+    const auto draft = pricer.decode({v.draft, proposal, v.decode_device, v.links}).total;
+    add(fmt::format("{:g} steps of {}", v.drafted, draft_name), v.drafted * draft);
+  }
+  const Time<> round = value * tokens;
+  add(prefill ? fmt::format("{:g} passes before it", passes - 1) : "other micro-batches on the slowest stage",
+      round - known);
+  if (check) add(fmt::format("shared by {:.3g} tokens", tokens), value - round);
   return s;
 }
 
@@ -305,24 +357,51 @@ ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n
                   .device = v.device,
                   .links = v.links,
                   .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient},
-                  .words = {},
-                  .besides = {}};
-  s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
-  s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
-  if (n.host_transfer > Time<>())
-    s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
-  if (v.plan.straggler > 1)
-    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
-                           n.step_latency * (1 - 1 / v.plan.straggler));
-  add_slowing(s, [&](const ModelView<>& m) {
-    auto other = v;
-    other.model = m;
-    return training_numbers(other).step_latency;
-  });
+                  .words = {}};
+  // Of the two ends of the pipeline the slower one, without limits of power and clock.
+  auto free = v.model;
+  free.structure.capped = false;
+  OpList<> ops;
+  const auto parts = step_parts(free, s.plan, v.device, v.links, ops);
+  const auto time = step_of(parts, free, s.plan, v.device);
+  const double m = s.plan.microbatches, stages = s.plan.pp;
+  if (stages > 1) {
+    PassCost<> front = parts.first.forward;
+    const bool first = time.stage.forward.total == front.add(parts.sent, s.plan.virtual_stages).total;
+    s.at(first ? Place::last : Place::first) = 0;
+    s.at(Place::block) = time.stage.blocks / s.model.blocks(s.plan);
+  }
+  if (m > 1 || stages > 1)
+    s.words = fmt::format("one of {:g} micro-batches on the slowest of {:g} pipeline stages:", m, stages);
+  const auto sum = [&](std::span<const Pass> passes) {
+    Time<> all;
+    for (const auto& row : ordered_rows(s, passes)) all += Time<>::from_base(row.time);
+    return all;
+  };
+  const Time<> slot = (time.slots - v.device.dispatch_overhead) / m, hidden = slot - sum(s.passes);
+  const std::array update{Pass::update};
+  Time<> known = sum(s.passes) + sum(update);
+  const auto add = [&](std::string name, Time<> term) {
+    s.beside(std::move(name), term, n.step_latency);
+    known += term;
+  };
+  add(hidden > Time<>() ? "waits for the host, which launches the kernels" : "communication beside kernels",
+      hidden);
+  add(fmt::format("{:g} more micro-batches", m - 1), slot * (m - 1));
+  add("pipeline bubble", time.bubble);
+  add("update beside the passes", time.update - sum(update));
+  add("dispatch", v.device.dispatch_overhead);
+  const auto step = v.pricing->pricer<double>().step({v.model, s.plan, v.device, v.links}, v.accelerators,
+                                                     v.batch, share_batch(v.batch, s.plan.dp).sequences);
+  add("a lower clock, under the limits of power and clock", step.total - time.total);
+  add(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
+      step.total * (v.plan.straggler - 1));
+  add("congestion", step.exchange * (v.plan.congestion - 1));
+  add("what the device has no room for, over the host link", n.step_latency - known);
   return s;
 }
 
-ExplainedPass inference_pass(const InferenceViews<>& v) {
+ExplainedPass inference_pass(const InferenceViews<>& v, Time<> value) {
   ExplainedPass s{.model = v.model,
                   .convolution = {},
                   .operators = {},
@@ -330,15 +409,16 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
                   .device = v.device,
                   .links = v.links,
                   .passes = {Pass::forward},
-                  .words = {},
-                  .besides = {}};
+                  .words = {}};
   s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
   s.plan.context = v.sequences ? v.seq_len : 1;
   s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
-  s.besides = {{"dispatch", s.device.dispatch_overhead}};
-  add_slowing(s, [&](const ModelView<>& m) {
+  const auto price_of = [&](const ModelView<>& m) {
     return v.pricing->pricer<double>().inference({m, s.plan, v.device, v.links}).total;
-  });
+  };
+  const Time<> pass = price_of(s.model);
+  add_besides(s, pass, price_of);
+  s.beside("what the device has no room for, over the host link", value - pass, value);
   return s;
 }
 
@@ -349,13 +429,14 @@ ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const Sc
   auto s = [&] {
     switch (p.shape.kind) {
       case ScenarioKind::serving:
-        return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
+        return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft,
+                            metric == "ttft" ? n.serving.ttft : n.serving.itl);
       case ScenarioKind::training:
         return training_pass(training_views(p.shape, p.inputs), n.training);
       case ScenarioKind::inference:
         break;
     }
-    return inference_pass(inference_views(p.shape, p.inputs));
+    return inference_pass(inference_views(p.shape, p.inputs), n.inference.latency);
   }();
   const auto kept = [](const auto& records) {
     using R = std::remove_cvref_t<decltype(records[0])>;
@@ -372,7 +453,7 @@ ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const Sc
 struct Terms {
   std::string value;
   std::function<std::string()> body;
-  Fidelity fidelity = Fidelity::textbook;
+  Fidelity fidelity{};
   std::vector<OperatorRow> operators{};
 };
 
@@ -412,8 +493,11 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
     auto pass = pass_of(asked, p, n, metric);
     auto with_update = pass.passes;
     if (train) with_update.push_back(Pass::update);
-    auto rows = rows_of(pass, with_update);
-    return {shown(value), [owed, pass = std::move(pass)] { return owed + operators_text(pass); },
+    auto rows = table_of(pass, with_update, value);
+    return {shown(value),
+            [owed, pass = std::move(pass), rows, total = shown(value)] {
+              return owed + operators_text(pass, rows, total);
+            },
             p.shape.pricing->fidelity(), std::move(rows)};
   }
   return {shown(value),
