@@ -32,6 +32,7 @@ STEPS = [
     ("faults", "calls that fail, kills, a full disk, leaping clocks", r"^\d+ runs with a fault.*"),
     ("fuzz", "libFuzzer with sanitizers, or own mutations where clang is missing", r"^== .*(?:cases|rounds|own mutations).*"),
     ("programs", "a million changed inputs of each format of programs", r"^\w+: \d+ rounds.*"),
+    ("relations", "relations between 20,000 random scenarios and what changes of each", r"^\d+ scenarios.*"),
     ("growth", "slopes of time and memory", r"^(?:ok|OVER) .*|^\d+ kinds of growth.*"),
     ("mutants", "changed laws that the tests see", r"^\d+ of \d+ changes.*|^include/.*"),
 ]

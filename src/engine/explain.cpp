@@ -18,6 +18,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -38,9 +40,17 @@ struct ExplainedPass {
   Plan<> plan;
   Device<> device;
   Links<> links;
-  std::vector<Pass> passes;                             ///< passes of the list that make up the number
-  std::string words;                                    ///< which of several passes it is
-  std::vector<std::pair<std::string, Time<>>> besides;  ///< terms that are no operators
+  std::vector<Pass> passes;                       ///< passes of the list that make up the number
+  std::string words;                              ///< which of several passes it is
+  std::array<double, kPlaces> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
+  std::vector<std::pair<std::string, Time<>>>
+      besides;  ///< terms that are no operators; all add up to the number
+
+  [[nodiscard]] double& at(Place place) { return times[static_cast<std::size_t>(place)]; }
+  /// Adds a term, unless it is only the rounding of a sum of about `of`.
+  void beside(std::string name, Time<> time, Time<> of) {
+    if (std::fabs(time.base()) > 1e-9 * of.base()) besides.emplace_back(std::move(name), time);
+  }
 };
 
 std::string title(const ResolvedScenario& r, std::string_view metric, std::string_view value,
@@ -64,19 +74,21 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
   double sum = 0;
   for (const auto& op : ops.span()) {
     if (std::find(passes.begin(), passes.end(), op.pass) == passes.end()) continue;
-    const auto cost = price(op, s.device, s.links);
+    const double times = s.times[static_cast<std::size_t>(op.place)];
+    auto cost = price(op, s.device, s.links);
+    cost.total = cost.total * times;
     if (cost.total <= Time<>()) continue;
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
-                    .limit = op.kind == OpKind::host_transfer   ? "host link"
-                             : cost.network > Time<>()          ? limit_of_network(op, s.links)
-                             : cost.overhead > cost.total / 2.0 ? "launch"
-                             : cost.compute > cost.memory       ? "compute"
-                                                                : "memory",
-                    .count = op.count,
-                    .work = (op.work * op.count).base(),
-                    .traffic = (op.traffic * op.count).base(),
+                    .limit = op.kind == OpKind::host_transfer           ? "host link"
+                             : cost.network > Time<>()                  ? limit_of_network(op, s.links)
+                             : cost.overhead * times > cost.total / 2.0 ? "launch"
+                             : cost.compute > cost.memory               ? "compute"
+                                                                        : "memory",
+                    .count = op.count * times,
+                    .work = (op.work * op.count).base() * times,
+                    .traffic = (op.traffic * op.count).base() * times,
                     .time = cost.total.base()};
     sum += row.time;
     rows.push_back(std::move(row));
@@ -207,142 +219,202 @@ std::string first_token_text(const ServingEstimate<>& n) {
   return out + "\n";
 }
 
-std::string operators_text(const ExplainedPass& s) {
-  const auto rows = rows_of(s, s.passes);
+/// The operators and the other terms of a number, which add up to it. @param rows those of `table_of`
+std::string operators_text(const ExplainedPass& s, std::span<const OperatorRow> rows,
+                           std::string_view value) {
   std::string out = s.words.empty() ? "" : "  " + s.words + "\n";
+  const auto line = [&](std::string_view name, std::string_view times, double time, double share,
+                        std::string_view limit) {
+    out += fmt::format("  {:<26} {:>6} {:>12} {:>6.1f}%  {}\n", name, times, shown(Time<>::from_base(time)),
+                       100 * share, limit);
+  };
   out += fmt::format("  {:<26} {:>6} {:>12} {:>7}  {}\n", "operator", "times", "time", "share", "limited by");
   constexpr std::size_t most = 10;
-  double rest = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  const std::size_t operators = rows.size() - s.besides.size();
+  double rest = 0, rest_share = 0;
+  for (std::size_t i = 0; i < operators; ++i) {
     const auto& row = rows[i];
     if (i >= most) {
       rest += row.time;
+      rest_share += row.share;
       continue;
     }
     const std::string name = row.pass == "forward" ? row.name : row.name + " (" + row.pass + ")";
-    out += fmt::format("  {:<26} {:>6.4g} {:>12} {:>6.1f}%  {}\n", name, row.count,
-                       shown(Time<>::from_base(row.time)), 100 * row.share, row.limit);
+    line(name, fmt::format("{:.4g}", row.count), row.time, row.share, row.limit);
   }
-  if (rows.size() > most)
-    out += fmt::format("  {:<26} {:>6} {:>12}\n", fmt::format("+ {} smaller", rows.size() - most), "",
-                       shown(Time<>::from_base(rest)));
-  for (const auto& [name, time] : s.besides)
-    out += fmt::format("  {:<26} {:>6} {:>12}\n", "+ " + name, "", shown(time));
-  if (!rows.empty()) {
+  if (operators > most) line(fmt::format("+ {} smaller", operators - most), "", rest, rest_share, "");
+  for (const auto& row : rows.subspan(operators)) line("+ " + row.name, "", row.time, row.share, "");
+  out += fmt::format("  {:<26} {:>6} {:>12}\n", "=", "", value);
+  if (operators > 0) {
     out += fmt::format("\nthe largest term, {}, law by law\n", rows.front().name);
     out += derive_operator(s, rows.front().name);
   }
   return out;
 }
 
-/// What limits of power and clock add, and what of a pass runs beside the experts' exchange: of no operator
-/// alone.
-template <class Price> void add_slowing(ExplainedPass& s, const Price& price) {
-  if (s.model.structure.expert_overlap != ExpertOverlap::none) {
-    auto waited = s.model;
-    waited.structure.expert_overlap = ExpertOverlap::none;
-    s.besides.emplace_back("beside the experts' exchange", price(s.model) - price(waited));
+/// The operators, largest first, and the other terms of a number, each with its share of the number.
+std::vector<OperatorRow> table_of(const ExplainedPass& s, std::span<const Pass> passes, Time<> value) {
+  auto rows = rows_of(s, passes);
+  for (const auto& [name, time] : s.besides)
+    rows.push_back(
+        {.name = name, .group = "beside", .pass = {}, .limit = {}, .count = 1, .time = time.base()});
+  for (auto& row : rows) row.share = row.time / value.base();
+  return rows;
+}
+
+/// Adds the terms of a pass of `total` that are no operators. @param price of a pass of a model
+template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Price& price) {
+  const double stages = s.plan.pp;
+  if (stages > 1) {
+    s.words =
+        fmt::format("{} through all {:g} pipeline stages:", s.words.empty() ? "one pass" : s.words, stages);
+    s.at(Place::block) =
+        layers_of(s.model.structure, s.model.shape(), s.model.layers) / s.model.blocks(s.plan);
+    s.at(Place::stage) = stages;
   }
-  if (!s.model.structure.capped) return;
-  const Time<> limited = price(s.model);
-  auto free = s.model;
-  free.structure.capped = false;
-  s.besides.emplace_back("a lower clock, under the limits of power and clock", limited - price(free));
+  s.beside("dispatch", s.device.dispatch_overhead, total);
+  Time<> known = s.device.dispatch_overhead;
+  if (s.model.structure.capped) {
+    auto free = s.model;
+    free.structure.capped = false;
+    const Time<> slower = total - price(free);
+    s.beside("a lower clock, under the limits of power and clock", slower, total);
+    known += slower;
+  }
+  for (const auto& row : ordered_rows(s, s.passes)) known += Time<>::from_base(row.time);
+  s.beside(total > known ? "waits for the host, which launches the kernels" : "communication beside kernels",
+           total - known, total);
+}
+
+ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                           const Links<>& links, std::vector<Pass> passes) {
+  return {.model = model,
+          .convolution = {},
+          .operators = {},
+          .plan = plan,
+          .device = device,
+          .links = links,
+          .passes = std::move(passes),
+          .words = {}};
 }
 
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>&, std::string_view metric,
+ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std::string_view metric,
                       const Scenario& asked) {
   const bool prefill = metric == "ttft", check = !prefill && p.drafts;
+  const Time<> value = prefill ? n.ttft : n.itl;
   const detail::ServingRun<double> run(p);
-  ExplainedPass s{.model = prefill || check ? p.model : run.decode,
-                  .convolution = {},
-                  .operators = {},
-                  .plan = run.batches.plan,
-                  .device = prefill ? run.prefill_device : run.decode_device,
-                  .links = p.links,
-                  .passes = {Pass::forward},
-                  .words = {},
-                  .besides = {}};
+  auto s = explained_of(prefill || check ? p.model : run.decode, run.batches.plan,
+                        prefill ? run.prefill_device : run.decode_device, p.links, {Pass::forward});
+  double passes = 1;
   if (prefill) {
     const auto share = detail::share_prompts(p, s.plan.batch);
-    s.plan.batch = share.each;
-    if (share.passes * p.chunks > 1) s.words = fmt::format("the last of {} passes:", share.passes * p.chunks);
+    s.plan.batch = share.last;
+    passes = share.passes * p.chunks * run.batches.inflight;
+    if (passes > 1) s.words = fmt::format("the last of {:g} passes", passes);
   }
-  s.plan.new_tokens = !prefill ? 1 : p.chunks > 1 ? p.prefill_chunk_tokens : p.seq_len - p.cached_prefix_len;
+  s.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * p.prefill_chunk_tokens : 1;
   s.plan.context = prefill || !p.generates ? p.seq_len : p.seq_len + (p.output_tokens + 1) / 2;
-  s.besides = {{"dispatch", s.device.dispatch_overhead}};
-  if (!check) {
-    add_slowing(s, [&](const ModelView<>& m) {
-      const PassRequest<> request{m, s.plan, s.device, p.links};
-      return (prefill ? run.pricer.prefill(request, p.seq_len) : run.pricer.decode(request)).total;
-    });
-    return s;
+  if (check) {
+    s.plan.new_tokens = p.draft_tokens + 1;
+    s.plan.context += p.draft_tokens;
   }
-  s.plan.new_tokens = p.draft_tokens + 1;
-  s.plan.context += p.draft_tokens;
-  const double tokens =
-      p.acceptance == Acceptance::independent
-          ? ExpectedAcceptedTokens::solve<double>({p.draft_acceptance_rate, p.draft_tokens}).expected_tokens
-          : detail::yield_of_check(p);
-  s.words = fmt::format(
-      "the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", p.draft_tokens, tokens);
-  Plan<> proposal = run.draft_plan;
-  proposal.batch = s.plan.batch;
-  proposal.new_tokens = 1;
-  proposal.context = s.plan.context - p.draft_tokens;
-  const std::string_view draft_name =
-      asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
-  s.besides.emplace_back(fmt::format("{:g} steps of {}", p.draft_tokens, draft_name),
-                         p.draft_tokens * run.pricer.decode(run.drafting(proposal)).total);
+  const auto price_of = [&](const ModelView<>& m) {
+    const PassRequest<> request{m, s.plan, s.device, p.links};
+    return (prefill ? run.pricer.prefill(request, p.seq_len) : run.pricer.decode(request)).total;
+  };
+  Time<> known = price_of(s.model);
+  const auto add = [&](std::string name, Time<> time) {
+    s.beside(std::move(name), time, value);
+    known += time;
+  };
+  double tokens = 1;
+  if (check) {
+    tokens =
+        p.acceptance == Acceptance::independent
+            ? ExpectedAcceptedTokens::solve<double>({p.draft_acceptance_rate, p.draft_tokens}).expected_tokens
+            : detail::yield_of_check(p);
+    s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average",
+                          p.draft_tokens, tokens);
+  }
+  add_besides(s, known, price_of);
+  if (check) {
+    Plan<> proposal = run.draft_plan;
+    proposal.batch = s.plan.batch;
+    proposal.new_tokens = 1;
+    proposal.context = s.plan.context - p.draft_tokens;
+    const std::string_view draft_name =
+        asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
+    add(fmt::format("{:g} steps of {}", p.draft_tokens, draft_name),
+        p.draft_tokens * run.pricer.decode(run.drafting(proposal)).total);
+  }
+  const Time<> round = value * tokens;
+  add(prefill ? fmt::format("{:g} passes before it", passes - 1) : "other micro-batches on the slowest stage",
+      round - known);
+  if (check) add(fmt::format("shared by {:.3g} tokens", tokens), value - round);
   return s;
 }
 
 ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, std::string_view,
                       const Scenario&) {
-  ExplainedPass s{.model = p.model,
-                  .convolution = {},
-                  .operators = {},
-                  .plan = training_plan(p),
-                  .device = p.device,
-                  .links = p.links,
-                  .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient},
-                  .words = {},
-                  .besides = {}};
-  s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
-  s.besides = {{"pipeline bubble", n.pipeline_bubble_latency},
-               {"gradient exchange before overlap", n.dp_communication_latency}};
-  if (n.host_transfer_latency > Time<>())
-    s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer_latency);
-  if (p.plan.straggler > 1)
-    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", p.plan.straggler),
-                           n.step_latency * (1 - 1 / p.plan.straggler));
-  add_slowing(s, [&](const ModelView<>& m) {
-    auto other = p;
-    other.model = m;
-    return training_estimate(other).step_latency;
-  });
+  auto s = explained_of(p.model, training_plan(p), p.device, p.links,
+                        {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient});
+  // Of the two ends of the pipeline the slower one, without limits of power and clock.
+  auto free = p.model;
+  free.structure.capped = false;
+  OpList<> ops;
+  const auto parts = step_parts(free, s.plan, p.device, p.links, ops);
+  const auto time = step_of(parts, free, s.plan, p.device);
+  const double m = s.plan.microbatches, stages = s.plan.pp;
+  if (stages > 1) {
+    PassBreakdown<> front = parts.first.forward;
+    const bool first = time.stage.forward.total == front.add(parts.sent, s.plan.virtual_stages).total;
+    s.at(first ? Place::last : Place::first) = 0;
+    s.at(Place::block) = time.stage.blocks / s.model.blocks(s.plan);
+  }
+  if (m > 1 || stages > 1)
+    s.words = fmt::format("one of {:g} micro-batches on the slowest of {:g} pipeline stages:", m, stages);
+  const auto sum = [&](std::span<const Pass> passes) {
+    Time<> all;
+    for (const auto& row : ordered_rows(s, passes)) all += Time<>::from_base(row.time);
+    return all;
+  };
+  const Time<> slot = (time.slots - p.device.dispatch_overhead) / m, hidden = slot - sum(s.passes);
+  const std::array update{Pass::update};
+  Time<> known = sum(s.passes) + sum(update);
+  const auto add = [&](std::string name, Time<> term) {
+    s.beside(std::move(name), term, n.step_latency);
+    known += term;
+  };
+  add(hidden > Time<>() ? "waits for the host, which launches the kernels" : "communication beside kernels",
+      hidden);
+  add(fmt::format("{:g} more micro-batches", m - 1), slot * (m - 1));
+  add("pipeline bubble", time.bubble);
+  add("update beside the passes", time.update - sum(update));
+  add("dispatch", p.device.dispatch_overhead);
+  const auto step =
+      p.pricing->pricer<double>().step({p.model, s.plan, p.device, p.links}, p.accelerators, p.batch_size,
+                                       share_batch(p.batch_size, s.plan.dp).sequences);
+  add("a lower clock, under the limits of power and clock", step.total - time.total);
+  add(fmt::format("waiting for the slowest device, factor {:g}", p.plan.straggler),
+      step.total * (p.plan.straggler - 1));
+  add("congestion", step.exchange * (p.plan.congestion - 1));
+  add("what the device has no room for, over the host link", n.step_latency - known);
   return s;
 }
 
-ExplainedPass pass_of(const InferenceProblem<>& p, const InferenceEstimate<>&, std::string_view,
+ExplainedPass pass_of(const InferenceProblem<>& p, const InferenceEstimate<>& n, std::string_view,
                       const Scenario&) {
-  ExplainedPass s{.model = p.model,
-                  .convolution = {},
-                  .operators = {},
-                  .plan = p.plan,
-                  .device = p.device,
-                  .links = p.links,
-                  .passes = {Pass::forward},
-                  .words = {},
-                  .besides = {}};
+  auto s = explained_of(p.model, p.plan, p.device, p.links, {Pass::forward});
   s.plan.batch = share_batch(p.batch_size, p.accelerators).sequences;
   s.plan.context = p.sequences ? p.seq_len : 1;
   s.plan.new_tokens = p.model.structure.phase == Phase::decode ? 1 : s.plan.context;
-  s.besides = {{"dispatch", s.device.dispatch_overhead}};
-  add_slowing(s, [&](const ModelView<>& m) {
+  const auto price_of = [&](const ModelView<>& m) {
     return p.pricing->pricer<double>().inference({m, s.plan, p.device, p.links}).total;
-  });
+  };
+  const Time<> pass = price_of(s.model);
+  add_besides(s, pass, price_of);
+  s.beside("what the device has no room for, over the host link", n.latency - pass, n.latency);
   return s;
 }
 
@@ -376,22 +448,26 @@ template <class Estimate> Time<> time_named(const Estimate& estimate, std::strin
 struct Terms {
   std::string value;
   std::function<std::string()> body;
+  Fidelity fidelity{};
   std::vector<OperatorRow> operators{};
 };
 
 Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
   if (metric == "memory")
-    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); }};
+    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); },
+            a.fidelity};
   return {
-      shown(a.latency), [a] {
+      shown(a.latency),
+      [a] {
         return fmt::format(
             "  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, "
             "plus "
             "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
             a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
             shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
-      }};
+      },
+      a.fidelity};
 }
 
 template <class Problem>
@@ -403,7 +479,7 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
   const auto& memory = estimate.memory;
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
-    return {shown(memory.total), [memory] { return memory_text(memory); }};
+    return {shown(memory.total), [memory] { return memory_text(memory); }, problem.pricing->fidelity()};
   }
   const Time<> value = time_named(estimate, metric);
   std::string owed;
@@ -414,14 +490,18 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
     auto pass = explained(problem, estimate, metric, asked);
     auto with_update = pass.passes;
     if (trains) with_update.push_back(Pass::update);
-    auto rows = rows_of(pass, with_update);
-    return {shown(value), [owed, pass = std::move(pass)] { return owed + operators_text(pass); },
-            std::move(rows)};
+    auto rows = table_of(pass, with_update, value);
+    return {shown(value),
+            [owed, pass = std::move(pass), rows, total = shown(value)] {
+              return owed + operators_text(pass, rows, total);
+            },
+            problem.pricing->fidelity(), std::move(rows)};
   }
   return {shown(value),
           [owed, law = problem_law(problem), in = problem_leaves(problem), metric = std::string(metric)] {
             return owed + to_text(derive_result(*law, in, law->result(metric)));
-          }};
+          },
+          problem.pricing->fidelity()};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
@@ -461,13 +541,11 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   out.figures = figures_of(r.hardware(), detail::precision_of(r));
   const auto names = metrics_of(r.mode());
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
-  Notes quiet;
-  const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
   Terms t = detail::is_whole_pass(r)
                 ? whole_pass_terms(r, metric, notes)
                 : std::visit([&](const auto& p) { return terms_of(scenario, p, metric); }, settle(r, notes));
   out.operators = std::move(t.operators);
-  out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body),
+  out.text = [head = title(r, metric, t.value, name_of(t.fidelity)), body = std::move(t.body),
               figures = out.figures, book] {
     return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" +
            assumptions_text(*book);

@@ -204,11 +204,14 @@ ScenarioSchedule schedule_of(const Scenario& scenario) {
   out.stages = static_cast<std::size_t>(scenario.pp_size);
   out.batches = static_cast<std::size_t>(std::llround(batches));
   out.schedule = scenario.schedule;
-  // The bubble of the law is one slot of each other stage, less what gradients of weights fill of it.
-  const double slot = slow.forward + slow.backward + slow.weights;
-  double wait = numbers.find("pipeline_bubble_latency").value_or(0) / (scenario.pp_size - 1);
-  if (scenario.schedule == Schedule::zero_bubble) wait += 2 * slow.weights;
-  const double share = std::min(1.0, wait / slot);
+  // The other stages are shorter than the slowest one by the share that gives the bubble of the law.
+  const double others = scenario.pp_size - 1, bubble = numbers.find("pipeline_bubble_latency").value_or(0);
+  double equal = others * (slow.forward + slow.backward + slow.weights);  // where all stages are alike
+  if (scenario.schedule == Schedule::zero_bubble)
+    equal = std::max(others * (slow.forward + slow.backward) -
+                         (std::min(batches, scenario.pp_size) - 1) * std::min(slow.forward, slow.weights),
+                     others * slow.forward);
+  const double share = std::min(1.0, bubble / equal);
   out.times.assign(out.stages, {slow.forward * share, slow.backward * share, slow.weights * share});
   out.times[head ? out.stages - 1 : 0] = slow;
   out.pieces = schedule_of(out.schedule, out.batches, out.times);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace mlsysim {
 namespace {
@@ -24,6 +25,28 @@ std::string shown(const Explanation& e) {
   return detail::shown_value({.name = e.result, .unit = e.unit, .exps = e.exps, .value = e.value});
 }
 
+/// What a derivation writes out of what repeats, chunk after chunk of a prompt.
+constexpr std::size_t kTerms = 32;       ///< terms of one sum
+constexpr std::size_t kCalls = 128;      ///< calls of one law
+constexpr std::size_t kEquations = 512;  ///< named operations of one call
+
+/// The terms of a chain of one operation, such as a sum, from the first to the last.
+std::vector<std::size_t> terms_of(const Derivation& d, std::size_t at) {
+  const std::string_view op = d.nodes[at].op;
+  std::vector<std::size_t> out, open{at};
+  while (!open.empty()) {
+    const std::size_t n = open.back();
+    open.pop_back();
+    const auto& node = d.nodes[n];
+    if (n != at && (node.op != op || !node.name.empty())) {
+      out.push_back(n);
+      continue;
+    }
+    open.insert(open.end(), node.operands.rbegin(), node.operands.rend());
+  }
+  return out;
+}
+
 Json operation(const Derivation& d, std::size_t at, bool top) {
   const auto& n = d.nodes[at];
   Json out{{"op", n.op}, {"value_base_units", detail::json_number(n.value)}};
@@ -33,7 +56,25 @@ Json operation(const Derivation& d, std::size_t at, bool top) {
   if (!top && !n.name.empty())
     return {{"op", "name"}, {"name", n.name}, {"value_base_units", detail::json_number(n.value)}};
   out["operands"] = Json::array();
-  for (const std::size_t o : n.operands) out["operands"].push_back(operation(d, o, false));
+  const bool chain = n.op == "add" || n.op == "max" || n.op == "min";
+  const auto terms = chain ? terms_of(d, at) : n.operands;
+  if (terms.size() <= kTerms) {
+    for (const std::size_t o : n.operands) out["operands"].push_back(operation(d, o, false));
+    return out;
+  }
+  // The first terms, one number for those between, the last ones.
+  constexpr std::size_t half = kTerms / 2;
+  for (std::size_t i = 0; i < half; ++i) out["operands"].push_back(operation(d, terms[i], false));
+  double between = d.nodes[terms[half]].value;
+  for (std::size_t i = half + 1; i < terms.size() - half; ++i) {
+    const double x = d.nodes[terms[i]].value;
+    between = n.op == "add" ? between + x : n.op == "max" ? std::max(between, x) : std::min(between, x);
+  }
+  out["operands"].push_back({{"op", n.op},
+                             {"folded", terms.size() - 2 * half},
+                             {"value_base_units", detail::json_number(between)}});
+  for (std::size_t i = terms.size() - half; i < terms.size(); ++i)
+    out["operands"].push_back(operation(d, terms[i], false));
   return out;
 }
 
@@ -51,29 +92,63 @@ Json value_json(const Derivation& d, const DerivedValue& v, std::size_t self) {
   return out;
 }
 
-/// A call with the calls inside it.
-Json call_json(const Derivation& d, std::size_t r, std::span<const std::size_t> all) {
-  const auto& record = d.records[r];
-  Json out{{"call", r + 1},
-           {"law", record.law->id},
-           {"equation", record.law->equation},
-           {"source", record.law->source},
-           {"where", record.law->where},
-           {"assumptions", record.law->assumptions},
-           {"inputs", Json::array()},
-           {"results", Json::array()}};
-  for (const auto& v : record.inputs) out["inputs"].push_back(value_json(d, v, r));
-  for (const auto& v : record.results) out["results"].push_back(value_json(d, v, r));
-  if (!record.roots.empty()) {
-    out["operations"] = Json::array();
-    for (const auto& [name, node] : detail::equations_of(d, r, all))
-      out["operations"].push_back({{"result", name}, {"tree", operation(d, node, true)}});
+/// The calls of a derivation, of which further calls of a law are folded into a count.
+class CallsJson {
+ public:
+  explicit CallsJson(const Derivation& d) : d_(d), inside_(d.records.size()), all_(d.records.size()) {
+    for (std::size_t r = 0; r < all_.size(); ++r) {
+      all_[r] = r;
+      if (d.records[r].parent != kNone) inside_[d.records[r].parent].push_back(r);
+    }
   }
-  out["calls"] = Json::array();
-  for (std::size_t c = r + 1; c < d.records.size(); ++c)
-    if (d.records[c].parent == r) out["calls"].push_back(call_json(d, c, all));
-  return out;
-}
+
+  /// A call with the calls inside it.
+  Json call(std::size_t r) {
+    const auto& record = d_.records[r];
+    Json out{{"call", r + 1},
+             {"law", record.law->id},
+             {"equation", record.law->equation},
+             {"source", record.law->source},
+             {"where", record.law->where},
+             {"assumptions", record.law->assumptions},
+             {"inputs", Json::array()},
+             {"results", Json::array()}};
+    for (const auto& v : record.inputs) out["inputs"].push_back(value_json(d_, v, r));
+    for (const auto& v : record.results) out["results"].push_back(value_json(d_, v, r));
+    if (!record.roots.empty()) out["operations"] = operations(r);
+    out["calls"] = Json::array();
+    std::map<std::string_view, std::size_t> folded;
+    for (const std::size_t c : inside_[r]) {
+      const std::string_view law = d_.records[c].law->id;
+      if (written_[law]++ < kCalls)
+        out["calls"].push_back(call(c));
+      else
+        ++folded[law];
+    }
+    for (const auto& [law, calls] : folded) out["calls"].push_back({{"law", law}, {"folded", calls}});
+    return out;
+  }
+
+ private:
+  /// The named operations, of which the first and the last are written out.
+  Json operations(std::size_t r) const {
+    Json out = Json::array();
+    const auto equations = detail::equations_of(d_, r, all_);
+    for (std::size_t i = 0; i < equations.size(); ++i) {
+      if (equations.size() > kEquations && i == kEquations / 2) {
+        out.push_back({{"folded", equations.size() - kEquations}});
+        i = equations.size() - kEquations / 2;
+      }
+      out.push_back({{"result", equations[i].first}, {"tree", operation(d_, equations[i].second, true)}});
+    }
+    return out;
+  }
+
+  const Derivation& d_;
+  std::vector<std::vector<std::size_t>> inside_;
+  std::vector<std::size_t> all_;
+  std::map<std::string_view, std::size_t> written_;
+};
 
 Table operators_table(const Explanation& e) {
   Table t{.schema = "mlsysim/table@1",
@@ -85,7 +160,7 @@ Table operators_table(const Explanation& e) {
                       {"work", "FLOP"},
                       {"traffic", "B"},
                       {"time", "s"},
-                      {"share", "", "of the pass"},
+                      {"share", "", "of the number"},
                       {"limit"}}};
   for (const auto& row : e.operators)
     t.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work),
@@ -95,8 +170,6 @@ Table operators_table(const Explanation& e) {
 
 std::string json_of(const Explanation& e) {
   const auto& d = e.derivation;
-  std::vector<std::size_t> all(d.records.size());
-  for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
   const std::string unit = e.unit.empty() ? canonical_unit(e.exps) : e.unit;
   Json figures = Json::array(), assumptions = Json::array();
   for (const auto& f : e.figures)
@@ -111,7 +184,7 @@ std::string json_of(const Explanation& e) {
                                              {"unit", unit},
                                              {"value", detail::json_value(e.value, e.exps, unit)},
                                              {"handed_in", e.handed_in},
-                                             {"derivation", call_json(d, 0, all)},
+                                             {"derivation", CallsJson(d).call(0)},
                                              {"columns", operators["columns"]},
                                              {"operators", operators["rows"]},
                                              {"figures", figures},

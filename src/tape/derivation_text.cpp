@@ -71,6 +71,28 @@ void append_named(const Derivation& d, std::size_t at, std::vector<std::pair<std
   if (!d.nodes[at].name.empty() && !d.nodes[at].operands.empty()) out.emplace_back(d.nodes[at].name, at);
 }
 
+/// What repeats, chunk after chunk of a prompt, is left out in the middle.
+constexpr std::size_t kEquations = 256, kFormula = 2000;
+
+std::string shortened(std::string formula) {
+  if (formula.size() <= kFormula) return formula;
+  return fmt::format("{} ... {}", formula.substr(0, kFormula / 2),
+                     formula.substr(formula.size() - kFormula / 2));
+}
+
+/// Visits the first and the last equations. @param skipped is told how many lie between
+template <class Equations, class Visit, class Skipped>
+void for_each_shown(const Equations& equations, Visit&& visit, Skipped&& skipped) {
+  const std::size_t many = equations.size();
+  for (std::size_t i = 0; i < many; ++i) {
+    if (many > kEquations && i == kEquations / 2) {
+      skipped(many - kEquations);
+      i = many - kEquations / 2;
+    }
+    visit(equations[i]);
+  }
+}
+
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
   return text;
@@ -180,13 +202,17 @@ std::string to_text(const Derivation& d, Repeats repeats) {
       out += fmt::format("{}  {} = {}{}\n", indent, v.name, detail::shown_value(v), origin_text(d, v, r));
     if (!record.roots.empty()) {
       out += indent + "  in base units:\n";
-      for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
+      const auto write = [&](const std::pair<std::string, std::size_t>& equation) {
+        const auto& [name, node] = equation;
         const auto [names, numbers] = detail::expressions_of(d, node, r);
         const auto value = pretty(d.nodes[node].value);
-        out += fmt::format("{}    {} = {}\n", indent, name, names);
-        out += fmt::format("{}    {:{}} = {}{}\n", indent, "", name.size(), numbers,
+        out += fmt::format("{}    {} = {}\n", indent, name, shortened(names));
+        out += fmt::format("{}    {:{}} = {}{}\n", indent, "", name.size(), shortened(numbers),
                            numbers == value ? "" : " = " + value);
-      }
+      };
+      for_each_shown(detail::equations_of(d, r, written.full), write, [&](std::size_t more) {
+        out += fmt::format("{}    ... {} equations more\n", indent, more);
+      });
     }
     for (const auto& v : record.results)
       out += fmt::format("{}  -> {} = {}{}\n", indent, v.name, detail::shown_value(v), origin_text(d, v, r));
@@ -215,12 +241,15 @@ std::string to_markdown(const Derivation& d, Repeats repeats) {
     out += "\n";
     if (record.roots.empty()) continue;
     out += "In base units:\n\n";
-    for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
+    const auto write = [&](const std::pair<std::string, std::size_t>& equation) {
+      const auto& [name, node] = equation;
       const auto [names, numbers] = detail::expressions_of(d, node, r);
       const auto value = pretty(d.nodes[node].value);
-      out += fmt::format("- `{} = {}` = {}{}\n", name, names,
-                         numbers == value ? "" : fmt::format("`{}` = ", numbers), value);
-    }
+      out += fmt::format("- `{} = {}` = {}{}\n", name, shortened(names),
+                         numbers == value ? "" : fmt::format("`{}` = ", shortened(numbers)), value);
+    };
+    for_each_shown(detail::equations_of(d, r, written.full), write,
+                   [&](std::size_t more) { out += fmt::format("- {} equations more\n", more); });
     out += "\n";
   }
   for (const auto& [law, records] : written.further)

@@ -198,12 +198,19 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
     if (law.inputs[i].integral) {
       const double to = next_count(range, g.in[i]);
       set_steps(g, i, to, at.moved(i, to), steps);
-    } else if (const auto step = at.next_step(forward, w % kSeeds, range); !step.there.empty()) {
+      continue;
+    }
+    // Over a move of a few units in the last place a quotient says nothing.
+    constexpr double far = 1e-9;
+    if (const auto step = at.next_step(forward, w % kSeeds, range);
+        !step.there.empty() && std::fabs(step.to - g.in[i]) > far * std::fabs(g.in[i])) {
       set_steps(g, i, step.to, step.there, steps);
     } else {
       // A jump of `select` right here, or no step within the range: the value just beside tells the change.
       const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
       set_steps(g, i, to, at.moved(i, to), steps);
+      for (const std::size_t r : results)
+        if (Sensitivity& s = g.entries[r * n_in + i]; steps[r] && s.change != 0) s.step = 0;
     }
   }
 }

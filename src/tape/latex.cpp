@@ -196,10 +196,12 @@ std::string to_latex(const Derivation& d, Repeats repeats) {
   }
   for (const auto& [law, records] : written.further) {
     out += fmt::format("\\noindent {} again, as above:", latex_text(law));
-    for (const std::size_t r : records)
+    constexpr std::size_t most = 8;
+    for (const std::size_t r : std::span(records).first(std::min(records.size(), most)))
       out += fmt::format("{} [{}] ${} = \\text{{{}}}$", r == records.front() ? "" : ",", r + 1,
                          latex_name(d.records[r].results.front().name),
                          latex_text(detail::shown_value(d.records[r].results.front())));
+    if (records.size() > most) out += fmt::format(", and {} more", records.size() - most);
     out += "\n\n";
   }
   return out;

@@ -23,8 +23,8 @@ def divide(s):
 
 
 def by_default(s):
-    """All sequences of an accumulation step at once, or as few parts as a device has the memory for; of equal
-    size where up to 16 more make them so. A pipeline wants many: each has one sequence for an expert-parallel
+    """All sequences of an accumulation step at once, or as few parts as a device has the memory for; up to 16 more
+    where the last part then has fewer empty places, which are priced like the others. A pipeline wants many: each has one sequence for an expert-parallel
     rank."""
     sequences = math.ceil(math.ceil(s.local_batch / s.accumulation) / ranks_of(s))  # of a rank
     if s.pp > 1:
@@ -34,11 +34,7 @@ def by_default(s):
     each = max(second - first, 1.0)  # every sequence needs as much as the one before
     fits = max(math.floor((capacity - first) / each) + 1, 1)
     fewest = math.ceil(sequences / fits)
-    count = fewest
-    for parts in range(fewest, fewest + 17):
-        if sequences % parts == 0:
-            count = parts
-            break
+    count = min(range(fewest, fewest + 17), key=lambda parts: parts * math.ceil(sequences / parts))
     return min(count, sequences) * s.accumulation
 
 

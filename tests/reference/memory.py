@@ -59,11 +59,18 @@ def training_memory(plan, device, totals, blocks, in_flight):
     def stored(from_stage):
         return shard if plan.zero_stage >= from_stage else whole
 
-    # Gathered or fetched: the weights of the block at work and of the next one.
-    two_blocks = 2 * held(plan, totals, 1, 1) / blocks
-    buffers = two_blocks if plan.zero_stage >= 3 else 0.0
+    # Gathered or fetched: the weights of the block at work and of the next one, where there is one. A rank that
+    # has all of them gathers none.
+    at_once = min(2, blocks) / blocks
+    everything, buffers = held(plan, totals, 1, 1), 0.0
+    if plan.zero_stage >= 3:
+        experts = held(plan, totals, float("inf"), 1)
+        if holders(plan, False).shards > 1:
+            buffers += at_once * (everything - experts)
+        if holders(plan, True).shards > 1:
+            buffers += at_once * experts
     if offloads(plan):
-        buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks
+        buffers += at_once * everything * plan.offload_weights + totals.kept * plan.offload_activations / blocks
     parts = [holders(plan, routed).shards if plan.zero_stage >= 3 else 1 for routed in (False, True)]
     # Adapters are dense weights of their own.
     sharers = holders(plan, False).shards

@@ -69,12 +69,15 @@ class Sum:
         self.work += op.work * times
         self.traffic += op.traffic * times
 
+    def hidden_ahead(self, plan, blocks):
+        return min(self.prefetch_comm * (1 - 1 / blocks), self.kernels() * plan.overlap)
+
     def on_device(self, plan, blocks):
         """What was issued ahead hides under a share of the kernels, except the first of the blocks' pieces,
         for which nothing is there to hide under; pieces of collectives hide beside their products, and the
         experts' exchange beside kernels that are kept for it and that hide nothing else. What hides
         slows the kernels beside it by a share of its time."""
-        ahead = min(self.prefetch_comm * (1 - 1 / blocks), self.kernels() * plan.overlap)
+        ahead = self.hidden_ahead(plan, blocks)
         routed = min(self.ep_comm, self.overlap_compute, self.kernels() - ahead)
         hidden = ahead + self.tp_comm * plan.tp_overlap + routed
         return self.total - hidden * (1 - plan.steal)

@@ -99,13 +99,21 @@ def chunks_of(prompt, cached, chunk):
     return chunks
 
 
-def passes_of_prompts(prompts, fresh, budget, ranks):
-    """Passes that take all prompts, each as many whole ones of every rank as its budget of tokens holds, and how
-    many prompts a pass has. Without a budget all go at once."""
+def passes_of_prompts(prompts, fresh, budget, ranks, chunks):
+    """Prompts of each pass as it is priced, and the share of them that there are. A pass takes as many whole prompts
+    of every rank as its budget of tokens holds, the last one what is left. Prompts of several chunks go one of each
+    rank in a pass, and these passes are priced alike. Without a budget all prompts go at once."""
     if not budget:
-        return 1, prompts
-    passes = math.ceil(prompts / (max(1, budget // fresh) * ranks))
-    return passes, math.ceil(prompts / passes)
+        return [(prompts, 1.0)]
+    most = max(1, budget // fresh) * ranks
+    sizes = []
+    while sum(sizes) < prompts:
+        sizes.append(min(most, prompts - sum(sizes)))
+    if chunks == 1:
+        return [(size, 1.0) for size in sizes]
+    alike = math.ceil(prompts / len(sizes))
+    last = prompts - alike * (len(sizes) - 1)
+    return [(alike, 1.0)] * (len(sizes) - 1) + [(alike, last / alike)]
 
 
 def first_token(units, m):
@@ -146,24 +154,31 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_c
     s, m = micro_batches(batch, plan.pp)
     plan.batch = s
     out = SimpleNamespace(s=s, m=m)
-    # Prompts, chunk after chunk; each chunk attends to everything before it.
+    # Prompts, pass after pass and chunk after chunk; each chunk attends to everything before it.
     plan.phase, units, live = "prefill", [], 0.0
-    often, plan.batch = passes_of_prompts(s, prompt - cached, budget, plan.ep)
-    passed = s / plan.batch  # passes, if each were full
     device.issue = device.prompt_issue
-    for plan.new_tokens, plan.context in chunks_of(prompt, cached, chunk):
-        units.append(run_pass(h, plan, device, links))
-        live = max(live, largest_working_set(units[-1], h, plan))
-    out.ttft = first_token(units * often, m)
-    own = first_token(units, 1)
-    out.owed = owed(own, own * host_share(units, h, plan, device), out.ttft)
+    chunks = chunks_of(prompt, cached, chunk)
+    run, work, loaded = {}, 0.0, 0.0
+    for size, filled in passes_of_prompts(s, prompt - cached, budget, plan.ep, len(chunks)):
+        if size not in run:
+            run[size], plan.batch = [], size
+            for plan.new_tokens, plan.context in chunks:
+                run[size].append(run_pass(h, plan, device, links))
+                live = max(live, largest_working_set(run[size][-1], h, plan))
+        own_units = run[size]
+        units += own_units
+        work += sum(filled * unit.whole.work for unit in own_units)
+        loaded += sum(filled * unit.whole.loaded(device) for unit in own_units)
+    out.ttft = first_token(units, m)
+    own = first_token(own_units, 1)
+    out.owed = owed(own, own * host_share(own_units, h, plan, device), out.ttft)
     plan.batch = s
     out.chunk_time = max(unit.total for unit in units)
-    out.chunks = len(units)
-    prefilled = passes.Sum()
+    out.chunks = len(chunks)
+    whole = passes.Sum()
     for unit in units:
-        prefilled = prefilled.plus(unit.whole)
-    out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch * len(units))
+        whole = whole.plus(unit.whole)
+    out.prefill_bottleneck = bottleneck.of_pass(whole, device.dispatch * len(units))
     # One token for each sequence.
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
     device.issue = launches.issue_of_step(device, math.ceil(s / plan.ep))
@@ -174,10 +189,9 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_c
     # time. Useful is the work of the sequences that there are; kernels run for every micro-batch as it is
     # priced, the last one too, which may have fewer.
     filled = batch / s
-    prefill_work = sum(unit.whole.work for unit in units)
-    out.prefill_mfu = min(1.0, filled * passed * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
+    out.prefill_mfu = min(1.0, filled * work / (device.matrix_rate * plan.pp * out.ttft))
     out.mfu = min(1.0, filled * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
-    out.prefill_busy = m * passed * sum(unit.whole.loaded(device) for unit in units) / (plan.pp * out.ttft)
+    out.prefill_busy = m * loaded / (plan.pp * out.ttft)
     out.decode_busy = m * step.whole.loaded(device) / (plan.pp * out.itl)
     plan.context = final_context
     out.memory = memory_of(h, plan, device, batch, live)

@@ -90,15 +90,19 @@ def serve(w, hardware, s):
     level = memory_level(hardware, t.params * BYTES[s.precision])
     each, m = serving.micro_batches(s.batch, stages)
     out = SimpleNamespace(s=each, m=m)
-    units = []
-    often, together = serving.passes_of_prompts(each, s.prompt - s.cached, s.budget, s.ep)
-    for new, _ in serving.chunks_of(s.prompt, s.cached, s.chunk):
-        work = prefill_work(t, new, s.prompt, together)
-        units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
-    out.ttft = serving.first_token(units * often, m)
-    own, whole = serving.first_token(units, 1), sum(unit.total for unit in units)
-    out.owed = serving.owed(own, own * len(units) * dispatch / whole, out.ttft)
-    out.chunk_time, out.chunks = max(unit.total for unit in units), len(units)
+    units, busy = [], 0.0
+    chunks = serving.chunks_of(s.prompt, s.cached, s.chunk)
+    for size, filled in serving.passes_of_prompts(each, s.prompt - s.cached, s.budget, s.ep, len(chunks)):
+        own_units = []
+        for new, _ in chunks:
+            work = prefill_work(t, new, s.prompt, size)
+            own_units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
+        units += own_units
+        busy += filled * sum(unit.busy for unit in own_units)
+    out.ttft = serving.first_token(units, m)
+    own, whole = serving.first_token(own_units, 1), sum(unit.total for unit in own_units)
+    out.owed = serving.owed(own, own * len(chunks) * dispatch / whole, out.ttft)
+    out.chunk_time, out.chunks = max(unit.total for unit in units), len(chunks)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
     context = s.prompt + ((s.output + 1) / 2 if s.output else 0)
     kv = cache(w, s.precision, s.kv_precision, context, each)
@@ -118,13 +122,13 @@ def serve(w, hardware, s):
     )
     out.mfu = min(1.0, decode_work(t, s.batch) / (peak * devices * out.itl))
     out.prefill_bottleneck = bottleneck.of_textbook_prompt(
-        prefill_work(t, s.prompt - s.cached, s.prompt, each) / rate, dispatch * len(units) * often
+        prefill_work(t, s.prompt - s.cached, s.prompt, each) / rate, dispatch * len(units)
     )
     out.bottleneck = bottleneck.of_textbook_token(
         (weights + kv) / share / level.bandwidth, t.layers * default("textbook_layer_overhead")
     )
     # Power is drawn for every micro-batch as it is priced, filled or not.
-    out.prefill_busy = m * each / together * sum(unit.busy for unit in units) / (stages * out.ttft)
+    out.prefill_busy = m * busy / (stages * out.ttft)
     out.decode_busy = m * step.busy / (stages * out.itl)
     out.kv_cache_size = cache(w, s.precision, s.kv_precision, s.prompt + (s.output or 0), s.batch)
     out.memory = memory.breakdown(

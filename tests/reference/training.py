@@ -164,12 +164,17 @@ def step(v):
     check_schedule(plan, slow, fast, out.slots - device.dispatch + out.bubble)
 
     # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
-    # next step, except its last piece, which is not ready before the backward pass is over.
-    beside = (
-        slow.forward.kernels() + slow.backward.kernels() + slow.weight_gradient.kernels()
-    ) * plan.overlap
-    hidden = min(slow.update.prefetch_comm * (1 - 1 / exchanges), beside)
-    out.update = slow.update.total - hidden * (1 - plan.steal)
+    # next step, except its last piece, which is not ready before the backward pass is over. Kernels that hide what
+    # the passes prefetch hide nothing else. What hides under kernels slows them; while the device waits for the
+    # host it slows nothing.
+    pieces = slow.update.prefetch_comm * (1 - 1 / exchanges)
+    room = 0.0
+    for one in (slow.forward, slow.backwards):
+        room += one.kernels() * plan.overlap - one.hidden_ahead(plan, slow.blocks)
+    under_kernels = min(pieces, room)
+    slowing = under_kernels * plan.steal
+    under_waits = min(pieces - under_kernels + slowing, slow.launch_wait)
+    out.update = slow.update.total - under_kernels + slowing - under_waits
     out.total = out.slots + out.bubble + out.update
 
     network = network_of(ops, prices, passes.fullest(h, plan), v)
@@ -185,17 +190,31 @@ def step(v):
 
 
 def bubble_of(plan, slow, fast, first):
-    """Every other stage must have had the first micro-batch before the slowest and the last one after: one
-    micro-batch of each, divided by the model chunks of a device (narayanan2021megatron, section 2.2). The
-    inner stages are taken like the faster end. The zero-bubble schedule fills two of three parts with weight
-    gradients (qi2023zerobubble, section 2)."""
-    wait = fast.slot
-    if plan.schedule == "zero_bubble":
-        wait = max(wait - 2 * first.weight_gradient.kernels(), 0.0)
+    """The wait of the slowest stage for the others, which are taken like the faster end: what the first
+    micro-batch needs on them, less what is done of it meanwhile. With several chunks a device a micro-batch waits
+    for a chunk of the one before (narayanan2021megatron, section 2.2)."""
+    stages, chunks = int(plan.pp), plan.virtual_stages
+    together = min(plan.microbatches, stages)
     bubble = 0.0
-    for _ in range(int(plan.pp) - 1):
-        bubble += wait / plan.virtual_stages
-    return bubble
+    for stage in range(1, stages):
+        bubble += fast.slot / chunks if stage < together else fast.slot
+    if plan.schedule != "zero_bubble" or stages == 1:
+        return bubble
+    weights = min(first.weight_gradient.kernels(), fast.slot - fast.forward_time)
+    gradients = fast.slot - fast.forward_time - weights
+    if chunks == 1:
+        # Played event by event; more micro-batches than this change nothing.
+        m = int(min(plan.microbatches, 3 * stages))
+        played = schedule.best_zero_bubble(stages, m, fast.forward_time, gradients, weights)
+        return played - m * (fast.forward_time + gradients + weights)
+    bubble = starting = 0.0
+    for stage in range(1, stages):
+        part = 1 / chunks if stage < together else 1
+        starting += part * fast.forward_time
+        bubble += part * (fast.forward_time + gradients)
+        if stage < together:  # a weight gradient in the wait for the next input gradient
+            bubble -= part * min(weights, fast.forward_time)
+    return max(bubble, starting)
 
 
 def check_schedule(plan, slow, fast, told):

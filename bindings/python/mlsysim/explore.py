@@ -183,7 +183,7 @@ class Subject:
         return Explanation(self._core.explain(result, [open] if isinstance(open, str) else list(open)))
 
     def sensitivity(self, result, inputs=(), step=0.1):
-        """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""
+        """Exact elasticities, one-sided at kinks, of a result; a Sensitivity. Without `inputs`, of all but the model's sizes."""
         data, text = self._core.sensitivity(_name("result", result), _texts(inputs), step)
         return Sensitivity(json.loads(data), text)
 

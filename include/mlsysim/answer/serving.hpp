@@ -243,43 +243,44 @@ template <class T> struct ServingRun {
 };
 
 /// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
-/// of tokens hold, and at least one of each rank, whole or chunk by chunk where it is longer than the budget.
+/// of tokens hold, and the last one takes the rest. Of prompts that are longer than the budget each rank
+/// takes one at a time, chunk by chunk.
 template <class T> struct PromptShare {
   T passes{1.0};  ///< each of all chunks
   T each{1.0};    ///< prompts of a pass
-  T filled{1.0};  ///< passes if each were full
+  T last{1.0};    ///< prompts of the last pass, as it is priced
+  T filled{1.0};  ///< share of the last pass that prompts fill
 };
 
 template <class T> [[nodiscard]] PromptShare<T> share_prompts(const ServingProblem<T>& v, const T& prompts) {
-  PromptShare<T> out{.passes = T{1.0}, .each = prompts, .filled = T{1.0}};
+  PromptShare<T> out{.passes = T{1.0}, .each = prompts, .last = prompts, .filled = T{1.0}};
   if (!v.has_token_budget) return out;
   const T together =
       max(T(floor(v.prefill_chunk_tokens / max(T(v.seq_len - v.cached_prefix_len), T{1.0}))), T{1.0});
-  out.passes = ceil_div(prompts, T(together * v.plan.sequence_ranks()));
-  out.each = ceil_div(prompts, out.passes);
-  out.filled = prompts / out.each;
+  const T most = together * v.plan.sequence_ranks();
+  out.passes = ceil_div(prompts, most);
+  const bool whole = v.chunks == 1;
+  out.each = whole ? T(min(prompts, most)) : T(ceil_div(prompts, out.passes));
+  const T rest = prompts - (out.passes - 1.0) * out.each;
+  out.last = whole ? rest : out.each;
+  if (!whole) out.filled = rest / out.each;
   return out;
 }
 
-/// The prompts of a micro-batch, pass by pass.
-template <class T> struct PromptPasses {
-  Time<T> slots;    ///< what every unit of work needs of the slowest stage
+/// One pass of prompts, chunk by chunk.
+template <class T> struct PromptPass {
+  Time<T> slots;    ///< what the chunks need of the slowest stage
   Time<T> beside;   ///< what the longest chunk needs beside its slot
-  Time<T> own;      ///< slots of a prompt's own pass
-  T passes{1.0};    ///< as many as are one after the other
   Time<T> longest;  ///< the longest chunk
   Time<T> busy;     ///< time in which a device draws its full power
   PassBreakdown<T> cost;
   StageDemands<T> demands;  ///< the cache of the last chunk, the largest working set of any
 };
 
-template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingRun<T>& run) {
+template <class T> [[nodiscard]] PromptPass<T> prompt_pass(const ServingRun<T>& run, Plan<T> plan) {
   const ServingProblem<T>& v = run.asked;
-  Plan<T> plan = run.batches.plan;
-  PromptPasses<T> out;
+  PromptPass<T> out;
   const double last = v.chunks - 1;
-  const PromptShare<T> share = share_prompts(v, plan.batch);
-  plan.batch = share.each;
   T done = v.cached_prefix_len;
   for_chunks(v.chunks, [&](double i, double times) {
     // One after the other, the chunks follow each other; where some stand for others, each begins at its
@@ -304,14 +305,43 @@ template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingRun<
     out.demands = {larger_of(out.demands.first, part.demands.first),
                    larger_of(out.demands.last, part.demands.last)};
   });
-  out.own = out.slots;
+  return out;
+}
+
+/// The prompts of a micro-batch, pass by pass.
+template <class T> struct PromptPasses {
+  PromptPass<T> all;
+  Time<T> own;                 ///< the pass of the last prompt in line
+  PassBreakdown<T> own_costs;  ///< costs of that pass
+};
+
+template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingRun<T>& run) {
+  const ServingProblem<T>& v = run.asked;
+  Plan<T> plan = run.batches.plan;
+  const PromptShare<T> share = share_prompts(v, plan.batch);
+  const T prompts = plan.batch;
+  plan.batch = share.each;
+  PromptPasses<T> out;
+  PromptPass<T>& all = out.all;
+  all = prompt_pass(run, plan);
+  out.own = all.slots + all.beside;
+  out.own_costs = all.cost;
   if (!v.has_token_budget) return out;
-  out.passes = share.passes;
-  out.slots = out.slots * share.passes;
-  out.busy = out.busy * share.filled;
-  out.cost = out.cost * share.filled;
-  out.demands.first.kv_cache = out.demands.first.kv_cache * share.filled;
-  out.demands.last.kv_cache = out.demands.last.kv_cache * share.filled;
+  PromptPass<T> last = all;
+  if (!same_number(share.last, share.each)) {
+    plan.batch = share.last;
+    last = prompt_pass(run, plan);
+    out.own = last.slots + last.beside;
+    out.own_costs = last.cost;
+  }
+  const T before = share.passes - 1.0;
+  all.slots = all.slots * before + last.slots;
+  all.beside = select(before > T{0.0}, max(all.beside, last.beside), last.beside);
+  all.longest = max(all.longest, last.longest);
+  all.busy = all.busy * before + last.busy * share.filled;
+  all.cost = all.cost * before + last.cost * share.filled;
+  for (MemoryDemand<T>* end : {&all.demands.first, &all.demands.last})
+    end->kv_cache = end->kv_cache * (prompts / share.each);
   return out;
 }
 
@@ -411,7 +441,7 @@ template <class T>
 /// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,
 /// whichever side limits them.
 template <class T>
-void set_utilisation(const ServingRun<T>& run, const PromptPasses<T>& prompts, const Time<T>& prefill_time,
+void set_utilisation(const ServingRun<T>& run, const PromptPass<T>& prompts, const Time<T>& prefill_time,
                      const PassEstimate<T>& step, const Time<T>& decoding, ServingEstimate<T>& out) {
   const T one{1.0};
   const ServingProblem<T>& v = run.asked;
@@ -435,13 +465,12 @@ template <class T> [[nodiscard]] T dispatch_share(const PassBreakdown<T>& c) {
 /// The first token of the last prompt in line: the passes before its own, its own, the move of its cache. No
 /// server stands before a static batch.
 template <class T>
-void set_first_token(const PromptPasses<T>& prompts, const T& inflight, const Time<T>& moved,
+void set_first_token(const PromptPasses<T>& prompts, const Time<T>& prefill_time, const Time<T>& moved,
                      ServingEstimate<T>& out) {
-  const Time<T> own = prompts.own + prompts.beside;
-  const T share = dispatch_share(prompts.cost);
-  out.ttft_queue = (inflight * prompts.passes - 1.0) * prompts.own;
-  out.ttft_dispatch = own * share;
-  out.ttft_prefill = own * (1.0 - share);
+  const T share = dispatch_share(prompts.own_costs);
+  out.ttft_queue = prefill_time - prompts.own;
+  out.ttft_dispatch = prompts.own * share;
+  out.ttft_prefill = prompts.own * (1.0 - share);
   out.ttft_egress = moved;
 }
 
@@ -475,7 +504,8 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   ServingEstimate<T> out;
   out.replicas = v.replicas();
 
-  const auto prompts = detail::prompt_passes(run);
+  const auto passes = detail::prompt_passes(run);
+  const auto& prompts = passes.all;
   out.prefill_chunk_time = prompts.longest;
   const Time<T> prefill_time = batches.inflight * prompts.slots + prompts.beside;
 
@@ -489,7 +519,7 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   const Time<T> moved = detail::set_memory(run, plan, prompts.demands, step.demands, out);
 
   out.ttft = prefill_time + moved;
-  detail::set_first_token(prompts, batches.inflight, moved, out);
+  detail::set_first_token(passes, prefill_time, moved, out);
   const T generated = v.generates ? v.output_tokens : one;
   // The first of the generated tokens comes with the prefill.
   const Time<T> decoding = out.itl * (generated - 1.0);

@@ -154,14 +154,21 @@ template <class T>
   d.activations = training ? max(totals.block_again, totals.live) +
                                  totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : buffers * totals.live;
-  // Gathered or fetched: the weights of the block at work and of the next one.
-  const Data<T> two_blocks = 2.0 *
-                             stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params,
-                                               totals.dense_params - totals.block_params) /
-                             blocks;
-  if (training && structure.zero_stage >= 3) d.buffers += two_blocks;
+  // Gathered or fetched: the weights of the block at work and of the next one, where there is one.
+  const T share = min(T(2.0 / blocks), T{1.0});
+  if (training && structure.zero_stage >= 3) {
+    // A rank that holds all of them gathers none.
+    const T dense = select(Holders<T>(plan, false).shards > T{1.0}, share, T{0.0}),
+            experts = select(Holders<T>(plan, true).shards > T{1.0}, share, T{0.0});
+    d.buffers +=
+        stored_weights<T>(structure, plan, totals.dense_params * dense, totals.expert_params * experts,
+                          (totals.dense_params - totals.block_params) * dense);
+  }
   if (structure.offloads)
-    d.buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks;
+    d.buffers += stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params,
+                                   totals.dense_params - totals.block_params) *
+                     share * plan.offload_weights +
+                 totals.kept * plan.offload_activations / blocks;
   return d;
 }
 

@@ -84,6 +84,11 @@ template <class T = double> struct PassBreakdown {
     return max(on_device(plan, blocks), host_launch_time);
   }
 
+  /// Part of the prefetched traffic that hides under kernels [s].
+  [[nodiscard]] Time<T> hidden_ahead(const Plan<T>& plan, const T& blocks) const {
+    return min(prefetch_comm * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+  }
+
   /// Time in which the device waits for the host to issue kernels [s].
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
     return max(host_launch_time - on_device(plan, blocks), Time<T>());
@@ -91,7 +96,7 @@ template <class T = double> struct PassBreakdown {
 
  private:
   [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
-    const Time<T> ahead = min(prefetch_comm * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+    const Time<T> ahead = hidden_ahead(plan, blocks);
     const Time<T> routed = min(min(ep_comm, overlap_compute), kernels() - ahead);
     const Time<T> hidden = ahead + tp_comm * plan.tp_overlap + routed;
     return total - hidden * (1.0 - plan.steal);

@@ -142,7 +142,14 @@ template <class T = double> struct StageCost {
   /// Time of one micro-batch. Recomputation and both parts of the backward pass run under one roof of
   /// overlap.
   [[nodiscard]] Time<T> slot(const Plan<T>& plan) const {
-    return forward.exposed(plan, blocks) + (recompute + backward + weight_gradient).exposed(plan, blocks);
+    return forward_time(plan) + (recompute + backward + weight_gradient).exposed(plan, blocks);
+  }
+  [[nodiscard]] Time<T> forward_time(const Plan<T>& plan) const { return forward.exposed(plan, blocks); }
+  /// Kernels under which more communication can hide than what the passes prefetch.
+  [[nodiscard]] Time<T> room(const Plan<T>& plan) const {
+    const PassBreakdown<T> back = recompute + backward + weight_gradient;
+    return (forward.kernels() + back.kernels()) * plan.overlap - forward.hidden_ahead(plan, blocks) -
+           back.hidden_ahead(plan, blocks);
   }
   /// Part of it in which the device waits for the host.
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan) const {
@@ -177,6 +184,35 @@ template <class T> [[nodiscard]] T micro_batches_in_flight(const Structure& stru
   const T more = select(plan.virtual_stages > T{1.0}, (plan.pp - 1.0) / plan.virtual_stages, T{0.0});
   return min(plan.microbatches, plan.pp + more);
 }
+
+namespace detail {
+
+/// Times of one micro-batch on the stages that wait for the slowest one.
+template <class T> struct WaitingStage {
+  Time<T> forward, slot;    ///< the slot is the forward and the whole backward pass
+  Time<T> weight_gradient;  ///< part of the slot that no other stage needs
+};
+
+/// Idle time of a pipeline [s].
+///
+/// The first micro-batch passes all p stages forward and backward, which adds p - 1 slots to those of the
+/// slowest stage. With v model chunks a device, each of the first min(m, p) of m micro-batches but one enters
+/// a chunk after the one before, not a whole stage: (p - q) + (q - 1) / v slots for q = min(m, p), which is
+/// (p - 1) / v for m >= p (Narayanan et al. 2021, section 2.2).
+/// The zero-bubble schedule ZB-H1 moves weight gradients W out of the chain of forward passes F and input
+/// gradients B, and puts one W into each of the q - 1 waits of length F between the first q input gradients:
+/// (p - 1) (F + B) - (q - 1) min(F, W), at least the (p - 1) F before the last stage starts. For m >= p and
+/// W <= F, B this is (p - 1) (F + B - W) (Qi et al. 2024, section 2).
+template <class T>
+[[nodiscard]] Time<T> pipeline_bubble(Schedule schedule, const WaitingStage<T>& stage, const Plan<T>& plan) {
+  const T entering = (min(plan.microbatches, plan.pp) - 1.0) / plan.virtual_stages;
+  const T ramp = max(T(plan.pp - plan.microbatches), T{0.0}) + entering;
+  if (schedule != Schedule::zero_bubble) return stage.slot * ramp;
+  const Time<T> chain = stage.slot - min(stage.weight_gradient, stage.slot - stage.forward);
+  return max(chain * ramp - min(stage.forward, stage.weight_gradient) * entering, stage.forward * ramp);
+}
+
+}  // namespace detail
 
 /// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each
 /// other: all of a step that the number of micro-batches, the shares of overlap, the schedule and the model
@@ -236,11 +272,7 @@ template <class T>
 
 /// One optimizer step of parts that are known.
 ///
-/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first
-/// micro-batch before and the last one after: a pipeline adds one micro-batch of each other stage, divided by
-/// `virtual_stages` chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)).
-/// The zero-bubble schedule fills two of three parts of a wait with weight gradients (Qi et al. 2023, section
-/// 2: ZB-H1, (F + B - W) for F + B + W).
+/// The slowest stage runs its micro-batches one after the other, and `detail::pipeline_bubble` adds the wait.
 template <class T>
 [[nodiscard]] StepTime<T> step_of(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
                                   const Device<T>& device) {
@@ -257,13 +289,13 @@ template <class T>
   StepTime<T> step;
   const Time<T> slowest = max(slot_first, slot_last);
   step.slots = slowest * plan.microbatches + device.dispatch_overhead;
-  // Every stage but the slowest once; the inner ones have blocks alone, so they are taken like the faster
+  // Every stage but the slowest waits. The inner ones have blocks alone, so they are taken like the faster
   // end.
-  const Time<T> wait =
-      model.structure.schedule == Schedule::zero_bubble
-          ? max(min(slot_first, slot_last) - 2.0 * first.weight_gradient.kernels(), Time<T>())
-          : min(slot_first, slot_last);
-  step.bubble = wait * ((plan.pp - 1.0) / chunks);
+  step.bubble =
+      detail::pipeline_bubble(model.structure.schedule,
+                              {select(first_slower, last.forward_time(plan), first.forward_time(plan)),
+                               min(slot_first, slot_last), first.weight_gradient.kernels()},
+                              plan);
   step.stage = {select_cost(first_slower, first.forward, last.forward),
                 select_cost(first_slower, first.recompute, last.recompute),
                 select_cost(first_slower, first.backward, last.backward),
@@ -273,11 +305,12 @@ template <class T>
                 first.exchanges};
   const StageCost<T>& s = step.stage;
   // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
-  // next step, except its last piece, which is not ready before the backward pass is over.
-  const Time<T> beside =
-      (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
-  const Time<T> hidden = min(s.update.prefetch_comm * (1.0 - 1.0 / s.exchanges), beside);
-  step.update = s.update.total - hidden * (1.0 - plan.steal);
+  // next step, except its last piece, which is not ready before the backward pass is over. Kernels hide what
+  // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
+  // for the host.
+  const Time<T> ahead = s.update.prefetch_comm * (1.0 - 1.0 / s.exchanges);
+  const Time<T> beside_kernels = min(ahead, s.room(plan)) * (1.0 - plan.steal);
+  step.update = s.update.total - min(ahead, beside_kernels + s.launch_wait(plan));
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;

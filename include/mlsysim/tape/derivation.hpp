@@ -74,7 +74,8 @@ struct Derivation {
 /// @param result index of the result
 [[nodiscard]] Derivation slice(const Derivation& whole, std::size_t result);
 
-/// The same as opening the law, deriving and slicing, without reading what the result does not hang on.
+/// The same as opening the law, deriving and slicing, without reading what the result does not hang on. The
+/// point is not checked.
 [[nodiscard]] Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result,
                                        std::span<const std::string> open = {});
 

@@ -118,7 +118,7 @@ void check_microbatches(const DistributedModel::Inputs& in, const TrainingProble
           count, batch);
     });
   warn_of_uneven_ranks(batch, ranks, notes);
-  if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(count, in.pp_size) != 0)
+  if (in.v_stages > 1 && in.pp_size > 1 && count > in.pp_size && std::fmod(count, in.pp_size) != 0)
     notes.warn([&] {
       return fmt::format(
           "an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled "

@@ -194,6 +194,13 @@ bool is_resource(std::string_view name) {
          name.find(".compute.vector") != std::string_view::npos;
 }
 
+/// Whether the name is a size of a model. No one who runs the model can move it.
+bool is_model(std::string_view name) {
+  for (const std::string_view start : {"workload.", "draft_model.", "totals.", "draft."})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
 std::string binding_words(const SensitivityReport& r) {
   const Lever* binds = nullptr;
   const Lever* free = nullptr;
@@ -288,10 +295,14 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
     l.elasticity.reset();
     l.price.reset();
   }
-  if (flag) {
+  const bool fixed = l.lower == x && l.upper == x && x != 0;
+  if (flag || fixed || (l.price && !std::isfinite(*l.price))) {
     l.elasticity.reset();
     l.price.reset();
-  } else if (in.integral) {
+  }
+  if (fixed) {
+    l.elasticity_up = l.elasticity_down = 0;
+  } else if (in.integral && !flag) {
     set_slopes_of_count(r, ends[0], ends[1], scale, l);
   }
   if (x > 0 && !l.counted) look_far(line, i, in, r, l);
@@ -323,8 +334,8 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
   const std::size_t out = subject.result(result);
   std::vector<std::size_t> wanted;
   for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
-  if (wanted.empty())
-    for (std::size_t i = 0; i < subject.point.size(); ++i) wanted.push_back(i);
+  for (std::size_t i = 0; options.inputs.empty() && i < subject.point.size(); ++i)
+    if (!is_model(subject.entry.inputs[i].name)) wanted.push_back(i);
   const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
   const FieldInfo& field = subject.entry.results[out];
   SensitivityReport r{.subject = subject.title,

@@ -81,6 +81,7 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
   out.warnings = subject.warnings;
   out.keeps = subject.entry.self;
   if (subject.derive || subject.entry.is_law()) {
+    check_inputs(subject.entry, subject.point);
     out.derivation = subject.derive ? subject.derive(subject.point, at, open)
                                     : derive_result(subject.entry, subject.point, at, open);
     out.value = out.derivation.records.front().results.front().value;

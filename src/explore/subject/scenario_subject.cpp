@@ -10,11 +10,13 @@
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/tape/record.hpp>
+#include <mlsysim/units/any_quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -100,6 +102,7 @@ template <class Problem> bool may_move(const Problem& p, const FieldInfo& field,
   if constexpr (requires { p.chunked_prefill; }) chunked = p.chunked_prefill;
   for (const std::string_view sizes : {"workload.", "draft_model.", "totals.", "draft."})
     if (path.starts_with(sizes)) return sequences && value != 0;
+  if (path == "plan.rank_imbalance") return value != 0;  // 0 stands for what nobody stated
   if (path.starts_with("offload_")) return p.model.structure.offloads;
   if (path == "seq_len") return sequences && !chunked;
   if (path == "cached_prefix_len") return !chunked;
@@ -138,6 +141,19 @@ void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, boo
   }
 }
 
+/// Widens the range of an input so that it holds a value that was derived from a scenario, which has been
+/// checked.
+void admit(FieldInfo& field, double base) {
+  if (!std::isfinite(base)) return;
+  const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
+  if (field.open_low ? !(shown > field.low) : shown < field.low) {
+    field.low = shown;
+    field.open_low = false;
+  }
+  field.high = std::max(field.high, shown);
+  field.integral = field.integral && base == std::floor(base);
+}
+
 /// Fills the entry of a scenario that one problem answers.
 std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedScenario& r, Notes& notes) {
   const auto state = std::make_shared<MovingScenario>(settle(r, notes));
@@ -150,6 +166,7 @@ std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedSc
           state->inputs.push_back(static_cast<std::uint16_t>(i));
           out.entry.inputs.push_back(public_field(law.inputs[i]));
           out.point.push_back(state->base[i]);
+          admit(out.entry.inputs.back(), state->base[i]);
         }
         const bool has_power = problem.macro.has_power, has_price = problem.macro.has_price;
         out.entry.results.reserve(law.reported.size());

@@ -135,8 +135,8 @@ template <class T> class OperatorPricer : public Pricer<T> {
   Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
 
   /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has
-  /// the memory for: of equal size where up to 16 more make them so. A pipeline wants many micro-batches:
-  /// each has one sequence for an expert-parallel rank.
+  /// the memory for, or up to 16 more where fewer places of the last part then stay empty, which are priced
+  /// too. A pipeline wants many micro-batches: each has one sequence for an expert-parallel rank.
   T default_microbatches(const PassRequest<T>& request, const T& local, const T& steps) const override {
     const T one{1.0};
     const T sequences = ceil_div(T(ceil_div(local, steps)), request.plan.sequence_ranks());  // of a rank
@@ -152,10 +152,12 @@ template <class T> class OperatorPricer : public Pricer<T> {
     const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
     const T fits = max(T(floor((request.device.memory.capacity - first) / each) + 1.0), one);
     const T fewest = ceil_div(sequences, fits);
-    T count = fewest;
-    for (double more = 16; more >= 0; --more) {
-      const T parts = fewest + more, part = sequences / parts;
-      count = select(floor(part) >= part, parts, count);
+    T count = fewest, least = fewest * ceil(sequences / fewest);
+    for (double more = 1; more <= 16; ++more) {
+      const T parts = fewest + more, priced = parts * ceil(sequences / parts);
+      const auto fewer = priced < least;
+      count = select(fewer, parts, count);
+      least = select(fewer, priced, least);
     }
     return select(request.plan.pp > one, sequences, min(count, sequences)) * steps;
   }

@@ -97,6 +97,24 @@ TEST_CASE("schedules differ in what waits and in what is held", "[catalogue][tra
   CHECK(filled.memory.activations == plain.memory.activations);
 }
 
+TEST_CASE("no schedule ends before the first micro-batch has passed every stage", "[catalogue][training]") {
+  auto in = step("Llama3_70B", 8);
+  in.batch_size = 4;  // one micro-batch of one sequence on each replica
+  const auto plain = run(in);
+  in.v_stages = 2;
+  CHECK(run(in).pipeline_bubble_latency >= 0.99 * plain.pipeline_bubble_latency);
+  in.v_stages = 1;
+  in.schedule = Schedule::zero_bubble;
+  const auto one = run(in);
+  // Of F + B + W, about a third each, the weight gradients alone are not waited for.
+  CHECK(one.pipeline_bubble_latency > 0.6 * plain.pipeline_bubble_latency);
+  CHECK(one.pipeline_bubble_latency < 0.8 * plain.pipeline_bubble_latency);
+  in.batch_size = 8;
+  const auto two = run(in);
+  CHECK(two.pipeline_bubble_latency < one.pipeline_bubble_latency);
+  CHECK(two.pipeline_bubble_latency > 0.8 * one.pipeline_bubble_latency);
+}
+
 TEST_CASE("what is offloaded leaves the device and crosses the host link", "[catalogue][training]") {
   auto in = step("Llama3_8B");
   const auto resident = run(in);

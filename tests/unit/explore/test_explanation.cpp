@@ -1,6 +1,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -257,4 +258,26 @@ TEST_CASE("a number that is not there is refused with near misses", "[explore][e
                     Catch::Contains("did you mean 'MatmulTime'?"));
   CHECK(explanation(scenario("Llama3_70B", Mode::serve), "itl", right).derivation.nodes.size() >
         explanation(scenario("Llama3_70B", Mode::serve), "itl").derivation.nodes.size());
+}
+
+TEST_CASE("what eval answers is explained, whatever range a table expects of derived figures",
+          "[explore][explain]") {
+  const Zoo& zoo = standard_zoo();
+  auto s = scenario("GPT2", Mode::serve, 1);
+  s.hardware = &zoo.at<HardwareNode>("B200");
+  s.seq_len = 100;
+  s.precision = Precision::fp32;
+  s.weight_format = WeightFormat::fp8;
+  // Attention in the format of the cache runs 28 times as fast as at fp32.
+  CHECK(explanation(s, "itl").value > 0);
+  CHECK_FALSE(sensitivity(subject_of(s), "itl").levers.empty());
+  s = scenario("Llama3_8B", Mode::train, 1);
+  s.hardware = &zoo.at<HardwareNode>("B300");
+  s.precision = Precision::int8;
+  CHECK(explanation(s, "step_latency").value > 0);
+  // No operators of a diffusion model are known: the question of fidelity is answered as eval answers it.
+  s = scenario("StableDiffusion_v1_5", Mode::infer, 1);
+  s.fidelity = Fidelity::operator_level;
+  CHECK(explanation(s, "latency").value ==
+        std::get<double>(SystemEvaluator::evaluate(s).performance.find("latency")->value));
 }

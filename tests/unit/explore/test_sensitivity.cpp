@@ -190,3 +190,28 @@ TEST_CASE("of a result of nothing the change is absolute", "[explore][sensitivit
   CHECK(r.change_text(2e6, 3) == "2 MB");
   CHECK_THAT(lever(r, "ep_size").words, ContainsSubstring("raises token_dispatch_size by 9.14 MB"));
 }
+
+TEST_CASE("no lever is a size of the model, a slope across a jump or what nobody stated",
+          "[explore][sensitivity]") {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>("Mixtral_8x7B");
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = 8;
+  s.tp_size = 2;
+  s.ep_size = 4;
+  s.batch_size = 64;
+  const auto subject = subject_of(s);
+  for (const char* result : {"itl", "ttft"}) {
+    const auto r = sensitivity(subject, result);
+    for (const auto& l : r.levers) {
+      INFO(l.words);
+      CHECK_FALSE(l.input.starts_with("workload."));
+      CHECK(l.input != "plan.rank_imbalance");
+      CHECK(std::fabs(l.elasticity.value_or(0)) < 100);
+      CHECK(std::isfinite(l.price.value_or(0)));
+    }
+  }
+  const std::string width = "workload.stacks[0].hidden";
+  CHECK(sensitivity(subject, "itl", {.inputs = {width}}).levers.front().input == width);
+}

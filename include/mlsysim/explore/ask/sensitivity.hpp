@@ -64,8 +64,8 @@ struct SensitivityReport {
   [[nodiscard]] std::string change_text(double change, int digits) const;
 };
 
-/// Exact partials and elasticities of a result with respect to all inputs, one-sided at kinks, steps for
-/// counts.
+/// Exact partials and elasticities of a result, one-sided at kinks, steps for counts: with respect to the
+/// inputs that are named, else to all but the sizes of models.
 /// @throws LookupError for names that are none, DomainError for a step outside of (0, 1) or a result that is
 /// not finite
 [[nodiscard]] SensitivityReport sensitivity(const Subject& subject, std::string_view result,
