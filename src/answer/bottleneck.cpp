@@ -1,4 +1,4 @@
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 
 #include <array>
 

@@ -4,7 +4,7 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/settle.hpp>

@@ -13,8 +13,8 @@ namespace mlsysim {
 namespace {
 
 /// Numbers that tell how far a row is from a scenario, by their names in both.
-constexpr std::array<std::string_view, 7> kCompared{
-    "batch_size", "concurrency", "seq_len", "accelerators", "tp_size", "output_tokens", "pp_size"};
+constexpr std::array<std::string_view, 7> kCompared{"batch_size", "concurrency",   "seq_len", "accelerators",
+                                                    "tp_size",    "output_tokens", "pp_size"};
 
 /// What a scenario asks for, by name.
 std::optional<double> asked_number(const Scenario& s, const ResolvedScenario& r, std::string_view name) {

@@ -1,4 +1,4 @@
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/picture/scenario_pictures.hpp>
 
 #include "detail/pass_pieces.hpp"

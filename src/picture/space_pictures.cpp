@@ -1,6 +1,6 @@
 // Curves and heat maps: every point of a small space.
 
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/picture/answer_pictures.hpp>
 
 #include "detail/pass_pieces.hpp"

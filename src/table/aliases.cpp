@@ -1,4 +1,4 @@
-#include <mlsysim/table/aliases.hpp>
+#include <mlsysim/table/detail/aliases.hpp>
 
 #include <array>
 #include <utility>

@@ -1,5 +1,5 @@
-#include <mlsysim/table/aliases.hpp>
 #include <mlsysim/table/describe.hpp>
+#include <mlsysim/table/detail/aliases.hpp>
 
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>

@@ -163,8 +163,7 @@ TEST_CASE("every model: parallel degrees of one are the single device", "[identi
     ++answered;
     // What does not fit is slower on a single device, which then reaches for the host's memory; a plan says
     // that it does not fit.
-    if (single->feasible)
-      CHECK_THAT(fleet->step_latency.base(), WithinRel(single->latency.base(), 1e-9));
+    if (single->feasible) CHECK_THAT(fleet->step_latency.base(), WithinRel(single->latency.base(), 1e-9));
     CHECK_THAT(fleet->memory.total.base(), WithinRel(single->memory.total.base(), 1e-9));
     CHECK(fleet->communication_latency == Time<>());
     CHECK(fleet->pipeline_bubble_latency == Time<>());

@@ -71,7 +71,8 @@ template <TableStruct S> [[nodiscard]] std::span<const FieldInfo> describe() {
   return fields;
 }
 
-/// The field of this name or second name ("tpot", see aliases.hpp), or of the same figure of a device alone
+/// The field of this name or second name ("tpot", see detail/aliases.hpp), or of the same figure of a device
+/// alone
 /// ("hardware.tdp") or of a fleet's device ("fleet.node.accelerator.tdp"); null where there is none.
 [[nodiscard]] const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name);
 

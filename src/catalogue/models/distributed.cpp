@@ -2,7 +2,7 @@
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/training_plan.hpp"
 
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/catalogue/detail/settle.hpp>
 
 namespace mlsysim {

@@ -5,7 +5,7 @@
 #include "catalogue/shared/power_limits.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/price/stored_formats.hpp>

@@ -3,7 +3,7 @@
 #include "explore/ask/nothing_uncertain.hpp"
 #include "explore/ask/samples.hpp"
 
-#include <mlsysim/answer/bottleneck.hpp>
+#include <mlsysim/answer/detail/bottleneck.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/detail/quantile.hpp>

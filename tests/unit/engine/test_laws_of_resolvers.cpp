@@ -5,8 +5,8 @@
 
 #include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
-#include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
+#include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
