@@ -160,7 +160,7 @@ def step(v):
 
     # The slowest stage does its micro-batches one after the other.
     out.slots = sum(slow.slot for _ in range(int(m))) + device.dispatch
-    out.bubble = bubble_of(plan, slow, fast, first)
+    out.bubble = bubble_of(plan, slow, fast)
     check_schedule(plan, slow, fast, out.slots - device.dispatch + out.bubble)
 
     # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
@@ -189,7 +189,7 @@ def step(v):
     return out
 
 
-def bubble_of(plan, slow, fast, first):
+def bubble_of(plan, slow, fast):
     """The wait of the slowest stage for the others, which are taken like the faster end: what the first
     micro-batch needs on them, less what is done of it meanwhile. With several chunks a device a micro-batch waits
     for a chunk of the one before (narayanan2021megatron, section 2.2)."""
@@ -200,8 +200,9 @@ def bubble_of(plan, slow, fast, first):
         bubble += fast.slot / chunks if stage < together else fast.slot
     if plan.schedule != "zero_bubble" or stages == 1:
         return bubble
-    weights = min(first.weight_gradient.kernels(), fast.slot - fast.forward_time)
-    gradients = fast.slot - fast.forward_time - weights
+    # What a pass is shorter without its weight gradients: those of the slowest stage fill the waits.
+    gradients = fast.recompute.plus(fast.backward).exposed(plan, fast.blocks)
+    weights = slow.slot - slow.forward_time - slow.recompute.plus(slow.backward).exposed(plan, slow.blocks)
     if chunks == 1:
         # Played event by event; more micro-batches than this change nothing.
         m = int(min(plan.microbatches, 3 * stages))

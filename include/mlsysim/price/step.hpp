@@ -145,6 +145,10 @@ template <class T = double> struct StageCost {
     return forward_time(plan) + (recompute + backward + weight_gradient).exposed(plan, blocks);
   }
   [[nodiscard]] Time<T> forward_time(const Plan<T>& plan) const { return forward.exposed(plan, blocks); }
+  /// Time of one micro-batch without weight gradients, for which no other stage waits.
+  [[nodiscard]] Time<T> chain(const Plan<T>& plan) const {
+    return forward_time(plan) + (recompute + backward).exposed(plan, blocks);
+  }
   /// Kernels under which more communication can hide than what the passes prefetch.
   [[nodiscard]] Time<T> room(const Plan<T>& plan) const {
     const PassBreakdown<T> back = recompute + backward + weight_gradient;
@@ -189,8 +193,8 @@ namespace detail {
 
 /// Times of one micro-batch on the stages that wait for the slowest one.
 template <class T> struct WaitingStage {
-  Time<T> forward, slot;    ///< the slot is the forward and the whole backward pass
-  Time<T> weight_gradient;  ///< part of the slot that no other stage needs
+  Time<T> forward, chain, slot;  ///< the chain is all but the weight gradients
+  Time<T> weight_gradient;       ///< of the slowest stage
 };
 
 /// Idle time of a pipeline [s].
@@ -208,8 +212,8 @@ template <class T>
   const T entering = (min(plan.microbatches, plan.pp) - 1.0) / plan.virtual_stages;
   const T ramp = max(T(plan.pp - plan.microbatches), T{0.0}) + entering;
   if (schedule != Schedule::zero_bubble) return stage.slot * ramp;
-  const Time<T> chain = stage.slot - min(stage.weight_gradient, stage.slot - stage.forward);
-  return max(chain * ramp - min(stage.forward, stage.weight_gradient) * entering, stage.forward * ramp);
+  const Time<T> filled = min(stage.forward, stage.weight_gradient) * entering;
+  return max(stage.chain * ramp - filled, stage.forward * ramp);
 }
 
 }  // namespace detail
@@ -291,10 +295,12 @@ template <class T>
   step.slots = slowest * plan.microbatches + device.dispatch_overhead;
   // Every stage but the slowest waits. The inner ones have blocks alone, so they are taken like the faster
   // end.
+  const Time<T> chain_first = first.chain(plan), chain_last = last.chain(plan);
   step.bubble =
       detail::pipeline_bubble(model.structure.schedule,
                               {select(first_slower, last.forward_time(plan), first.forward_time(plan)),
-                               min(slot_first, slot_last), first.weight_gradient.kernels()},
+                               select(first_slower, chain_last, chain_first), min(slot_first, slot_last),
+                               select(first_slower, slot_first - chain_first, slot_last - chain_last)},
                               plan);
   step.stage = {select_cost(first_slower, first.forward, last.forward),
                 select_cost(first_slower, first.recompute, last.recompute),
