@@ -1,3 +1,4 @@
+#include <mlsysim/tape/detail/quantile.hpp>
 #include <mlsysim/validation/page.hpp>
 
 #include "detail/competitors.hpp"
@@ -77,7 +78,7 @@ std::string_view topic_of(const TableResult& r) {
 std::string median_cell(std::vector<double> errors) {
   if (errors.empty()) return "-";
   std::sort(errors.begin(), errors.end());
-  return detail::percent(quantile(errors, 0.5));
+  return detail::percent(detail::quantile(errors, 0.5));
 }
 
 /// The line of one topic; of all tables if `topic` is empty.
