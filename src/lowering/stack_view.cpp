@@ -267,7 +267,6 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
   }
   const auto& in = stack.input;
   v.vocab = parts.number(in.vocab);
-  v.learned_positions = in.positions.has_value();
   v.position_rows = parts.number(in.positions) + parts.number(in.token_types);
   if (in.patch_size) {
     const T side = parts.number(in.patch_size);

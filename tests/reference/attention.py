@@ -51,16 +51,12 @@ def serving(f):
 
 
 def rotary_and_cache(f, share, rotated, cached_width):
-    """Rotates queries and keys, writes keys and values; unfused: a swap of halves, two products, a sum. An encoder
-    keeps no keys and values for later tokens; BERT adds learned positions to its input and rotates nothing."""
-    if not f.h.causal and f.h.learned_positions:
-        return
+    """Rotates queries and keys, writes keys and values; unfused: a swap of halves, two products, a sum."""
     fused = f.plan.fused
     op = elementwise(
         f, "rotary_and_cache", "attention", share, f.tokens * rotated, 1 if fused else 5, 1 if fused else 4, 6
     )
-    if f.h.causal:
-        op.traffic += f.plan.kv_bytes * f.tokens * cached_width
+    op.traffic += f.plan.kv_bytes * f.tokens * cached_width
 
 
 def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):

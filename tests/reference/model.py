@@ -102,7 +102,6 @@ def model_view(w):
     h.norms_per_layer = sum(layer["residual"].get("norms", 2) for layer in layers) / len(layers)
     h.parallel = bool(stack.get("residual", {}).get("parallel"))
     h.edge_norms = (1 if output.get("norm", True) else 0) + (1 if given.get("norm") else 0)
-    h.learned_positions = "positions" in given
     h.position_rows = given.get("positions", 0) + given.get("token_types", 0)
     h.pooler = 1 if output.get("pooler") else 0
     h.patch_inputs = given.get("channels", 3) * given["patch_size"] ** 2 if given.get("patch_size") else 0

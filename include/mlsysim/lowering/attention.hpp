@@ -42,14 +42,12 @@ template <class T> void join_attention(const Frame<T>& f, const T& count) {
 }
 
 /// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a
-/// swap of halves, two products and a sum: five arrays in, four out. A bidirectional encoder has no cache,
-/// and one with learned positions rotates nothing (devlin-2019-bert, section 3).
+/// swap of halves, two products and a sum: five arrays in, four out.
 template <class T>
 void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const T& cached_width) {
-  if (!f.structure.causal && f.stack.learned_positions) return;
   auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated,
                          f.structure.fused ? 1 : 5, f.structure.fused ? 1 : 4, 6);
-  if (f.structure.causal) op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
+  op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
 /// The attention core: scores, softmax, weighted sum over the tokens in reach.

@@ -110,7 +110,7 @@ template <class T = double> struct StackView {
   T experts{1.0}, top_k{0.0};                   ///< of the first layer with experts
   T streams{1.0};                               ///< residual streams
   T lookup_values{0.0}, lookup_reads{0.0};      ///< values of further tables, and those that a token reads
-  bool several_streams = false, looks_up = false, learned_positions = false;
+  bool several_streams = false, looks_up = false;
   bool parallel =
       false;  ///< mixer and feed-forward read one norm, and their outputs are added before they join
   std::vector<MixerView<T>> mixers;
