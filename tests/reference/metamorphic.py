@@ -294,7 +294,15 @@ EXCEPTIONS = [
     Known("micro-batches of a pipeline that serves",
           "There is a micro-batch for each stage. One sequence more can make fewer and larger ones, and each of them pays "
           "the dispatch of the slowest stage.",
-          [BATCH], 0.25, lambda a: a.mode == "serve" and a.options.get("pp_size", 1) > 1),
+          [BATCH], 0.4, lambda a: a.mode == "serve" and a.options.get("pp_size", 1) > 1),
+    Known("equal micro-batches of a training pipeline",
+          "One sequence more than whole micro-batches hold makes more and smaller ones of equal size, which fill the pipeline "
+          "sooner.",
+          [BATCH], 0.2, lambda a: a.mode == "train" and a.options.get("pp_size", 1) > 1 and "microbatch_size" in a.options),
+    Known("shorter passes of prompts",
+          "Where fewer prompts share the token budget of a pass, passes are shorter: they fill a pipeline sooner, and large "
+          "products sustain a higher rate for a short time.",
+          [SEQUENCE], 0.12, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
     Known("attention in chunks",
           "A token of Llama 4 sees its own chunk of 8,192 tokens in most layers: right after a chunk it sees least.",
           [SEQUENCE], 0.5, lambda a: a.options["workload"].startswith("Llama4")),
