@@ -88,4 +88,4 @@ def test_an_explanation_names_the_ways_of_collectives_and_what_is_hidden(run):
     assert "network, flat" in said.out and "network, nested" not in said.out
     assert "flat = " in said.out and "nested = " not in said.out
     said = run("explain", *MIXTURE, "--expert-overlap", "micro_batch", "ttft")
-    assert "beside the experts' exchange" in said.out and "DistinctParts" in said.out
+    assert "communication beside kernels" in said.out and "DistinctParts" in said.out
