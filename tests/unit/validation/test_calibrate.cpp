@@ -274,7 +274,7 @@ data: s.csv
 source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
 measurand: open_loop_token_time
 measured: {value: measured, unit: ms}
-inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate, prompt: 1000, output_tokens: 200}
+inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, arrival_rate: rate, seq_len: 1000, output_tokens: 200}
 )",
                                       "s", CsvTable::parse(csv, "s.csv")));
   const auto fit = calibrate(zoo.at<ServingEngine>("sglang"), tables, zoo);
