@@ -23,7 +23,7 @@ def ctests():
             names.add(name)
             for variable, values in loops:
                 names |= {name.replace(f"${{{variable}}}", value) for value in values.split()}
-        names |= {f"fuzz.{name}" for name in re.findall(r"mlsysim_fuzz\((\w+) ", text)}
+        names |= {f"fuzz.{name}" for name in re.findall(r"mlsysim_fuzz\((\w+)[ )]", text)}
     return names
 
 
