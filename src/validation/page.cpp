@@ -1,12 +1,11 @@
-#include <mlsysim/tape/detail/quantile.hpp>
 #include <mlsysim/validation/page.hpp>
 
 #include "detail/competitors.hpp"
 #include "detail/result_text.hpp"
 
 #include <mlsysim/intervals/model_error.hpp>
+#include <mlsysim/tape/detail/quantile.hpp>
 #include <mlsysim/validation/report.hpp>
-#include <mlsysim/validation/statistics.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
