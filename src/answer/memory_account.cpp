@@ -218,14 +218,16 @@ void check(const MemoryQuestion& q) {
          .key = q.engine->name,
          .found = "no 'memory' in its entry",
          .expected = "an engine with a memory rule",
-         .hint = "name another engine, or state its rule in an entry of your own"});
+         .hint = "name another engine, or state its rule in an entry of your own",
+         .reason = BreakReason::missing_field});
   if (q.model->stacks.empty())
     throw InputError({.id = "mlsysim.answer.011",
                       .message = fmt::format("the layers of '{}' are not known", q.model->name),
                       .key = q.model->name,
                       .found = "no stacks",
                       .expected = "a model with layers",
-                      .hint = "give the config.json of the model"});
+                      .hint = "give the config.json of the model",
+                      .reason = BreakReason::missing_field});
 }
 
 /// What no item holds, whatever the model.

@@ -23,22 +23,21 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-constexpr const char* kSubmit{"mlsysim.cli.113"};
-constexpr const char* kExample = "mlsysim submit --help has an example";
+constexpr Fault kSubmit{.id = "mlsysim.cli.113", .hint = "mlsysim submit --help has an example"};
 
 void check(const SubmitRequest& r) {
   static constexpr std::array<std::string_view, 3> searches{"sweep", "optimize", "pareto"};
   if (std::find(searches.begin(), searches.end(), r.words.front()) == searches.end())
     throw InputError(kSubmit, "only a search is divided into shards", "WORDS",
-                     fmt::format("'{}'", r.words.front()), "sweep, optimize or pareto", kExample);
+                     fmt::format("'{}'", r.words.front()), "sweep, optimize or pareto");
   for (const auto& word : r.words)
     for (const std::string_view own : {"--shard", "--state", "--resume", "--rows"})
       if (word == own || word.starts_with(std::string(own) + "="))
         throw InputError(kSubmit, "the script names shards and states itself", word,
-                         fmt::format("'{}'", word), "a search without it", kExample);
+                         fmt::format("'{}'", word), "a search without it");
   if (r.shards < 1 || r.shards > 1000000)
     throw InputError(kSubmit, "the number of tasks is out of range", "--shards", fmt::format("{}", r.shards),
-                     "1 to 1000000", kExample);
+                     "1 to 1000000");
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
                         .key = f.name,
                         .found = "nothing",
                         .expected = fmt::format("{}=...", f.name),
-                        .hint = fmt::format("mlsysim resolver show {} lists its inputs", words[0])});
+                        .hint = fmt::format("mlsysim resolver show {} lists its inputs", words[0]),
+                        .reason = BreakReason::missing_field});
   InputGuard(resolver->inputs()).check(in.data(), words[0]);
   return {std::move(resolver), std::move(record)};
 }

@@ -207,8 +207,8 @@ bool is_bounded_state(const std::string& path) {
 }
 
 BoundedPart merged_bounds(const AskedSpace& s, const std::vector<std::string>& paths) {
-  constexpr const char* kParts{"mlsysim.cli.168"};
-  constexpr const char* kRunMissing = "run what is missing with its --shard and --state --resume";
+  constexpr Fault kParts{.id = "mlsysim.cli.168",
+                         .hint = "run what is missing with its --shard and --state --resume"};
   const auto digest = digest_of(*s.space, s.question);
   std::optional<BoundedPart> whole;
   std::uint64_t parts = 0;
@@ -217,19 +217,18 @@ BoundedPart merged_bounds(const AskedSpace& s, const std::vector<std::string>& p
     const auto p = read_part(path, digest);
     if (parts != 0 && parts != p.parts)
       throw InputError(kParts, "the parts are of different numbers of workers", "merge",
-                       fmt::format("{} and {}", parts, p.parts), "states of one run", kRunMissing);
+                       fmt::format("{} and {}", parts, p.parts), "states of one run");
     parts = p.parts;
     if (!p.found.proven)
-      throw InputError(kParts, "a part of a shared search is not finished", "merge", path, "a finished run",
-                       kRunMissing);
+      throw InputError(kParts, "a part of a shared search is not finished", "merge", path, "a finished run");
     if (!seen.insert(p.part).second)
       throw InputError(kParts, "a part of a shared search is there twice", "merge",
-                       fmt::format("part {}", p.part), "each part once", kRunMissing);
+                       fmt::format("part {}", p.part), "each part once");
     whole = whole ? together(*whole, p.found) : p.found;
   }
   if (!whole || seen.size() != parts)
     throw InputError(kParts, "a part of a shared search is missing", "merge",
-                     fmt::format("{} parts", seen.size()), fmt::format("{}", parts), kRunMissing);
+                     fmt::format("{} parts", seen.size()), fmt::format("{}", parts));
   return *whole;
 }
 

@@ -83,7 +83,8 @@ class Reader {
            .key = path,
            .found = fmt::format("no key '{}'", key),
            .expected = fmt::format("a line such as '{}'", example),
-           .hint = "add it"});
+           .hint = "add it",
+           .reason = BreakReason::missing_field});
     return false;
   }
 
@@ -108,7 +109,8 @@ class Reader {
                .key = "version",
                .found = fmt::format("'{}'", value.text),
                .expected = "\"1\" or \"1.0\"",
-               .hint = "use a newer mlsysim, or rewrite the plan"});
+               .hint = "use a newer mlsysim, or rewrite the plan",
+               .reason = BreakReason::version_mismatch});
       return;
     }
     if (std::find(kSections.begin(), kSections.end(), key.text) != kSections.end()) {

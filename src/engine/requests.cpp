@@ -191,7 +191,8 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
                        .found = fmt::format("tp {} x pp {} x ep {} on {} accelerators", tp_size_,
                                             asked_.pp_size, asked_.ep_size, accelerators()),
                        .expected = "a product that divides the accelerators",
-                       .hint = "lower a degree or add devices"});
+                       .hint = "lower a degree or add devices",
+                       .reason = BreakReason::infeasible_constraint});
   replicas_ = accelerators() / (mode_ == Mode::infer   ? 1.0
                                 : mode_ == Mode::train ? replica * asked_.cp_size
                                                        : replica);

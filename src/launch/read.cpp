@@ -120,7 +120,8 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                          .expected = "a model of the zoo under its usual name",
                          .hint = fmt::format("name one with --{}: an entry of the zoo, or its config.json",
                                              quantity == "model" ? "model" : "draft-model"),
-                         .where = settings.where(quantity)});
+                         .where = settings.where(quantity),
+                         .reason = BreakReason::unknown_model});
     if (!note.empty()) launch.notes.push_back(note);
     launch.fields[std::string(field)] = model;
   };

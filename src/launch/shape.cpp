@@ -64,7 +64,8 @@ std::string model_of_shape(const Settings& s, const Zoo& zoo) {
                                   : fmt::format("{}", fmt::join(found, ", ")),
                      .expected = "one model",
                      .hint = "name it with --model: an entry of the zoo, or its config.json",
-                     .where = s.where("layers")});
+                     .where = s.where("layers"),
+                     .reason = BreakReason::unknown_model});
 }
 
 void compare_shape(Settings& s, const Workload& model) {

@@ -2,7 +2,7 @@
 
 #include <mlsysim/units/error.hpp>
 
-#include <algorithm>
+#include <array>
 
 namespace mlsysim {
 namespace {
@@ -35,76 +35,19 @@ constexpr std::array<BreakInfo, Choices<BreakReason>::names.size()> kAbout{{
     {"MB021", "error", "an input has the wrong form", "see what the message expected"},
 }};
 
-/// What an error is about, where its type does not say so. In the order of the ids, which are never used
-/// again.
-struct Known {
-  std::string_view id;
-  BreakReason reason;
-};
-constexpr std::array kKnown{Known{"mlsysim.answer.011", BreakReason::missing_field},
-                            Known{"mlsysim.answer.013", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.001", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.002", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.003", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.020", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.030", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.catalogue.031", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.catalogue.034", BreakReason::unsupported_op},
-                            Known{"mlsysim.catalogue.035", BreakReason::infeasible_memory},
-                            Known{"mlsysim.catalogue.039", BreakReason::missing_field},
-                            Known{"mlsysim.catalogue.041", BreakReason::no_solution},
-                            Known{"mlsysim.catalogue.043", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.catalogue.075", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.catalogue.076", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.cli.061", BreakReason::missing_field},
-                            Known{"mlsysim.engine.011", BreakReason::infeasible_constraint},
-                            Known{"mlsysim.engine.041", BreakReason::missing_field},
-                            Known{"mlsysim.engine.043", BreakReason::version_mismatch},
-                            Known{"mlsysim.explore.002", BreakReason::numeric},
-                            Known{"mlsysim.explore.044", BreakReason::numeric},
-                            Known{"mlsysim.explore.062", BreakReason::numeric},
-                            Known{"mlsysim.launch.012", BreakReason::unknown_model},
-                            Known{"mlsysim.launch.020", BreakReason::unknown_model},
-                            Known{"mlsysim.pipeline.012", BreakReason::missing_stage_input},
-                            Known{"mlsysim.pipeline.018", BreakReason::missing_stage_input},
-                            Known{"mlsysim.plugin.035", BreakReason::version_mismatch},
-                            Known{"mlsysim.plugin.105", BreakReason::version_mismatch},
-                            Known{"mlsysim.plugin.108", BreakReason::unknown_hardware},
-                            Known{"mlsysim.plugin.116", BreakReason::timeout},
-                            Known{"mlsysim.price.032", BreakReason::missing_field},
-                            Known{"mlsysim.programs.011", BreakReason::dynamic_shape},
-                            Known{"mlsysim.programs.014", BreakReason::version_mismatch},
-                            Known{"mlsysim.programs.015", BreakReason::version_mismatch},
-                            Known{"mlsysim.programs.016", BreakReason::unsupported_op},
-                            Known{"mlsysim.programs.017", BreakReason::version_mismatch},
-                            Known{"mlsysim.programs.020", BreakReason::dynamic_shape},
-                            Known{"mlsysim.programs.024", BreakReason::version_mismatch},
-                            Known{"mlsysim.resolve.003", BreakReason::numeric},
-                            Known{"mlsysim.resolve.012", BreakReason::missing_field},
-                            Known{"mlsysim.resolve.013", BreakReason::numeric},
-                            Known{"mlsysim.spec.020", BreakReason::missing_field},
-                            Known{"mlsysim.spec.040", BreakReason::missing_field},
-                            Known{"mlsysim.spec.041", BreakReason::missing_field},
-                            Known{"mlsysim.spec.042", BreakReason::unsupported_precision},
-                            Known{"mlsysim.tools.005", BreakReason::missing_field},
-                            Known{"mlsysim.unit.018", BreakReason::numeric},
-                            Known{"mlsysim.zoo.022", BreakReason::version_mismatch},
-                            Known{"mlsysim.zoo.023", BreakReason::version_mismatch},
-                            Known{"mlsysim.zoo.031", BreakReason::missing_field}};
-static_assert(std::is_sorted(kKnown.begin(), kKnown.end(),
-                             [](const Known& a, const Known& b) { return a.id < b.id; }));
+template <class E> bool is(const Error& error) { return dynamic_cast<const E*>(&error) != nullptr; }
 
-/// By the id; a name that is not there by what was looked for.
-BreakReason reason_of(const ErrorFacts& f, BreakReason otherwise) {
-  const auto* at = std::lower_bound(kKnown.begin(), kKnown.end(), std::string_view(f.id),
-                                    [](const Known& k, std::string_view id) { return k.id < id; });
-  return at != kKnown.end() && at->id == f.id ? at->reason : otherwise;
-}
-
-BreakReason missing_name(const ErrorFacts& f) {
-  return f.key == "hardware"   ? BreakReason::unknown_hardware
-         : f.key == "workload" ? BreakReason::unknown_model
-                               : BreakReason::unknown_name;
+/// The reason of an error that states none; of an unknown name, by what was looked for.
+BreakReason reason_of_type(const Error& e) {
+  if (is<UnitError>(e) || is<DimensionError>(e)) return BreakReason::unit_error;
+  if (is<PluginError>(e)) return BreakReason::plugin_error;
+  if (is<LookupError>(e) && e.facts().key == "hardware") return BreakReason::unknown_hardware;
+  if (is<LookupError>(e) && e.facts().key == "workload") return BreakReason::unknown_model;
+  if (is<LookupError>(e)) return BreakReason::unknown_name;
+  if (is<PipelineError>(e)) return BreakReason::missing_stage_input;
+  if (is<SolverError>(e)) return BreakReason::no_solution;
+  if (is<DomainError>(e)) return BreakReason::out_of_domain;
+  return BreakReason::invalid_input;
 }
 
 }  // namespace
@@ -115,22 +58,8 @@ BreakReason break_reason(const std::exception_ptr& error) {
   if (error == nullptr) return BreakReason::internal;
   try {
     std::rethrow_exception(error);
-  } catch (const UnitError& e) {
-    return reason_of(e.facts(), BreakReason::unit_error);
-  } catch (const DimensionError& e) {
-    return reason_of(e.facts(), BreakReason::unit_error);
-  } catch (const PluginError& e) {
-    return reason_of(e.facts(), BreakReason::plugin_error);
-  } catch (const LookupError& e) {
-    return reason_of(e.facts(), missing_name(e.facts()));
-  } catch (const PipelineError& e) {
-    return reason_of(e.facts(), BreakReason::missing_stage_input);
-  } catch (const SolverError& e) {
-    return reason_of(e.facts(), BreakReason::no_solution);
-  } catch (const DomainError& e) {
-    return reason_of(e.facts(), BreakReason::out_of_domain);
   } catch (const Error& e) {
-    return reason_of(e.facts(), BreakReason::invalid_input);
+    return e.facts().reason.value_or(reason_of_type(e));
   } catch (...) {
     return BreakReason::internal;
   }

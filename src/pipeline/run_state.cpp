@@ -189,7 +189,8 @@ void Run::State::require_values() const {
                     .key = missing,
                     .found = "no value for " + missing,
                     .expected = "a value for every given key",
-                    .hint = "call set(key, value) for each before execute()"});
+                    .hint = "call set(key, value) for each before execute()",
+                    .reason = BreakReason::missing_stage_input});
 }
 
 }  // namespace mlsysim

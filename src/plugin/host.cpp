@@ -295,7 +295,8 @@ class PluginHost::Impl {
               .found = fmt::format("{} from {}", out.description.version, place_of(out.candidate.record)),
               .expected =
                   fmt::format("{} from {}", known->description.version, place_of(known->candidate.record)),
-              .hint = "unload the one first"},
+              .hint = "unload the one first",
+              .reason = BreakReason::version_mismatch},
              out.name(), "load");
       services_->log(MLS_LOG_WARNING,
                      fmt::format("the plugin '{}' {} is found twice; {} is used, {} is not", out.name(),
@@ -471,7 +472,8 @@ SupportAnswer PluginHost::support(const std::string& backend, const Program& pro
          .key = device,
          .found = fmt::format("'{}'", device),
          .expected = fmt::format("one of {}", fmt::join(devices, ", ")),
-         .hint = did_you_mean(device, devices)});
+         .hint = did_you_mean(device, devices),
+         .reason = BreakReason::unknown_hardware});
   SupportAnswer out;
   out.mode = mode;
   // Versions come before anything else: what a plugin does not take it is not handed.

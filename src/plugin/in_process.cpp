@@ -314,7 +314,8 @@ class InProcess final : public PluginCode {
                       ? fmt::format("upgrade the plugin to one that was built for ABI {}", host->abi_major)
                       : fmt::format("upgrade mlsysim to one with ABI >= {}.{}", table_.abi_major,
                                     table_.needs_host_minor),
-          .where = {path_}},
+          .where = {path_},
+          .reason = BreakReason::version_mismatch},
          path_, MLS_ENTRY_SYMBOL);
   }
 

@@ -257,7 +257,8 @@ class Isolated final : public PluginCode {
           .key = name(),
           .found = fmt::format("no answer after {} ms", limits_.timeout.count()),
           .expected = fmt::format("an answer within {} ms", limits_.timeout.count()),
-          .hint = "its process was ended; the next call starts it again"},
+          .hint = "its process was ended; the next call starts it again",
+          .reason = BreakReason::timeout},
          name(), what(slot, i));
   }
 

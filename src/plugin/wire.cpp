@@ -1,5 +1,7 @@
 #include "detail/wire.hpp"
 
+#include <mlsysim/resolve/break_reason.hpp>
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -217,6 +219,8 @@ void write_fault(Writer& out, const std::exception& error) {
   for (const auto* s :
        {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file})
     out.text(*s);
+  out.put(facts.reason.has_value());
+  if (facts.reason) out.put(*facts.reason);
   out.text(fault != nullptr ? fault->plugin() : "").text(fault != nullptr ? fault->call() : "");
   out.put(static_cast<std::uint64_t>(fault != nullptr ? fault->payload().size() : 0));
   if (fault != nullptr)
@@ -229,6 +233,7 @@ void throw_fault(MessageReader& in) {
   for (auto* s :
        {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file})
     *s = in.text();
+  if (in.get<bool>()) facts.reason = in.get<BreakReason>();
   auto plugin = in.text();
   auto call = in.text();
   std::vector<std::pair<std::string, std::string>> payload;

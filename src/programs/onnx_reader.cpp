@@ -168,10 +168,11 @@ class OnnxReader {
       if (o.domain().empty() || o.domain() == "ai.onnx") opset = o.version();
     p_.version = fmt::format("opset {}, ir {}", opset, model_.ir_version());
     if ((opset < 1 || opset > kNewestOpset || model_.ir_version() < 1) && !state_.options.force)
-      throw InputError(
-          "mlsysim.programs.017", "the version of the ONNX operators is not known", "opset_import",
-          p_.version, fmt::format("opset 1 to {}, ir 1 to {}", kNewestOpset, kNewestIr),
-          fmt::format("ask the producer for opset {}, or read on with --force", kNewestOpset), {state_.file});
+      throw InputError("mlsysim.programs.017", "the version of the ONNX operators is not known",
+                       "opset_import", p_.version,
+                       fmt::format("opset 1 to {}, ir 1 to {}", kNewestOpset, kNewestIr),
+                       fmt::format("ask the producer for opset {}, or read on with --force", kNewestOpset),
+                       {state_.file}, BreakReason::version_mismatch);
     if (model_.ir_version() > kNewestIr)
       p_.notes.push_back(
           fmt::format("ir version {} is newer than {}, the newest known", model_.ir_version(), kNewestIr));
@@ -295,7 +296,7 @@ class OnnxReader {
                          node.name().empty() ? node.op_type() : node.name(),
                          n.why.empty() ? "operands of unknown extents" : n.why, "extents of every value",
                          "store the shapes in the file: onnx.shape_inference.infer_shapes",
-                         place(state_.file, n.number));
+                         place(state_.file, n.number), BreakReason::dynamic_shape);
       const bool spread = n.types[i].elements() > most;
       const auto id = add(n.types[i], role == ValueRole::weight && spread ? ValueRole::activation : role);
       if (n.remembered[i] != 0) state_.ints[id] = std::move(n.numbers[i]);
@@ -328,7 +329,7 @@ class OnnxReader {
         throw InputError("mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
                          node.name(), "the shape is computed by the program", "extents of every value",
                          "store the shapes in the file: onnx.shape_inference.infer_shapes",
-                         place(state_.file, n.number));
+                         place(state_.file, n.number), BreakReason::dynamic_shape);
       t.dims = shape->second;
       const bool stored = p_.values[n.operands[0]].role == ValueRole::weight && !t.dims.empty();
       id = add(std::move(t), stored ? ValueRole::weight : ValueRole::constant);

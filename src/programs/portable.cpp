@@ -42,11 +42,13 @@ void check_stablehlo_version(const ProgramVersion& v, const std::string& file) {
                      fmt::format("the program needs StableHLO {}, this build knows up to {}", v.text(),
                                  kNewestStableHlo.text()),
                      "version", v.text(), range,
-                     fmt::format("ask the producer to target <= {}", kNewestStableHlo.text()), {file});
+                     fmt::format("ask the producer to target <= {}", kNewestStableHlo.text()), {file},
+                     BreakReason::version_mismatch);
   throw InputError("mlsysim.programs.015",
                    fmt::format("the program is StableHLO {}, older than the minimum {}", v.text(),
                                kOldestStableHlo.text()),
-                   "version", v.text(), range, "ask the producer to export it again", {file});
+                   "version", v.text(), range, "ask the producer to export it again", {file},
+                   BreakReason::version_mismatch);
 }
 
 namespace detail {
@@ -59,7 +61,7 @@ Program read_portable(std::string_view bytes, const std::string& name, const Pro
                    "StableHLO as text",
                    "mlsysim.stablehlo_text(path) in Python turns it into text (pip install "
                    "mlsysim-cpp[stablehlo]), or stablehlo-translate --deserialize",
-                   {name});
+                   {name}, BreakReason::unsupported_op);
 }
 
 }  // namespace detail

@@ -134,7 +134,7 @@ class Pt2Reader {
       throw InputError("mlsysim.programs.024", "the version of the archive is not known", "schema_version",
                        fmt::format("{}.{}", major, minor), fmt::format("{}.x", kMajor),
                        "ask the producer to save it with PyTorch 2.5 to 2.9, or read on with --force",
-                       {file_});
+                       {file_}, BreakReason::version_mismatch);
     const auto& module = root_.at("graph_module");
     roles(module.at("signature"));
     Names names;

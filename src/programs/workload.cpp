@@ -80,7 +80,7 @@ Workload program_workload(const Program& p) {
         fmt::format("{}", fmt::join(p.open, ", ")), "a number for each of them",
         fmt::format("bind them, as in --dim {}=1, or in the path: file?{}=1 (loops: --trip-count)",
                     p.open.front(), p.open.front()),
-        {p.name});
+        {p.name}, BreakReason::dynamic_shape);
   Workload w;
   w.architecture = Architecture::program;
   w.category = "program";

@@ -58,7 +58,8 @@ void InputGuard::check_others(const void* inputs, std::string_view resolver) con
                         .found = "nothing",
                         .expected = f->kind == ValueKind::object
                                         ? fmt::format("a {} ({})", f->object_type, f->meaning)
-                                        : std::string(f->meaning)});
+                                        : std::string(f->meaning),
+                        .reason = BreakReason::missing_field});
     }
   }
 }
@@ -91,7 +92,8 @@ void check_result(std::span<const FieldInfo> outputs, const void* result, std::s
              (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
          .expected = "a finite number, or Infeasible where there is no answer",
          .hint = zeros.empty() ? "look for a division by zero or the root of a negative number in its solve"
-                               : "give those inputs that the result divides by"});
+                               : "give those inputs that the result divides by",
+         .reason = BreakReason::numeric});
   }
 }
 

@@ -71,7 +71,8 @@ ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs, const Sear
                         .message = fmt::format("input '{}' of {} is missing", fields[i].name, name),
                         .key = fields[i].name,
                         .found = "nothing",
-                        .expected = std::string(fields[i].meaning)});
+                        .expected = std::string(fields[i].meaning),
+                        .reason = BreakReason::missing_field});
   InputGuard(fields).check(inputs.data(), name);
   RunReport report;
   report.resolver = name;

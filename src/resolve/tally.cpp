@@ -17,7 +17,8 @@ namespace {
                      .key = std::string(what),
                      .found = fmt::format("{} = {}", what, value),
                      .expected = "a finite number",
-                     .hint = "return {.skip = \"reason\"} for a candidate that cannot be judged"});
+                     .hint = "return {.skip = \"reason\"} for a candidate that cannot be judged",
+                     .reason = BreakReason::numeric});
 }
 
 std::string shown(double base, const Exponents& exps) {

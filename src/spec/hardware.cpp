@@ -27,13 +27,15 @@ ComputeRate<> ComputeCore::peak_flops() const {
                       .key = "compute.dense",
                       .found = "no rate at any precision",
                       .expected = "a rate at one precision or more",
-                      .hint = "set compute.dense, e.g. fp16: 989 TFLOP/s"});
+                      .hint = "set compute.dense, e.g. fp16: 989 TFLOP/s",
+                      .reason = BreakReason::missing_field});
   throw InputError({.id = "mlsysim.spec.041",
                     .message = "the compute core has no dense rate at its default precision",
                     .key = "compute.default_precision",
                     .found = std::string(name_of(default_precision)),
                     .expected = fmt::format("one of {}", fmt::join(dense.names(), ", ")),
-                    .hint = "set compute.default_precision to one of these"});
+                    .hint = "set compute.default_precision to one of these",
+                    .reason = BreakReason::missing_field});
 }
 
 ComputeRate<> rate_at(const HardwareNode& hardware, Precision precision) {
@@ -47,7 +49,8 @@ ComputeRate<> rate_at(const HardwareNode& hardware, Precision precision) {
                      .found = std::string(name_of(precision)),
                      .expected = names.empty() ? "a device with a dense rate"
                                                : fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = "choose a precision that the device computes in, or another device"});
+                     .hint = "choose a precision that the device computes in, or another device",
+                     .reason = BreakReason::unsupported_precision});
 }
 
 }  // namespace mlsysim

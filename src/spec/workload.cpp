@@ -17,7 +17,8 @@ Data<> Workload::size(Precision precision) const {
        .key = "parameters",
        .found = "neither parameters nor model_size",
        .expected = "one of them",
-       .hint = "set parameters, e.g. 8.03 Gparam, or model_size, e.g. 100 GB"});
+       .hint = "set parameters, e.g. 8.03 Gparam, or model_size, e.g. 100 GB",
+       .reason = BreakReason::missing_field});
 }
 
 }  // namespace mlsysim

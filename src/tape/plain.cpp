@@ -21,7 +21,8 @@ double read_number(const FieldInfo& field, const void* object) {
                     .key = field.name,
                     .found = "nothing",
                     .expected = "a number",
-                    .hint = "give the input a value before handing it to a tool"});
+                    .hint = "give the input a value before handing it to a tool",
+                    .reason = BreakReason::missing_field});
 }
 
 void write_number(const FieldInfo& field, void* object, double base) {

@@ -31,15 +31,30 @@ ErrorFacts Fault::with(ErrorFacts own) const {
   if (own.key.empty()) own.key = key;
   if (own.expected.empty()) own.expected = expected;
   if (own.hint.empty()) own.hint = hint;
+  if (!own.reason) own.reason = reason;
   return own;
 }
 
 Error::Error(ErrorFacts facts) : std::runtime_error(facts.message), facts_(std::move(facts)) { render(); }
 
 Error::Error(std::string id, std::string message, std::string key, std::string found, std::string expected,
-             std::string hint, Location where)
-    : Error(ErrorFacts{std::move(id), std::move(message), std::move(key), std::move(found),
-                       std::move(expected), std::move(hint), std::move(where)}) {}
+             std::string hint, Location where, std::optional<BreakReason> reason)
+    : Error(ErrorFacts{.id = std::move(id),
+                       .message = std::move(message),
+                       .key = std::move(key),
+                       .found = std::move(found),
+                       .expected = std::move(expected),
+                       .hint = std::move(hint),
+                       .where = std::move(where),
+                       .reason = reason}) {}
+
+Error::Error(const Fault& fault, std::string message, std::string key, std::string found,
+             std::string expected, std::string hint)
+    : Error(fault.with({.message = std::move(message),
+                        .key = std::move(key),
+                        .found = std::move(found),
+                        .expected = std::move(expected),
+                        .hint = std::move(hint)})) {}
 
 void Error::add_context(std::string frame) {
   context_.push_back(std::move(frame));
@@ -53,6 +68,7 @@ void Error::render() {
 
 namespace {
 ErrorFacts joined(ErrorFacts title, const std::vector<ErrorFacts>& problems) {
+  if (!problems.empty() && title.id == problems.front().id) title.reason = problems.front().reason;
   for (const auto& p : problems) title.message += "\n" + render(p);
   return title;
 }

@@ -25,7 +25,8 @@ constexpr std::array<UnitFaultText, 21> kFaults{{
     {UnitFault::unexpected_unit, "mlsysim.unit.015", "a plain number is due, without a unit"},
     {UnitFault::mixed_dimensions, "mlsysim.unit.016", "two quantities of different dimension meet"},
     {UnitFault::exponent_range, "mlsysim.unit.017", "the dimension of a product is out of range"},
-    {UnitFault::not_finite, "mlsysim.unit.018", "a number that is not finite cannot be written"},
+    {UnitFault::not_finite, "mlsysim.unit.018", "a number that is not finite cannot be written",
+     BreakReason::numeric},
     {UnitFault::unit_dimension, "mlsysim.unit.019",
      "a quantity cannot be expressed in a unit of another dimension"},
     {UnitFault::digits_range, "mlsysim.unit.020", "the number of significant digits is out of range"},
@@ -46,6 +47,7 @@ ErrorFacts facts_of(UnitFault fault, std::string found, std::string expected, st
   facts.expected = std::move(expected);
   facts.hint = std::move(hint);
   facts.where = std::move(where);
+  facts.reason = row.reason;
   return facts;
 }
 

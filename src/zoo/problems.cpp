@@ -6,6 +6,7 @@ namespace mlsysim::detail {
 
 void Problems::add(ZooFault fault, const SourceText& source, Place at, ErrorFacts facts) {
   facts.id = std::string(id_of(fault));
+  facts.reason = reason_of(fault);
   if (problems_.size() < kMostExcerpts) {
     problems_.push_back(placed(std::move(facts), source, at));
     return;

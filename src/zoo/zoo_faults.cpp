@@ -22,11 +22,13 @@ constexpr std::array<ZooFaultText, 42> kFaults{{
     {ZooFault::bad_key, "mlsysim.zoo.013", "a key is not a plain text"},
     {ZooFault::no_schema, "mlsysim.zoo.020", "the schema line is missing or malformed"},
     {ZooFault::unknown_kind, "mlsysim.zoo.021", "the schema line names an unknown kind"},
-    {ZooFault::newer_version, "mlsysim.zoo.022", "the file is written for a newer version of the schema"},
-    {ZooFault::older_version, "mlsysim.zoo.023", "the file is written for an older version of the schema"},
+    {ZooFault::newer_version, "mlsysim.zoo.022", "the file is written for a newer version of the schema",
+     BreakReason::version_mismatch},
+    {ZooFault::older_version, "mlsysim.zoo.023", "the file is written for an older version of the schema",
+     BreakReason::version_mismatch},
     {ZooFault::wrong_shape, "mlsysim.zoo.024", "a map, a list or a scalar stands where another is due"},
     {ZooFault::unknown_key, "mlsysim.zoo.030", "a key that the schema does not know"},
-    {ZooFault::missing_key, "mlsysim.zoo.031", "a required key is missing"},
+    {ZooFault::missing_key, "mlsysim.zoo.031", "a required key is missing", BreakReason::missing_field},
     {ZooFault::missing_unit, "mlsysim.zoo.032", "a bare number stands where a unit is due"},
     {ZooFault::bad_quantity, "mlsysim.zoo.033", "a quantity cannot be read or has another dimension"},
     {ZooFault::not_a_number, "mlsysim.zoo.034", "a text stands where a number is due"},
@@ -63,5 +65,9 @@ static_assert(in_order(), "the table of faults does not follow the enumeration")
 std::span<const ZooFaultText> zoo_faults() { return kFaults; }
 
 std::string_view id_of(ZooFault fault) { return kFaults[static_cast<std::size_t>(fault)].id; }
+
+std::optional<BreakReason> reason_of(ZooFault fault) {
+  return kFaults[static_cast<std::size_t>(fault)].reason;
+}
 
 }  // namespace mlsysim::detail

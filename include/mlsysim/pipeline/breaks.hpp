@@ -16,7 +16,7 @@ struct BreakInfo {
   std::string_view text, hint;
 };
 [[nodiscard]] const BreakInfo& about(BreakReason reason);
-/// The reason behind an error, by its id; of an id that says nothing of its own, by its type.
+/// The reason that an error states, otherwise the reason of its type.
 [[nodiscard]] BreakReason break_reason(const std::exception_ptr& error);
 /// The reason behind an infeasible stage, by the constraint that binds.
 [[nodiscard]] BreakReason break_reason(const Infeasible& why);

@@ -3,6 +3,8 @@
 ///
 /// Infeasible, not converged or "does not fit" are values in results, never exceptions.
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,16 +21,42 @@ struct Location {
   [[nodiscard]] std::string text() const;
 };
 
+/// Why there is no full answer: a closed list. mlsysim/resolve/break_reason.hpp has the names.
+enum class BreakReason : std::uint8_t {
+  missing_field,
+  missing_stage_input,
+  unit_error,
+  unsupported_precision,
+  unsupported_op,
+  dynamic_shape,
+  infeasible_memory,
+  infeasible_constraint,
+  no_solution,
+  out_of_domain,
+  unknown_hardware,
+  unknown_model,
+  version_mismatch,
+  plugin_error,
+  timeout,
+  numeric,
+  approximation,
+  budget_exceeded,
+  internal,
+  unknown_name,
+  invalid_input
+};
+
 /// The parts of an error, held as fields so that programs need not read the message.
 struct ErrorFacts {
-  std::string id{};        ///< stable identifier, e.g. "mlsysim.unit.003"
-  std::string message{};   ///< what is wrong, one sentence, without place or advice
-  std::string key{};       ///< name of the offending input, field or entry; may be empty
-  std::string found{};     ///< what was found; may be empty
-  std::string expected{};  ///< what was expected; may be empty
-  std::string hint{};      ///< what to do; may be empty
-  Location where{};        ///< where in an input text
-  std::string excerpt{};   ///< the source line with a caret below; may be empty
+  std::string id{};                     ///< stable identifier, e.g. "mlsysim.unit.003"
+  std::string message{};                ///< what is wrong, one sentence, without place or advice
+  std::string key{};                    ///< name of the offending input, field or entry; may be empty
+  std::string found{};                  ///< what was found; may be empty
+  std::string expected{};               ///< what was expected; may be empty
+  std::string hint{};                   ///< what to do; may be empty
+  Location where{};                     ///< where in an input text
+  std::string excerpt{};                ///< the source line with a caret below; may be empty
+  std::optional<BreakReason> reason{};  ///< where it is unset, the type of the error says it
 };
 
 /// Facts that several errors of one id share. A throw adds its own: `throw InputError(kFault.with({.found =
@@ -36,6 +64,7 @@ struct ErrorFacts {
 struct Fault {
   std::string_view id;
   std::string_view message{}, key{}, expected{}, hint{};
+  std::optional<BreakReason> reason{};
 
   /// @returns these facts; where `own` states a fact, that one
   [[nodiscard]] ErrorFacts with(ErrorFacts own) const;
@@ -47,7 +76,9 @@ class Error : public std::runtime_error {
   explicit Error(ErrorFacts facts);
   /// The facts in the order of their declaration.
   Error(std::string id, std::string message, std::string key, std::string found, std::string expected,
-        std::string hint = {}, Location where = {});
+        std::string hint = {}, Location where = {}, std::optional<BreakReason> reason = {});
+  Error(const Fault& fault, std::string message, std::string key, std::string found, std::string expected,
+        std::string hint = {});
 
   [[nodiscard]] const ErrorFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const std::string& id() const noexcept { return facts_.id; }

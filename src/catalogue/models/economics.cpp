@@ -67,7 +67,8 @@ SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optiona
                       .message = fmt::format("'{}' has no TDP, so its energy is not known", device.name),
                       .key = "power.tdp",
                       .expected = "a thermal design power",
-                      .hint = "give the device power: {tdp: ...}"});
+                      .hint = "give the device power: {tdp: ...}",
+                      .reason = BreakReason::missing_field});
   const Environment e = environment_of(in, c, notes);
   SettledMacro out;
   auto& p = out.problem;

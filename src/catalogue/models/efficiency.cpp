@@ -84,7 +84,8 @@ KernelShares shares_of(const OpList<>& ops, const EfficiencyModel::Inputs& in, c
                       .key = "workload_type",
                       .found = std::string(name_of(in.workload_type)),
                       .expected = "a class that occurs in the model",
-                      .hint = is_listed(in.workload->architecture) ? "use conv" : "use ffn or attention"});
+                      .hint = is_listed(in.workload->architecture) ? "use conv" : "use ffn or attention",
+                      .reason = BreakReason::unsupported_op});
   KernelShares s;
   s.mfu = work / (device.compute.dense * total);
   s.launch_loss = launch / total;

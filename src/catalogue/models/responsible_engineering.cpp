@@ -50,7 +50,8 @@ double clipping_cost(const In& in, Notes& notes) {
                       .key = in.workload == nullptr ? "workload" : "hardware",
                       .found = "nothing",
                       .expected = "a workload and a device",
-                      .hint = "name both, or use method = ghost"});
+                      .hint = "name both, or use method = ghost",
+                      .reason = BreakReason::missing_field});
   if (in.microbatch > in.device_batch)
     throw DomainError({.id = "mlsysim.catalogue.040",
                        .message = "a micro-batch is a part of the batch of the device",

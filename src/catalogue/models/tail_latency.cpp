@@ -56,7 +56,8 @@ OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes&
                        .key = "accelerators_per_job",
                        .found = fmt::format("{:g}", *asked.accelerators_per_job),
                        .expected = fmt::format("at most {:g}, the accelerators of the fleet", devices),
-                       .hint = "use a smaller job or a larger fleet"});
+                       .hint = "use a smaller job or a larger fleet",
+                       .reason = BreakReason::infeasible_constraint});
   const Inputs in = detail::priced(asked, fidelity, {"accelerators_per_job", "duration_cv"}, notes);
   Result r;
   r.fidelity = fidelity;

@@ -103,7 +103,8 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
          .message = fmt::format("'{}' has no memory for caches and activations", in.hardware->name),
          .key = "memory.capacity",
          .expected = "a memory or on-chip capacity",
-         .hint = "give the device memory: {capacity: ...}"});
+         .hint = "give the device memory: {capacity: ...}",
+         .reason = BreakReason::infeasible_memory});
   const double seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   const StreamUse use{.workload = *in.workload,
                       .hardware = *in.hardware,

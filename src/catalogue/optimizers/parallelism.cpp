@@ -168,7 +168,8 @@ std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const In
          .found = fmt::format("a batch of {:g} on {:g} accelerators", in.batch_size,
                               in.fleet->total_accelerators()),
          .expected = "a batch that some number of replicas divides, and experts that divide the fleet",
-         .hint = "use a multiple of the number of accelerators, or allow more tensor and pipeline stages"});
+         .hint = "use a multiple of the number of accelerators, or allow more tensor and pipeline stages",
+         .reason = BreakReason::no_solution});
   Notes quiet;
   const auto found = search.minimize(plans, [&](const Candidate& c) -> Score {
     const auto step = step_of(in, c, quiet);

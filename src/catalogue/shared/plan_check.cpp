@@ -9,7 +9,7 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr const char* kDegrees{"mlsysim.catalogue.075"};
+constexpr Fault kDegrees{.id = "mlsysim.catalogue.075", .reason = BreakReason::infeasible_constraint};
 
 /// Whether `part` devices share `whole` things unevenly.
 bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, part) != 0; }

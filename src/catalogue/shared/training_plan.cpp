@@ -23,7 +23,8 @@ namespace {
                             d.cp, replica, devices),
        .expected = "a product that divides the accelerators",
        .hint = replica > devices ? "lower a degree or use a larger fleet"
-                                 : fmt::format("use a product that divides {}", devices)});
+                                 : fmt::format("use a product that divides {}", devices),
+       .reason = BreakReason::infeasible_constraint});
 }
 
 [[noreturn]] void refuse_shards(double shards, double holders) {
@@ -32,7 +33,8 @@ namespace {
                      .key = "shard_size",
                      .found = fmt::format("shard_size {:g}", shards),
                      .expected = fmt::format("a divisor of {:g}", holders),
-                     .hint = "leave it out to shard over all of them"});
+                     .hint = "leave it out to shard over all of them",
+                     .reason = BreakReason::infeasible_constraint});
 }
 
 [[noreturn]] void refuse_steps(double steps, double local_batch, double replicas) {
@@ -53,7 +55,8 @@ namespace {
                                           *in.microbatch_count * in.gradient_accumulation_steps,
                                           *in.microbatch_size, local_batch),
                      .expected = fmt::format("{} micro-batches", count),
-                     .hint = "give one of the two"});
+                     .hint = "give one of the two",
+                     .reason = BreakReason::infeasible_constraint});
 }
 
 }  // namespace

@@ -116,14 +116,14 @@ void check_comparable(const Subject& from, const Subject& to, std::string_view r
   for (const Subject* s : {&from, &to}) {
     const double here = s->entry(s->point)[s->result(result)];
     if (!std::isfinite(here))
-      throw DomainError(
-          {.id = "mlsysim.explore.062",
-           .message = fmt::format("'{}' of {} is no finite number", field.name,
-                                  s == &from ? "the first" : "the second"),
-           .key = field.name,
-           .found = std::isnan(here) ? "nothing" : fmt::format("{}", here),
-           .expected = "a finite number on both sides",
-           .hint = "a result may be absent, as a latency is where a queue has no steady state"});
+      throw DomainError({.id = "mlsysim.explore.062",
+                         .message = fmt::format("'{}' of {} is no finite number", field.name,
+                                                s == &from ? "the first" : "the second"),
+                         .key = field.name,
+                         .found = std::isnan(here) ? "nothing" : fmt::format("{}", here),
+                         .expected = "a finite number on both sides",
+                         .hint = "a result may be absent, as a latency is where a queue has no steady state",
+                         .reason = BreakReason::numeric});
   }
 }
 

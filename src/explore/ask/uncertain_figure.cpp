@@ -12,9 +12,9 @@
 namespace mlsysim {
 namespace {
 
-constexpr const char* kFigure{"mlsysim.explore.070"};
-constexpr const char* kExample =
-    "e.g. 'hardware.memory.bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'";
+constexpr Fault kFigure{
+    .id = "mlsysim.explore.070",
+    .hint = "e.g. 'hardware.memory.bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"};
 
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -28,7 +28,7 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
   const auto equals = text.find('=');
   if (equals == std::string_view::npos)
     throw InputError(kFigure, "an uncertain figure has no distribution", "", fmt::format("'{}'", text),
-                     "NAME = DISTRIBUTION", kExample);
+                     "NAME = DISTRIBUTION");
   UncertainFigure f;
   f.input = std::string(trimmed(text.substr(0, equals)));
   auto rest = trimmed(text.substr(equals + 1));
@@ -36,12 +36,12 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
     part = trimmed(part);
     if (part.empty())
       throw InputError(kFigure, "the distribution has no parameters", "", fmt::format("'{}'", text),
-                       "a spread such as 5 %, or a range such as 1 us..4 us", kExample);
+                       "a spread such as 5 %, or a range such as 1 us..4 us");
     const bool percent = part.ends_with('%');
     const auto q = AnyQuantity::parse(percent ? part.substr(0, part.size() - 1) : part);
     if (!std::isfinite(q.base()))
       throw InputError(kFigure, "a parameter is not a finite number", "", fmt::format("'{}'", text),
-                       "finite numbers", kExample);
+                       "finite numbers");
     f.relative = percent;
     if (!percent) f.exps = q.exponents();
     return percent ? q.base() / 100 : q.base();
@@ -51,7 +51,7 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
     const double half = number(rest.substr(2));
     if (!f.relative)
       throw InputError(kFigure, "a symmetric range is given in percent", "", fmt::format("'{}'", text),
-                       "+-10 %", kExample);
+                       "+-10 %");
     f.low = -half;
     f.high = half;
     return f;
@@ -68,29 +68,28 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
       std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& k) { return k.first == name; });
   if (known == std::end(kNames))
     throw InputError(kFigure, fmt::format("there is no distribution '{}'", name), "",
-                     fmt::format("'{}'", text), "normal, lognormal, uniform, triangular or +-10 %", kExample);
+                     fmt::format("'{}'", text), "normal, lognormal, uniform, triangular or +-10 %");
   f.distribution = known->second;
   if (f.distribution == Distribution::normal || f.distribution == Distribution::lognormal) {
     f.spread = number(rest);
     if (f.spread < 0)
       throw InputError(kFigure, "the spread is negative", "", fmt::format("'{}'", text),
-                       "a spread of at least 0", kExample);
+                       "a spread of at least 0");
     return f;
   }
   const auto dots = rest.find("..");
   if (dots == std::string_view::npos)
-    throw InputError(kFigure, "the distribution has no range", "", fmt::format("'{}'", text), "LOW..HIGH",
-                     kExample);
+    throw InputError(kFigure, "the distribution has no range", "", fmt::format("'{}'", text), "LOW..HIGH");
   f.low = number(rest.substr(0, dots));
   const bool relative = f.relative;
   const Exponents exps = f.exps;
   f.high = number(rest.substr(dots + 2));
   if (relative != f.relative || !(exps == f.exps))
     throw InputError(kFigure, "the ends of the range are not of one kind", "", fmt::format("'{}'", text),
-                     "two quantities of one dimension, or two percentages", kExample);
+                     "two quantities of one dimension, or two percentages");
   if (f.low > f.high)
     throw InputError(kFigure, "the range runs backwards", "", fmt::format("'{}'", text),
-                     "the lower end first", kExample);
+                     "the lower end first");
   return f;
 }
 

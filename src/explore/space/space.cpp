@@ -240,7 +240,8 @@ std::vector<std::string> checked_names(std::vector<SpaceAxis>& axes) {
       throw InputError({.id = "mlsysim.explore.044",
                         .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()),
                         .key = a.title(),
-                        .expected = "finite numbers"});
+                        .expected = "finite numbers",
+                        .reason = BreakReason::numeric});
     points *= static_cast<double>(a.size());
   }
   if (points > kMostPoints)

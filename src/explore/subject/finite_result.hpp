@@ -22,7 +22,8 @@ inline void check_result(const FieldInfo& result, double value) {
        .found = none ? "nothing" : fmt::format("{}", value),
        .expected = "a finite result",
        .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a "
-               "steady state has no latency"});
+               "steady state has no latency",
+       .reason = BreakReason::numeric});
 }
 
 }  // namespace mlsysim::detail

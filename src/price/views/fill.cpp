@@ -229,7 +229,8 @@ double noted(const std::optional<FilledFigure>& found, const FigureRow& row, con
                                            class_of(device, conventions).name),
                       .expected = fmt::format("{}{}", row.row.meaning,
                                               row.row.unit.empty() ? "" : fmt::format(" [{}]", row.row.unit)),
-                      .hint = "state it in the device's entry"});
+                      .hint = "state it in the device's entry",
+                      .reason = BreakReason::missing_field});
   if (found->origin != FigureOrigin::stated && notes.wanted())
     notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
                   found->source()});

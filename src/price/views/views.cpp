@@ -17,7 +17,8 @@ namespace {
                     .key = workload.name,
                     .found = "no " + std::string(what),
                     .expected = "a complete shape",
-                    .hint = "use fidelity 'textbook', which needs totals only"});
+                    .hint = "use fidelity 'textbook', which needs totals only",
+                    .reason = BreakReason::missing_field});
 }
 
 /// What a rule cannot do without, by the path under which a file gives it.
@@ -161,7 +162,8 @@ MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
                     .message = fmt::format("'{}' has no memory bandwidth", hardware.name),
                     .key = hardware.name,
                     .expected = "memory.bandwidth, or sram_bandwidth or flash_bandwidth",
-                    .hint = "give the device a memory bandwidth"});
+                    .hint = "give the device a memory bandwidth",
+                    .reason = BreakReason::missing_field});
 }
 
 ModelView<> model_view(const Workload& w, Phase phase) {
@@ -262,7 +264,8 @@ Params<> parameter_count(const Workload& workload) {
                     .message = fmt::format("the number of parameters of '{}' is not known", workload.name),
                     .key = workload.name,
                     .expected = "a shape, published parameters or model_size",
-                    .hint = "add 'parameters' to the entry"});
+                    .hint = "add 'parameters' to the entry",
+                    .reason = BreakReason::missing_field});
 }
 
 Params<> active_parameter_count(const Workload& workload) {

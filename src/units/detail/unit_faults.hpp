@@ -4,6 +4,7 @@
 #include <mlsysim/units/error.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct UnitFaultText {
   UnitFault fault;
   std::string_view id;
   std::string_view message;
+  std::optional<BreakReason> reason{};
 };
 
 /// All faults, in order of their values.

@@ -1,7 +1,10 @@
 #pragma once
 /// The errors of the room `zoo`, in one table: stable id and what it stands for.
 
+#include <mlsysim/units/error.hpp>
+
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -56,11 +59,14 @@ struct ZooFaultText {
   ZooFault fault;
   std::string_view id;
   std::string_view meaning;
+  std::optional<BreakReason> reason{};
 };
 
 /// All faults, in order of their values.
 [[nodiscard]] std::span<const ZooFaultText> zoo_faults();
 /// The stable id of a fault.
 [[nodiscard]] std::string_view id_of(ZooFault fault);
+/// The reason of the breaks that a fault makes.
+[[nodiscard]] std::optional<BreakReason> reason_of(ZooFault fault);
 
 }  // namespace mlsysim::detail

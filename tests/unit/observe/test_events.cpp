@@ -245,18 +245,21 @@ TEST_CASE("every reason has an id of its own, a severity, words and a hint", "[o
   CHECK(reason(DimensionError({.message = "x"})) == BreakReason::unit_error);
   CHECK(reason(LookupError({.message = "x", .key = "hardware"})) == BreakReason::unknown_hardware);
   CHECK(reason(LookupError({.message = "x", .key = "workload"})) == BreakReason::unknown_model);
-  CHECK(reason(LookupError({.id = "mlsysim.launch.012", .message = "x"})) == BreakReason::unknown_model);
+  CHECK(reason(LookupError({.message = "x", .reason = BreakReason::unknown_model})) ==
+        BreakReason::unknown_model);
   CHECK(reason(LookupError({.message = "there is no model 'memory' of this device"})) ==
         BreakReason::unknown_name);
   CHECK(reason(LookupError({.message = "x"})) == BreakReason::unknown_name);
   CHECK(reason(PipelineError({.message = "x"})) == BreakReason::missing_stage_input);
   CHECK(reason(PluginError({.message = "x"})) == BreakReason::plugin_error);
   CHECK(reason(SolverError({.message = "x"})) == BreakReason::no_solution);
-  CHECK(reason(InputError({.id = "mlsysim.resolve.012", .message = "x"})) == BreakReason::missing_field);
-  CHECK(reason(InputError({.id = "mlsysim.catalogue.035", .message = "x"})) ==
+  CHECK(reason(InputError({.message = "x", .reason = BreakReason::missing_field})) ==
+        BreakReason::missing_field);
+  CHECK(reason(InputError({.message = "x", .reason = BreakReason::infeasible_memory})) ==
         BreakReason::infeasible_memory);
-  CHECK(reason(PluginError({.id = "mlsysim.plugin.116", .message = "x"})) == BreakReason::timeout);
-  CHECK(reason(LookupError({.id = "mlsysim.spec.042", .message = "x", .key = "precision"})) ==
+  CHECK(reason(PluginError({.message = "x", .reason = BreakReason::timeout})) == BreakReason::timeout);
+  CHECK(reason(LookupError(
+            {.message = "x", .key = "precision", .reason = BreakReason::unsupported_precision})) ==
         BreakReason::unsupported_precision);
   CHECK(reason(InputError({.message = "x"})) == BreakReason::invalid_input);
   CHECK(reason(std::bad_alloc()) == BreakReason::internal);
