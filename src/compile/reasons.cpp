@@ -1,6 +1,6 @@
 #include <mlsysim/compile/reasons.hpp>
 
-#include "detail/break_ids.hpp"
+#include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -174,11 +174,7 @@ std::string_view behind_lead(std::string_view text) {
 }  // namespace
 
 const BreakRegistry& BreakRegistry::shipped() {
-  static const BreakRegistry registry = [] {
-    BreakRegistry out;
-    for (const auto& row : detail::shipped_break_ids()) out.ids_.emplace(row.type, row.id);
-    return out;
-  }();
+  static const BreakRegistry registry = read((zoo_directory() / "compile" / "graph_breaks.json").string());
   return registry;
 }
 

@@ -12,7 +12,7 @@ namespace mlsysim {
 /// Ids of types, as the registry of PyTorch (torch/_dynamo/graph_break_registry.json) gives them.
 class BreakRegistry {
  public:
-  /// The types of the version that is named in the list (src/compile/break_ids.cpp).
+  /// The types of the versions that zoo/compile/graph_breaks.json names. @throws InputError without the file
   [[nodiscard]] static const BreakRegistry& shipped();
   /// A registry file of another version. @throws InputError
   [[nodiscard]] static BreakRegistry read(const std::string& file);
