@@ -46,22 +46,6 @@ void append_key(std::string& key, const std::shared_ptr<const StackView<>>& stac
   for (const std::size_t kind : kinds_of_places(*stack->stated)) append_key(key, kind);
 }
 
-void append_key(std::string& key, const Structure& p) {
-  for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.kernel), static_cast<int>(p.phase),
-                      static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage,
-                      static_cast<int>(p.adapted), static_cast<int>(p.expert_overlap)})
-    append_key(key, x);
-  for (const bool x : {p.causal,       p.moe,           p.sequence_parallel,
-                       p.offloads,     p.narrow,        p.dropout,
-                       p.biased,       p.fused,         p.per_operator,
-                       p.known,        p.attends,       p.drafting,
-                       p.per_token,    p.prefetch,      p.capped,
-                       p.adapts,       p.widens,        p.orthogonalizes,
-                       p.chunked_loss, p.mixed_storage, p.widened,
-                       p.one_copy})
-    append_key(key, x);
-}
-
 namespace {
 
 constexpr LawInfo kScenario{

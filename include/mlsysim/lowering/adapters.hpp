@@ -86,7 +86,7 @@ template <class T> void adapt(const Structure& structure, const Plan<T>& plan, O
     if (!product) continue;
     const bool learns = inside && is_adapted(structure, ops[i]);
     if (!learns) ops[i].kept = {};
-    if (inside && structure.widens) widen(structure, plan, ops, i);
+    if (inside && structure.adapters == Adapters::qlora) widen(structure, plan, ops, i);
     if (learns) adapt_product(structure, plan, ops, i);
   }
 }

@@ -79,7 +79,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
     ops.reserve(4);
     const Op<T>& forward = ops[i];
     // A loss that runs with the head has made its gradients already.
-    if (structure.chunked_loss && forward.group == OpGroup::head && forward.kind == OpKind::elementwise)
+    if (structure.chunks_loss() && forward.group == OpGroup::head && forward.kind == OpKind::elementwise)
       continue;
     Op<T>& op = mirror(forward, Pass::backward);
     switch (forward.kind) {

@@ -56,7 +56,7 @@ void exchange_rows(const Frame<T>& f, const ExpertsView<T>& h, std::string_view 
   auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count,
                         Data<T>(value * (rows * h.hidden)), f.plan.ep, T(f.plan.expert_width() * f.plan.cp));
   op.message_back = value_back * (rows * h.hidden);
-  op.routed = {h.experts, h.top_k, h.groups, h.limited, f.structure.one_copy};
+  op.routed = {h.experts, h.top_k, h.groups, h.limited, f.structure.expert_copies == ExpertCopies::per_node};
   op.parts = part::feed_forward | part::block;
   if (f.structure.expert_overlap != ExpertOverlap::none) op.beside = Beside::aside;
 }

@@ -46,7 +46,7 @@ std::size_t forward_pass(const Structure& structure, const StackView<T>& stack, 
     forward_listed(structure, layers, plan, ops);
   else
     forward_transformer(structure, stack, plan, ops);
-  if (structure.adapts && !listed) adapt(structure, plan, ops);
+  if (structure.adapts() && !listed) adapt(structure, plan, ops);
   if (structure.expert_overlap == ExpertOverlap::micro_batch)  // beside the exchange of another micro-batch
     for (std::size_t i = 0; i < ops.size(); ++i)
       if (ops[i].kind != OpKind::collective) ops[i].parts = ops[i].parts | part::aside;
@@ -104,7 +104,8 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, c
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
       shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
     }
-    if (training && structure.orthogonalizes) orthogonalize(structure, plan, ops, made.forward_end);
+    if (training && structure.update == WeightUpdate::orthogonal)
+      orthogonalize(structure, plan, ops, made.forward_end);
   }
   made.end = ops.size();
   return made;

@@ -109,8 +109,9 @@ template <class T>
   if (training) {
     m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
     m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable;
-    if (structure.orthogonalizes) m.optimizer_states -= saved_states(structure, plan, demand);
-    if (structure.adapts) add_adapters(structure, plan, demand.adapter_params, m);
+    if (structure.update == WeightUpdate::orthogonal)
+      m.optimizer_states -= saved_states(structure, plan, demand);
+    if (structure.adapts()) add_adapters(structure, plan, demand.adapter_params, m);
     m.optimizer_states = m.optimizer_states * (1.0 - plan.offload_states);
     m.communication_buffers = m.gradients * demand.bucket;
   }

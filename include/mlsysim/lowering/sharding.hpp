@@ -77,7 +77,7 @@ void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<
 template <class T>
 [[nodiscard]] Params<T> trained_of(const Structure& structure, const Plan<T>& plan, const Params<T>& weights,
                                    const Params<T>& adapters) {
-  return structure.adapts ? adapters : weights * plan.trainable;
+  return structure.adapts() ? adapters : weights * plan.trainable;
 }
 
 /// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3). Without
@@ -98,7 +98,7 @@ void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& 
     gather(Pass::backward, all);
     if (!structure.prefetch) ops[ops.size() - 1].beside = Beside::nothing;
   } else if (structure.zero_stage >= 1) {
-    gather(Pass::update, (structure.adapts ? plan.adapter_bytes : plan.weight_bytes) * trained);
+    gather(Pass::update, (structure.adapts() ? plan.adapter_bytes : plan.weight_bytes) * trained);
   }
 }
 
@@ -123,11 +123,12 @@ void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   op.pass = Pass::update;
   op.place = place;
   const Params<T> mine = structure.zero_stage >= 1 ? trained / h.shards : trained;
-  const auto& states =
-      structure.orthogonalizes && place == Place::block ? plan.matrix_state_bytes : plan.state_bytes;
+  const auto& states = structure.update == WeightUpdate::orthogonal && place == Place::block
+                           ? plan.matrix_state_bytes
+                           : plan.state_bytes;
   op.work = Work<T>::from_base(12.0 * mine.base());
   op.traffic =
-      (plan.gradient_bytes + 2.0 * states + (structure.adapts ? plan.adapter_bytes : plan.weight_bytes)) *
+      (plan.gradient_bytes + 2.0 * states + (structure.adapts() ? plan.adapter_bytes : plan.weight_bytes)) *
       mine;
   op.unfused_traffic = op.traffic;
   if (structure.offloads)
@@ -152,9 +153,9 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
   if (training) {
     // Adapters stand beside the dense products of the blocks alone.
     of(totals.dense_params, mixed && place != Place::block ? plan.edge_bytes : plan.weight_bytes,
-       !structure.adapts || place == Place::block, Holders<T>(plan, false));
+       !structure.adapts() || place == Place::block, Holders<T>(plan, false));
     if (structure.moe && place == Place::block)
-      of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, !structure.adapts,
+      of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, !structure.adapts(),
          Holders<T>(plan, true));
   }
   if (!structure.offloads) return;

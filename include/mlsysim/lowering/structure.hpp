@@ -2,6 +2,7 @@
 /// The categories of a lowering: they fix which operators exist. All numbers are elsewhere, as `T`.
 
 #include <mlsysim/spec/choices.hpp>
+#include <mlsysim/table/category.hpp>
 
 namespace mlsysim {
 
@@ -19,6 +20,7 @@ struct Parts {
   /// Do the two have a part in common?
   [[nodiscard]] friend constexpr bool operator&(Parts a, Parts b) { return (a.bits & b.bits) != 0; }
   friend constexpr bool operator==(Parts, Parts) = default;
+  static constexpr auto categories() { return rows(category(&Parts::bits, "bits", "one bit per part")); }
 };
 namespace part {
 inline constexpr Parts none{0}, core{1}, attention{2}, norm{4}, activation{8}, feed_forward{16}, block{32};
@@ -58,39 +60,85 @@ inline constexpr Parts aside{512};
   return part::none;
 }
 
+/// Low-rank adapters that are trained instead of the weights: none, beside weights in the format of the
+/// products (LoRA), or beside weights that are stored in fewer bits (QLoRA).
+enum class Adapters : std::uint8_t { none, lora, qlora };
+
+/// How the optimizer updates a matrix: element by element, or with an orthogonal update (Muon).
+enum class WeightUpdate : std::uint8_t { elementwise, orthogonal };
+
+/// How the output head and the loss of training run: over all tokens at once, or chunk by chunk.
+enum class LossKernel : std::uint8_t { whole, chunked };
+
 /// Categories of a lowering.
 struct Structure {
+  // The model.
   Architecture architecture = Architecture::decoder;
-  AttentionKernel kernel = AttentionKernel::fused;
+  bool causal = true, moe = false, biased = false;
+  bool known = true, attends = true, per_token = false;
+  // The pass and its kernels.
   Phase phase = Phase::decode;
-  Parts recomputed = part::none;  ///< parts whose activations the backward pass makes again
+  AttentionKernel kernel = AttentionKernel::fused;
+  bool fused = true, drafting = false, capped = false;
+  // Stored formats.
+  bool narrow = false, widened = false, mixed_storage = false;
+  // Training.
+  Parts recomputed = part::none;
+  bool per_operator = false, dropout = false, offloads = false;
+  LossKernel loss = LossKernel::whole;
+  WeightUpdate update = WeightUpdate::elementwise;
+  Adapters adapters = Adapters::none;
+  LoraModules adapted = LoraModules::all;
+  // Parallelism.
   Schedule schedule = Schedule::one_forward_one_backward;
   int zero_stage = 0;
-  bool causal = true;
-  bool moe = false;  ///< some layers have routed experts
-  bool sequence_parallel = false;
-  bool offloads = false;        ///< some of the weights, activations or optimizer states are in host memory
-  bool narrow = false;          ///< training casts the factors of its products to fewer than 16 bits
-  bool dropout = false;         ///< dropout masks are kept (GPT-3 and earlier)
-  bool biased = false;          ///< some products add a bias
-  bool fused = true;            ///< chains of element-wise operations run as one kernel
-  bool per_operator = false;    ///< recomputes all but attention and every second product
-  bool known = true;            ///< the shape is known, so that operators can be listed
-  bool attends = true;          ///< a transformer, of which closed forms of the activations hold
-  bool drafting = false;        ///< proposes tokens inside the step of another model
-  bool per_token = false;       ///< the published work is that of a token, not of a sample
-  bool capped = false;          ///< the power or the clock of the devices is limited
-  bool mixed_storage = false;   ///< routed experts, embedding and head are stored in formats of their own
-  bool widened = false;         ///< weights have fewer bits than the arithmetic
-  bool adapts = false;          ///< low-rank adapters are trained, and nothing else
-  bool widens = false;          ///< frozen weights are stored in fewer bits than a product takes
-  bool orthogonalizes = false;  ///< the optimizer makes updates of matrices orthogonal (Muon)
-  bool chunked_loss = false;    ///< output head and loss run chunk by chunk over the tokens
-  bool one_copy = false;        ///< a token crosses once to each node and rank that has some of its experts
+  bool prefetch = true, sequence_parallel = false;
+  ExpertCopies expert_copies = ExpertCopies::per_expert;
   ExpertOverlap expert_overlap = ExpertOverlap::none;
-  LoraModules adapted = LoraModules::all;
-  bool prefetch =
-      true;  ///< the weights of the next block are gathered while the backward pass works on this one
+
+  [[nodiscard]] constexpr bool adapts() const { return adapters != Adapters::none; }
+  [[nodiscard]] constexpr bool chunks_loss() const { return loss == LossKernel::chunked; }
+
+  friend bool operator==(const Structure&, const Structure&) = default;
+
+  static constexpr auto categories() {
+    using S = Structure;
+    return rows(
+        category(&S::architecture, "architecture", "kind of the model"),
+        category(&S::causal, "causal", "a token attends to earlier tokens only"),
+        category(&S::moe, "moe", "some layers have routed experts"),
+        category(&S::biased, "biased", "some products add a bias"),
+        category(&S::known, "known", "the shape is known, so that operators can be listed"),
+        category(&S::attends, "attends", "a transformer, for which closed forms of the activations hold"),
+        category(&S::per_token, "per_token", "the published work is that of a token, not of a sample"),
+        category(&S::phase, "phase", "what the pass does"),
+        category(&S::kernel, "kernel", "generation of the attention kernel"),
+        category(&S::fused, "fused", "chains of element-wise operations run as one kernel"),
+        category(&S::drafting, "drafting", "proposes tokens inside the step of another model"),
+        category(&S::capped, "capped", "the power or the clock of the devices is limited"),
+        category(&S::narrow, "narrow", "training casts the factors of its products to fewer than 16 bits"),
+        category(&S::widened, "widened", "weights have fewer bits than the arithmetic"),
+        field(&S::mixed_storage, "mixed_storage", "",
+              "routed experts, embedding and head are stored in formats of their own"),
+        category(&S::recomputed, "recomputed", "parts whose activations the backward pass recomputes"),
+        category(&S::per_operator, "per_operator", "recomputes all but attention and every second product"),
+        category(&S::dropout, "dropout", "dropout masks are saved (GPT-3 and earlier)"),
+        field(&S::offloads, "offloads", "",
+              "some of the weights, activations or optimizer states are in host memory"),
+        category(&S::loss, "loss", "how the output head and the loss run"),
+        category(&S::update, "update", "how the optimizer updates a matrix"),
+        category(&S::adapters, "adapters", "low-rank adapters that are trained instead of the weights"),
+        category(&S::adapted, "adapted", "products with an adapter"),
+        category(&S::schedule, "schedule", "order of micro-batches in the pipeline"),
+        category(&S::zero_stage, "zero_stage", "ZeRO stage"),
+        field(&S::prefetch, "prefetch", "",
+              "the backward pass gathers the weights of the next block while it works on this one"),
+        field(&S::sequence_parallel, "sequence_parallel", "",
+              "tensor-parallel ranks divide the activations between blocks"),
+        category(&S::expert_copies, "expert_copies", "how often a token leaves for its experts"),
+        category(&S::expert_overlap, "expert_overlap", "kernels that overlap the exchange of experts"));
+  }
 };
+static_assert(problem_is_complete<Structure>());
 
 }  // namespace mlsysim

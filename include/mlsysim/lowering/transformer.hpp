@@ -81,7 +81,7 @@ template <class T> void output_head(const Frame<T>& f) {
     logits.biased = h.head_bias;
     logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.own_head, copied) +
                               h.head_bias * h.vocab / f.plan.tp);
-    if (f.training() && f.structure.chunked_loss)
+    if (f.training() && f.structure.chunks_loss())
       chunked_loss(f, rows, logits);
     else if (f.training())
       loss(f, rows);

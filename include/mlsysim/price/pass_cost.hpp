@@ -2,6 +2,7 @@
 /// Sums of priced operators over a pass, and what of them is waited for.
 
 #include <mlsysim/price/op_price.hpp>
+#include <mlsysim/table/elementwise.hpp>
 
 #include <array>
 #include <span>
@@ -11,39 +12,37 @@ namespace mlsysim {
 
 /// Sums over a set of operators.
 template <class T = double> struct PassBreakdown {
-  Time<T> total;          ///< operators one after the other
-  Time<T> compute_bound;  ///< time of operators whose arithmetic is the slower side
-  Time<T> memory_bound;   ///< time of operators whose traffic is the slower side
-  Time<T> network;        ///< time of collectives and transfers between devices
-  Time<T> host;           ///< time of transfers over the host link
-  Time<T>
-      prefetch_comm;  ///< part of the two that was issued ahead and runs under the other kernels of the pass
-  Time<T> tp_comm;    ///< part of the collectives that can run piece by piece beside its product
-  Time<T> ep_comm;    ///< part of the collectives that can run beside kernels that are kept for that,
-  Time<T> overlap_compute;   ///< ... and the time of these kernels
-  Time<T> overhead;          ///< launches
-  Time<T> host_launch_time;  ///< time in which the host issues the kernels one by one; 0 for a captured graph
+  Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
+      overhead, host_launch_time;
   Work<T> work;
   Data<T> traffic;
+
+  static constexpr auto fields() {
+    using P = PassBreakdown;
+    return rows(
+        field(&P::total, "total", "ms", "operators one after the other"),
+        field(&P::compute_bound, "compute_bound", "ms", "operators limited by their arithmetic"),
+        field(&P::memory_bound, "memory_bound", "ms", "operators limited by their memory traffic"),
+        field(&P::network, "network", "ms", "collectives and transfers between devices"),
+        field(&P::host, "host", "ms", "transfers over the host link"),
+        field(&P::prefetch_comm, "prefetch_comm", "ms",
+              "part of network and host that is issued ahead and overlaps other kernels of the pass"),
+        field(&P::tp_comm, "tp_comm", "ms", "part of network that overlaps its own product, piece by piece"),
+        field(&P::ep_comm, "ep_comm", "ms", "part of network that overlaps the kernels of overlap_compute"),
+        field(&P::overlap_compute, "overlap_compute", "ms", "kernels that are kept to overlap ep_comm"),
+        field(&P::overhead, "overhead", "ms", "launches"),
+        field(&P::host_launch_time, "host_launch_time", "ms",
+              "time in which the host launches the kernels one by one; 0 for a captured graph"),
+        field(&P::work, "work", "GFLOP", "arithmetic"),
+        field(&P::traffic, "traffic", "GB", "memory traffic"));
+  }
 
   /// Time in kernels.
   [[nodiscard]] Time<T> kernels() const { return compute_bound + memory_bound; }
 
   /// Adds `other`, `n` times.
   PassBreakdown& add(const PassBreakdown& other, const T& n) {
-    total += other.total * n;
-    compute_bound += other.compute_bound * n;
-    memory_bound += other.memory_bound * n;
-    network += other.network * n;
-    host += other.host * n;
-    prefetch_comm += other.prefetch_comm * n;
-    tp_comm += other.tp_comm * n;
-    ep_comm += other.ep_comm * n;
-    overlap_compute += other.overlap_compute * n;
-    overhead += other.overhead * n;
-    host_launch_time += other.host_launch_time * n;
-    work += other.work * n;
-    traffic += other.traffic * n;
+    add_members(*this, other, n);
     return *this;
   }
   friend PassBreakdown operator+(PassBreakdown a, const PassBreakdown& b) { return a.add(b, T{1.0}); }
@@ -51,7 +50,7 @@ template <class T = double> struct PassBreakdown {
 
   /// Adds one priced operator.
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& launch_overhead) {
-    // Nobody issues a collective of one rank.
+    // A collective of one rank is not launched.
     host_launch_time +=
         launch_overhead *
         (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
@@ -76,10 +75,12 @@ template <class T = double> struct PassBreakdown {
 
   /// Time of the pass when communication runs beside its kernels [s].
   ///
-  /// Prefetched traffic hides under `plan.overlap` of the kernels, except the first of `blocks` pieces, for
-  /// which nothing is there to hide under; pieces of tensor-parallel collectives hide under their products by
-  /// `plan.tp_overlap`; the experts' exchange hides under the kernels that are kept for it. What hides slows
-  /// the kernels beside it by `plan.steal` of its time. A pass cannot end before the host has issued it.
+  ///   exposed  = max(total - (1 - steal) hidden, host_launch_time)
+  ///   hidden   = prefetch + tp_overlap tp_comm + min(ep_comm, overlap_compute, kernels - prefetch)
+  ///   prefetch = min(prefetch_comm (1 - 1 / blocks), overlap kernels)
+  ///
+  /// The first of `blocks` pieces of prefetch_comm overlaps nothing. steal is the slowdown of the overlapped
+  /// kernels per second of hidden communication. A pass cannot end before the host has launched it.
   [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
     return max(on_device(plan, blocks), host_launch_time);
   }
@@ -89,38 +90,19 @@ template <class T = double> struct PassBreakdown {
     return min(prefetch_comm * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
   }
 
-  /// Time in which the device waits for the host to issue kernels [s].
+  /// Time in which the device waits for the host to launch kernels [s].
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
     return max(host_launch_time - on_device(plan, blocks), Time<T>());
   }
 
  private:
   [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
-    const Time<T> ahead = hidden_ahead(plan, blocks);
-    const Time<T> routed = min(min(ep_comm, overlap_compute), kernels() - ahead);
-    const Time<T> hidden = ahead + tp_comm * plan.tp_overlap + routed;
+    const Time<T> prefetch = hidden_ahead(plan, blocks);
+    const Time<T> exchange = min(min(ep_comm, overlap_compute), kernels() - prefetch);
+    const Time<T> hidden = prefetch + tp_comm * plan.tp_overlap + exchange;
     return total - hidden * (1.0 - plan.steal);
   }
 };
-
-/// Member-wise choice.
-template <class C, class T>
-[[nodiscard]] PassBreakdown<T> select_cost(const C& condition, const PassBreakdown<T>& a,
-                                           const PassBreakdown<T>& b) {
-  return {select(condition, a.total, b.total),
-          select(condition, a.compute_bound, b.compute_bound),
-          select(condition, a.memory_bound, b.memory_bound),
-          select(condition, a.network, b.network),
-          select(condition, a.host, b.host),
-          select(condition, a.prefetch_comm, b.prefetch_comm),
-          select(condition, a.tp_comm, b.tp_comm),
-          select(condition, a.ep_comm, b.ep_comm),
-          select(condition, a.overlap_compute, b.overlap_compute),
-          select(condition, a.overhead, b.overhead),
-          select(condition, a.host_launch_time, b.host_launch_time),
-          select(condition, a.work, b.work),
-          select(condition, a.traffic, b.traffic)};
-}
 
 /// Sums of a list by pass and place.
 template <class T = double> struct ListCost {

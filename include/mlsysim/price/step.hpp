@@ -302,11 +302,11 @@ template <class T>
                                select(first_slower, chain_last, chain_first), min(slot_first, slot_last),
                                select(first_slower, slot_first - chain_first, slot_last - chain_last)},
                               plan);
-  step.stage = {select_cost(first_slower, first.forward, last.forward),
-                select_cost(first_slower, first.recompute, last.recompute),
-                select_cost(first_slower, first.backward, last.backward),
-                select_cost(first_slower, first.weight_gradient, last.weight_gradient),
-                select_cost(first_slower, first.update, last.update),
+  step.stage = {select_members(first_slower, first.forward, last.forward),
+                select_members(first_slower, first.recompute, last.recompute),
+                select_members(first_slower, first.backward, last.backward),
+                select_members(first_slower, first.weight_gradient, last.weight_gradient),
+                select_members(first_slower, first.update, last.update),
                 select(first_slower, first.blocks, last.blocks),
                 first.exchanges};
   const StageCost<T>& s = step.stage;

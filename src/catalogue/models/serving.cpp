@@ -133,7 +133,7 @@ void set_exchange(const In& in, Precision precision, const Conventions& c, Servi
   detail::set_expert_exchange(in, in.ep_size, bytes_per_element(precision) < 2,
                               "per_node in prompts, per_expert in steps", v.plan, prompts, notes);
   steps.expert_overlap = prompts.expert_overlap;
-  steps.one_copy = prompts.one_copy && in.expert_copies == ExpertCopies::per_node;
+  if (in.expert_copies) steps.expert_copies = prompts.expert_copies;
   if (prompts.expert_overlap == ExpertOverlap::none) return;
   v.plan.steal = c.overlap_slowdown;
   if (in.ep_size > 1) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);

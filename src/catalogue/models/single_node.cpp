@@ -51,7 +51,8 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
-  v.model.structure.orthogonalizes = in.optimizer == OptimizerKind::muon && v.pricing->lists_operators();
+  if (in.optimizer == OptimizerKind::muon && v.pricing->lists_operators())
+    v.model.structure.update = WeightUpdate::orthogonal;
   set_limits(in, c, v, notes);
   v.batch_size = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;

@@ -28,7 +28,7 @@ void set_expert_exchange(const In& in, double ranks, bool narrow, std::string_vi
                          Structure& s, Notes& notes) {
   if (s.moe) {
     s.expert_overlap = in.expert_overlap;
-    s.one_copy = in.expert_copies.value_or(ExpertCopies::per_node) == ExpertCopies::per_node;
+    s.expert_copies = in.expert_copies.value_or(ExpertCopies::per_node);
     plan.rank_imbalance = in.rank_imbalance.value_or(0);
     if (in.dispatch_precision || narrow)
       plan.dispatch_bytes = travelling_bytes(in.dispatch_precision.value_or(Precision::fp8)) * unit::B;

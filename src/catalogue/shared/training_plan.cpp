@@ -146,7 +146,7 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
 
 void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
                   Structure& structure, Notes& notes) {
-  if (plan.trainable >= 1 && !structure.adapts)
+  if (plan.trainable >= 1 && !structure.adapts())
     throw DomainError(
         {.id = "mlsysim.catalogue.110",
          .message = "weights that are trained are not stored in a format of their own",
@@ -159,7 +159,7 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
       served_format(workload, {.precision = any, .weight_format = format}, hardware, nullptr, notes);
   const auto wide = plan.weight_bytes;
   set_stored(stored, structure.known && workload.has_shape(), plan, structure);
-  structure.widens = structure.adapts && plan.weight_bytes < wide;
+  if (structure.adapts() && plan.weight_bytes < wide) structure.adapters = Adapters::qlora;
 }
 
 }  // namespace mlsysim::detail

@@ -54,13 +54,14 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
 template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
   const bool layers = !is_listed(in.workload->architecture);
-  s.adapts = in.lora_rank && layers && v.pricing->lists_operators();
+  if (in.lora_rank && layers && v.pricing->lists_operators()) s.adapters = Adapters::lora;
   s.adapted = in.lora_modules;
-  s.orthogonalizes = in.optimizer == OptimizerKind::muon && v.pricing->lists_operators();
-  s.chunked_loss = in.fused_loss && v.pricing->lists_operators();
+  if (in.optimizer == OptimizerKind::muon && v.pricing->lists_operators())
+    s.update = WeightUpdate::orthogonal;
+  if (in.fused_loss && v.pricing->lists_operators()) s.loss = LossKernel::chunked;
   if (!layers) warn_of_idle(in, {"lora_rank", "fused_loss"}, "on a model without attention", notes);
   if (!in.lora_rank) warn_of_idle(in, {"lora_modules"}, "without lora_rank", notes);
-  if (!s.adapts) return;
+  if (!s.adapts()) return;
   warn_of_idle(in, {"trainable_fraction"}, "beside lora_rank", notes);
   auto& p = v.plan;
   p.trainable = 0;

@@ -20,7 +20,7 @@ void add_product(Bench& b, OpGroup group = OpGroup::feed_forward, Parts parts = 
 
 TEST_CASE("adapters of a product, by hand", "[lowering]") {
   Bench b(Phase::training);
-  b.structure.adapts = true;
+  b.structure.adapters = Adapters::lora;
   b.plan.lora_rank = 5;
   b.plan.adapter_bytes = 13 * u::B / u::param;
   add_product(b);
@@ -52,7 +52,7 @@ TEST_CASE("adapters of a product, by hand", "[lowering]") {
 TEST_CASE("what no adapter stands beside keeps no input, and routed experts have none", "[lowering]") {
   for (const bool routed : {true, false}) {
     Bench b(Phase::training);
-    b.structure.adapts = true;
+    b.structure.adapters = Adapters::lora;
     b.structure.adapted = routed ? LoraModules::all : LoraModules::attention;
     b.plan.lora_rank = 5;
     add_product(b, OpGroup::feed_forward, routed ? part::routed : part::none);
@@ -64,7 +64,7 @@ TEST_CASE("what no adapter stands beside keeps no input, and routed experts have
 
 TEST_CASE("frozen weights of few bits are widened before each product, by hand", "[lowering]") {
   Bench b(Phase::training);
-  b.structure.adapts = b.structure.widens = true;
+  b.structure.adapters = Adapters::qlora;
   b.structure.adapted = LoraModules::attention;
   b.plan.lora_rank = 5;
   b.plan.weight_bytes = 0.5 * u::B / u::param;
@@ -87,7 +87,7 @@ TEST_CASE("frozen weights of few bits are widened before each product, by hand",
 
 TEST_CASE("an update that is made orthogonal costs 4 a a b + 2 a a a FLOP an iteration", "[lowering]") {
   Bench b(Phase::training);
-  b.structure.orthogonalizes = true;
+  b.structure.update = WeightUpdate::orthogonal;
   b.plan.dp = 4;
   add_product(b);  // two matrices of 11 x 7, three copies, in four blocks
   const double a = 7, wide = 11, matrices = 2 * 3 * 4;

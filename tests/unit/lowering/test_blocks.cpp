@@ -209,7 +209,7 @@ TEST_CASE("the fullest rank of experts, and what runs beside their exchange", "[
   b.plan.cp = 1;
   b.plan.rank_imbalance = 1.5;
   b.structure.expert_overlap = ExpertOverlap::shared_expert;
-  b.structure.one_copy = true;
+  b.structure.expert_copies = ExpertCopies::per_node;
   auto h = experts();
   h.groups = 8, h.limited = 3;
   detail::feed(b.frame(), 3.0, h);
