@@ -7,7 +7,7 @@ from plan import ranks_of
 
 
 def divide(s):
-    """Micro-batches of a replica and sequences in each; sets them on the request `s`."""
+    """Micro-batches of a replica, and sequences in the largest and on average; sets them on the request `s`."""
     s.dp = s.fleet.devices / (s.tp * s.pp * ranks_of(s) * s.cp)
     s.local_batch = training.share_of(s.batch, s.dp).sequences
     if s.microbatch_size:
@@ -20,12 +20,12 @@ def divide(s):
         count = by_default(s)
     s.microbatches = min(count, s.local_batch)
     s.microbatch = math.ceil(s.local_batch / s.microbatches)
+    s.mean_microbatch = s.local_batch / s.microbatches
 
 
 def by_default(s):
-    """All sequences of an accumulation step at once, or as few parts as a device has the memory for; up to 16 more
-    where the last part then has fewer empty places, which are priced like the others. A pipeline wants many: each has one sequence for an expert-parallel
-    rank."""
+    """All sequences of an accumulation step at once, or as few parts as a device has the memory for. A pipeline wants
+    many: each has one sequence for an expert-parallel rank."""
     sequences = math.ceil(math.ceil(s.local_batch / s.accumulation) / ranks_of(s))  # of a rank
     if s.pp > 1:
         return sequences * s.accumulation
@@ -33,9 +33,7 @@ def by_default(s):
     capacity = training.view(s).device.memory_capacity
     each = max(second - first, 1.0)  # every sequence needs as much as the one before
     fits = max(math.floor((capacity - first) / each) + 1, 1)
-    fewest = math.ceil(sequences / fits)
-    count = min(range(fewest, fewest + 17), key=lambda parts: parts * math.ceil(sequences / parts))
-    return min(count, sequences) * s.accumulation
+    return math.ceil(sequences / fits) * s.accumulation
 
 
 def memory_with(s, held):

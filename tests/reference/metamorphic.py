@@ -295,14 +295,18 @@ EXCEPTIONS = [
           "There is a micro-batch for each stage. One sequence more can make fewer and larger ones, and each of them pays "
           "the dispatch of the slowest stage.",
           [BATCH], 0.4, lambda a: a.mode == "serve" and a.options.get("pp_size", 1) > 1),
-    Known("equal micro-batches of a training pipeline",
-          "One sequence more than whole micro-batches hold makes more and smaller ones of equal size, which fill the pipeline "
-          "sooner.",
-          [BATCH], 0.2, lambda a: a.mode == "train" and a.options.get("pp_size", 1) > 1 and "microbatch_size" in a.options),
+    Known("equal micro-batches of a step",
+          "One sequence more than whole micro-batches hold makes more and smaller ones, of equal size. They fill a pipeline "
+          "sooner, and their products can have fewer tiles.",
+          [BATCH], 0.35, lambda a: a.mode == "train"),
+    Known("waits of the zero-bubble schedule",
+          "The weight gradients of the slowest stage fill the waits. Another rate can make another end of the pipeline the "
+          "slowest one, whose weight gradients are shorter.",
+          [ARITHMETIC], 0.15, lambda a: a.options.get("schedule") == "zero_bubble"),
     Known("shorter passes of prompts",
           "Where fewer prompts share the token budget of a pass, passes are shorter: they fill a pipeline sooner, and large "
           "products sustain a higher rate for a short time.",
-          [SEQUENCE], 0.12, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
+          [SEQUENCE], 0.2, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
     Known("attention in chunks",
           "A token of Llama 4 sees its own chunk of 8,192 tokens in most layers: right after a chunk it sees least.",
           [SEQUENCE], 0.5, lambda a: a.options["workload"].startswith("Llama4")),
@@ -313,9 +317,10 @@ EXCEPTIONS = [
           [HEADS], 0.4, lambda a: a.mode == "train"),
     Known("more KV heads fill more units", "Each KV head is a block of its own, and blocks run at once.",
           [HEADS], 0.03, lambda a: a.mode != "train"),
-    Known("the default micro-batch",
-          "The batch is divided into as few micro-batches as the memory holds, which are not always the fastest.",
-          [CAPACITY, BATCH, RECOMPUTED, RECOMPUTED_MEMORY], 0.5,
+    Known("the default micro-batch uses the memory that is free",
+          "Where recomputation or sharding frees memory, a micro-batch has more sequences: the step is faster and fills the "
+          "memory again.",
+          [RECOMPUTED, RECOMPUTED_MEMORY, SHARDED], 0.7,
           lambda a: a.mode == "train" and "microbatch_size" not in a.options and "pp_size" not in a.options),
     Known("two gathered blocks of few",
           "ZeRO-3 holds two blocks of weights beside its share of all: of a stage with few blocks that is more than it "

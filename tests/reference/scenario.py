@@ -320,7 +320,7 @@ def train(s):
         utilization = hfu
     else:
         v = training.view(t)
-        v.plan.batch, v.plan.microbatches = t.microbatch, t.microbatches
+        v.plan.batch, v.plan.microbatches = t.mean_microbatch, t.microbatches
         a = training.answer(v, s.batch_size)
         out.update(
             {

@@ -185,7 +185,9 @@ def step(v):
     out.context_parallel = network.get("context", 0.0) * m
     out.pipeline_parallel = network.get("pipeline", 0.0) * m
     out.launch_wait = slow.launch_wait * m
-    out.memory = memory_of(v, ops)
+    largest = SimpleNamespace(**vars(plan))
+    largest.batch = math.ceil(plan.batch)
+    out.memory = memory_of(v, operators_of_step(h, largest)[0])
     return out
 
 

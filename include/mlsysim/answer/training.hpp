@@ -113,15 +113,6 @@ template <class T = double> struct TrainingEstimate {
   }
 };
 
-/// Micro-batches of one replica, and sequences in each.
-template <class T = double> struct ReplicaBatch { T microbatches{1.0}, microbatch{1.0}; };
-
-/// Divides a replica's sequences into `count` micro-batches, of one sequence at least.
-template <class T> [[nodiscard]] ReplicaBatch<T> divide_batch(const T& local, const T& count) {
-  const T microbatches = min(count, local);
-  return {microbatches, ceil(local / microbatches)};
-}
-
 /// How many micro-batches a replica of `local` sequences is asked for.
 template <class T>
 [[nodiscard]] T microbatches_asked(const TrainingProblem<T>& v, const Plan<T>& plan, const T& local) {
@@ -137,15 +128,15 @@ template <class T>
                                                               v.gradient_accumulation_steps);
 }
 
-/// The plan of a replica, with its micro-batches.
+/// The plan of a replica, with its micro-batches of one sequence at least. Its batch is the mean of the
+/// micro-batches: a step takes the time of all sequences, and memory holds the largest micro-batch.
 template <class T> [[nodiscard]] Plan<T> training_plan(const TrainingProblem<T>& v) {
   Plan<T> plan = v.plan;
   plan.dp = v.accelerators / plan.replica();
   plan.new_tokens = plan.context = v.sequences ? v.seq_len : T{1.0};
   const auto share = share_batch(v.batch_size, plan.dp);
-  const auto parts = divide_batch(share.sequences, microbatches_asked(v, plan, share.sequences));
-  plan.microbatches = parts.microbatches;
-  plan.batch = parts.microbatch;
+  plan.microbatches = min(microbatches_asked(v, plan, share.sequences), share.sequences);
+  plan.batch = share.sequences / plan.microbatches;
   return plan;
 }
 
@@ -194,7 +185,7 @@ template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const Tra
   out.hfu = min(one, T(out.mfu * step.again));
   out.dp_size = plan.dp;
   out.microbatch_count = plan.microbatches;
-  out.microbatch_size = plan.batch / plan.sequence_ranks();
+  out.microbatch_size = ceil(plan.batch) / plan.sequence_ranks();
   out.effective_throughput = Samples<T>::from_base(v.batch_size) / out.step_latency;
   out.token_throughput = Tokens<T>::from_base(v.batch_size * v.seq_len) / out.step_latency;
   out.arithmetic_intensity = step.work / step.traffic;

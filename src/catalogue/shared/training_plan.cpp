@@ -114,7 +114,8 @@ void check_microbatches(const DistributedModel::Inputs& in, const TrainingProble
   if (batch * count != local || (in.microbatch_size && *in.microbatch_size != size))
     notes.warn([&] {
       return fmt::format(
-          "{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}",
+          "{:g} sequences of a replica do not divide into {}: the largest of {:g} has {:g}, and the step "
+          "takes the time of their mean",
           local,
           in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size * ranks)
                              : fmt::format("{:g} micro-batches", count),

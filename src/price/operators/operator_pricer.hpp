@@ -105,7 +105,9 @@ template <class T> class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = step_parts(request.model, request.plan, request.device, request.links, ops);
     StepEstimate<T> out = step_price(step_of(parts, request.model, request.plan, request.device), request);
-    out.demands = mlsysim::step_demands(parts.totals, request.model, request.plan);
+    out.demands = same_number(request.plan.batch, T(ceil(request.plan.batch)))
+                      ? mlsysim::step_demands(parts.totals, request.model, request.plan)
+                      : OperatorPricer::step_demands(request);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of
     // frozen weights.
     Plan<T> whole = request.plan;
@@ -127,39 +129,32 @@ template <class T> class OperatorPricer : public Pricer<T> {
   }
   StageDemands<T> step_demands(const PassRequest<T>& request) const override {
     OpList<T> ops;
-    return mlsysim::step_demands(training_totals(request.model.structure, request.model.shape(),
-                                                 request.model.layers, request.plan, ops),
-                                 request.model, request.plan);
+    const Plan<T> plan = request.plan.largest_microbatch();
+    return mlsysim::step_demands(
+        training_totals(request.model.structure, request.model.shape(), request.model.layers, plan, ops),
+        request.model, plan);
   }
 
   Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
 
-  /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has
-  /// the memory for, or up to 16 more where fewer places of the last part then stay empty, which are priced
-  /// too. A pipeline wants many micro-batches: each has one sequence for an expert-parallel rank.
+  /// As few micro-batches as the memory allows in each accumulation step: all sequences of the step at once
+  /// where they fit. Each micro-batch pays its launches and reads the weights, so fewer are faster. A
+  /// pipeline takes micro-batches of one sequence for an expert-parallel rank.
   T default_microbatches(const PassRequest<T>& request, const T& local, const T& steps) const override {
-    const T one{1.0};
-    const T sequences = ceil_div(T(ceil_div(local, steps)), request.plan.sequence_ranks());  // of a rank
+    const T one{1.0}, ranks = request.plan.sequence_ranks();
+    const T sequences = ceil_div(T(ceil_div(local, steps)), ranks);  // of a rank
     if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
       if (request.plan.pp > one) return sequences * steps;
     const auto memory = [&](double held) -> Data<T> {
       Plan<T> p = request.plan;
-      p.batch = held * request.plan.sequence_ranks();
+      p.batch = held * ranks;
       p.microbatches = one;
       return this->step_memory({request.model, p, request.device, request.links}).total;
     };
     // Every sequence needs as much as the one before.
     const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
     const T fits = max(T(floor((request.device.memory.capacity - first) / each) + 1.0), one);
-    const T fewest = ceil_div(sequences, fits);
-    T count = fewest, least = fewest * ceil(sequences / fewest);
-    for (double more = 1; more <= 16; ++more) {
-      const T parts = fewest + more, priced = parts * ceil(sequences / parts);
-      const auto fewer = priced < least;
-      count = select(fewer, parts, count);
-      least = select(fewer, priced, least);
-    }
-    return select(request.plan.pp > one, sequences, min(count, sequences)) * steps;
+    return select(request.plan.pp > one, sequences, T(ceil_div(sequences, fits))) * steps;
   }
 
   SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,

@@ -201,7 +201,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// al. (2022) table 2 for ceil(layers / pp) layers.
   StageDemands<T> step_demands(const PassRequest<T>& request) const override {
     const auto& m = request.model.totals;
-    const auto& p = request.plan;
+    const Plan<T> p = request.plan.largest_microbatch();
     const auto& s = request.model.structure;
     MemoryDemand<T> demand;
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
