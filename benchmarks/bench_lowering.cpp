@@ -48,7 +48,7 @@ BENCHMARK(textbook_pass);
 void lower_decode_70b(benchmark::State& state) {
   Notes quiet;
   const auto problem = settle(request(), quiet);
-  const ModelView<> decode = detail::ServingRun<double>(problem).decode;
+  const ModelView<> decode = detail::ServingPasses<double>(problem).decode;
   Plan<> plan = problem.plan;
   plan.new_tokens = 1;
   plan.context = 2048;
@@ -64,16 +64,15 @@ BENCHMARK(lower_decode_70b);
 void decode_step_70b(benchmark::State& state) {
   Notes quiet;
   const auto problem = settle(request(), quiet);
-  const detail::ServingRun<double> run(problem);
-  const auto& pricer = run.pricer;
+  const detail::ServingPasses<double> common(problem);
+  const auto& pricer = problem.pricing->pricer<double>();
   Plan<> plan = problem.plan;
   plan.new_tokens = 1;
   plan.context = 2048;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
-    const PassRequest<> ask = run.step(plan);
-    auto r = pricer.decode(ask);
-    auto m = pricer.pass_memory(ask);
+    auto r = detail::priced_step(problem, common, common.decode, plan);
+    auto m = pricer.pass_memory(common.decode, plan, problem.step_device());
     benchmark::DoNotOptimize(r);
     benchmark::DoNotOptimize(m);
   }
@@ -84,7 +83,7 @@ BENCHMARK(decode_step_70b);
 void decode_step_70b_recorded(benchmark::State& state) {
   Notes quiet;
   const auto problem = settle(request(), quiet);
-  const ModelView<> decode = detail::ServingRun<double>(problem).decode;
+  const ModelView<> decode = detail::ServingPasses<double>(problem).decode;
   const auto& pricer = problem.pricing->pricer<Recorded>();
   for (auto _ : state) {
     Recorder recorder;
@@ -102,8 +101,8 @@ void decode_step_70b_recorded(benchmark::State& state) {
     open(device);
     open(links);
     open(plan);
-    const PassRequest<Recorded> ask{model, plan, device, links};
-    const Recorded out[] = {pricer.decode(ask).total.base(), pricer.pass_memory(ask).total.base()};
+    const Recorded out[] = {pricer.decode({model, plan, device.kernels.issue}, device, links).total.base(),
+                            pricer.pass_memory(model, plan, device).total.base()};
     auto tape = recorder.finish(out);
     benchmark::DoNotOptimize(tape);
   }
@@ -115,7 +114,7 @@ void serving_core_70b(benchmark::State& state) {
   auto problem = settle(request(), quiet);
   for (auto _ : state) {
     benchmark::DoNotOptimize(problem);
-    auto r = serving_estimate(problem);
+    auto r = evaluate(problem);
     benchmark::DoNotOptimize(r);
   }
 }
@@ -142,7 +141,7 @@ void training_step_175b(benchmark::State& state) {
                         quiet);
   for (auto _ : state) {
     benchmark::DoNotOptimize(problem);
-    auto r = training_estimate(problem);
+    auto r = evaluate(problem);
     benchmark::DoNotOptimize(r);
   }
 }

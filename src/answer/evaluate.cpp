@@ -6,8 +6,8 @@ static_assert(problem_is_complete<ServingProblem<>>());
 static_assert(problem_is_complete<TrainingProblem<>>());
 static_assert(problem_is_complete<InferenceProblem<>>());
 
-template CardEstimate<ServingEstimate, double> evaluate(const ServingProblem<double>&);
-template CardEstimate<TrainingEstimate, double> evaluate(const TrainingProblem<double>&);
-template CardEstimate<InferenceEstimate, double> evaluate(const InferenceProblem<double>&);
+template ServingEstimate<double> evaluate(const ServingProblem<double>&);
+template TrainingEstimate<double> evaluate(const TrainingProblem<double>&);
+template InferenceEstimate<double> evaluate(const InferenceProblem<double>&);
 
 }  // namespace mlsysim

@@ -61,37 +61,34 @@ template <class T> T training_fits(const TrainingProblem<T>& p, const T& dp) {
 
 }  // namespace detail
 
-template <class T> CardEstimate<ServingEstimate, T> evaluate(const ServingProblem<T>& p) {
-  CardEstimate<ServingEstimate, T> out;
-  out.speed = serving_estimate(p);
-  const T fits = select(detail::divides(p.limits, p.model, p.plan, p.accelerators, out.speed.replicas) &&
+template <class T> ServingEstimate<T> evaluate(const ServingProblem<T>& p) {
+  ServingEstimate<T> out = detail::serving_estimate(p);
+  const T fits = select(detail::divides(p.limits, p.model, p.plan, p.accelerators, out.replicas) &&
                             (p.cached_prefix_len < p.seq_len),
                         T{1.0}, T{0.0});
-  out.feasibility = detail::feasibility(out.speed.memory, fits);
-  out.macro = detail::macro_of(p, out.speed.utilization, &out.speed.token_throughput);
+  out.feasibility = detail::feasibility(out.memory, fits);
+  out.macro = detail::macro_of(p, out.utilization, &out.token_throughput);
   return out;
 }
 
-template <class T> CardEstimate<TrainingEstimate, T> evaluate(const TrainingProblem<T>& p) {
-  CardEstimate<TrainingEstimate, T> out;
-  out.speed = training_estimate(p);
-  out.feasibility = detail::feasibility(out.speed.memory, detail::training_fits(p, out.speed.dp_size));
-  const auto& tokens = out.speed.token_throughput;
+template <class T> TrainingEstimate<T> evaluate(const TrainingProblem<T>& p) {
+  TrainingEstimate<T> out = detail::training_estimate(p);
+  out.feasibility = detail::feasibility(out.memory, detail::training_fits(p, out.dp_size));
+  const auto& tokens = out.token_throughput;
   if (p.fails)
     out.reliability = detail::reliability_estimate(p.pricing->fidelity(), p.failures, p.accelerators);
   if (p.has_tokens) out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
-  out.macro = detail::macro_of(p, out.speed.utilization, &tokens);
+  out.macro = detail::macro_of(p, out.utilization, &tokens);
   return out;
 }
 
-template <class T> CardEstimate<InferenceEstimate, T> evaluate(const InferenceProblem<T>& p) {
-  CardEstimate<InferenceEstimate, T> out;
-  out.speed = inference_estimate(p);
+template <class T> InferenceEstimate<T> evaluate(const InferenceProblem<T>& p) {
+  InferenceEstimate<T> out = detail::inference_estimate(p);
   const T fits = select(detail::full_nodes(p.limits, p.accelerators), T{1.0}, T{0.0});
-  out.feasibility = detail::feasibility(out.speed.memory, fits);
-  out.macro = detail::macro_of(p, out.speed.utilization, static_cast<const TokenRate<T>*>(nullptr));
+  out.feasibility = detail::feasibility(out.memory, fits);
+  out.macro = detail::macro_of(p, out.utilization, static_cast<const TokenRate<T>*>(nullptr));
   if (p.macro.has_power)
-    out.macro.energy_per_batch = energy_of_batch(p.device, out.speed.device_utilization, out.speed.latency);
+    out.macro.energy_per_batch = energy_of_batch(p.device, out.device_utilization, out.latency);
   return out;
 }
 

@@ -177,8 +177,7 @@ SharedText limit_words(Bottleneck b) {
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes&) {
-  const auto n = evaluate(problem);
-  const auto& a = n.speed;
+  const auto a = evaluate(problem);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
@@ -196,12 +195,11 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
                      shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
                },
                {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
-  fill_macro(out, r, problem.macro, n.macro, true);
+  fill_macro(out, r, problem.macro, a.macro, true);
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProblem<>& problem, Notes& notes) {
-  const auto n = evaluate(problem);
-  const auto& a = n.speed;
+  const auto a = evaluate(problem);
   warn_of_microbatches(detail::train_request(r), problem, a, notes);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
@@ -214,9 +212,9 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
   if (a.host_transfer_latency > Time<>()) add_metrics(p, a, {"host_transfer_latency"});
   if (r.asked().workload->hidden()) {
     add_metrics(p, a, {"token_throughput"});
-    if (problem.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
+    if (problem.has_tokens) p.metrics.push_back(metric_of(a, "training_time"));
   }
-  add_metrics(p, n.reliability, {"fleet_mtbf", "goodput_ratio"});
+  add_metrics(p, a.reliability, {"fleet_mtbf", "goodput_ratio"});
   // Of what a step waits for from outside, the larger part before overlap gives the name.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
   p.summary = {
@@ -225,7 +223,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
                            100 * x.numbers[1], x.words[0].view());
       },
       {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
-  fill_macro(out, r, problem.macro, n.macro, r.asked().workload->hidden().has_value());
+  fill_macro(out, r, problem.macro, a.macro, r.asked().workload->hidden().has_value());
 }
 
 LazyText batch_summary(Time<> latency, Bottleneck limit) {
@@ -236,18 +234,17 @@ LazyText batch_summary(Time<> latency, Bottleneck limit) {
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const InferenceProblem<>& problem, Notes&) {
-  const auto n = evaluate(problem);
-  const auto& a = n.speed;
+  const auto a = evaluate(problem);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a,
               {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu",
                "arithmetic_intensity"});
-  if (problem.macro.has_power) p.metrics.push_back(metric_of(n.macro, "energy_per_batch", "energy"));
+  if (problem.macro.has_power) p.metrics.push_back(metric_of(a.macro, "energy_per_batch", "energy"));
   const Bottleneck limit = inference_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
   p.summary = batch_summary(a.latency, limit);
-  fill_macro(out, r, problem.macro, n.macro, false);
+  fill_macro(out, r, problem.macro, a.macro, false);
 }
 
 /// A pass that InferencePassModel answers: the steps of a diffusion model, a recurrent state, lookups in

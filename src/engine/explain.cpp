@@ -303,14 +303,14 @@ ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std
                       const Scenario& asked) {
   const bool prefill = metric == "ttft", check = !prefill && p.drafts;
   const Time<> value = prefill ? n.ttft : n.itl;
-  const detail::ServingRun<double> run(p);
-  auto s = explained_of(prefill || check ? p.model : run.decode, run.batches.plan,
-                        prefill ? run.prefill_device : run.decode_device, p.links, {Pass::forward});
+  const detail::ServingPasses<double> common(p);
+  auto s = explained_of(prefill || check ? p.model : common.decode, common.batches.plan,
+                        prefill ? p.device : p.step_device(), p.links, {Pass::forward});
   double passes = 1;
   if (prefill) {
     const auto share = detail::share_prompts(p, s.plan.batch);
     s.plan.batch = share.last;
-    passes = share.passes * p.chunks * run.batches.inflight;
+    passes = share.passes * p.chunks * common.batches.inflight;
     if (passes > 1) s.words = fmt::format("the last of {:g} passes", passes);
   }
   s.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * p.prefill_chunk_tokens : 1;
@@ -320,8 +320,8 @@ ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std
     s.plan.context += p.draft_tokens;
   }
   const auto price_of = [&](const ModelView<>& m) {
-    const PassRequest<> request{m, s.plan, s.device, p.links};
-    return (prefill ? run.pricer.prefill(request, p.seq_len) : run.pricer.decode(request)).total;
+    using namespace detail;
+    return (prefill ? priced_prompt(p, common, m, s.plan) : priced_step(p, common, m, s.plan)).total;
   };
   Time<> known = price_of(s.model);
   const auto add = [&](std::string name, Time<> time) {
@@ -339,14 +339,14 @@ ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std
   }
   add_besides(s, known, price_of);
   if (check) {
-    Plan<> proposal = run.draft_plan;
+    Plan<> proposal = common.draft_plan;
     proposal.batch = s.plan.batch;
     proposal.new_tokens = 1;
     proposal.context = s.plan.context - p.draft_tokens;
     const std::string_view draft_name =
         asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
     add(fmt::format("{:g} steps of {}", p.draft_tokens, draft_name),
-        p.draft_tokens * run.pricer.decode(run.drafting(proposal)).total);
+        p.draft_tokens * detail::priced_step(p, common, p.draft.model, proposal).total);
   }
   const Time<> round = value * tokens;
   add(prefill ? fmt::format("{:g} passes before it", passes - 1) : "other micro-batches on the slowest stage",
@@ -363,7 +363,7 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
   auto free = p.model;
   free.structure.capped = false;
   OpList<> ops;
-  const auto parts = step_parts(free, s.plan, p.device, p.links, ops);
+  const auto parts = step_parts({free, s.plan, p.device.kernels.issue}, p.device, p.links, ops);
   const auto time = step_of(parts, free, s.plan, p.device);
   const double m = s.plan.microbatches, stages = s.plan.pp;
   if (stages > 1) {
@@ -392,9 +392,9 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
   add("pipeline bubble", time.bubble);
   add("update beside the passes", time.update - sum(update));
   add("dispatch", p.device.dispatch_overhead);
-  const auto step =
-      p.pricing->pricer<double>().step({p.model, s.plan, p.device, p.links}, p.accelerators, p.batch_size,
-                                       share_batch(p.batch_size, s.plan.dp).sequences);
+  const double local = share_batch(p.batch_size, s.plan.dp).sequences;
+  const auto step = p.pricing->pricer<double>().step({p.model, s.plan, p.device.kernels.issue}, p.device,
+                                                     p.links, p.accelerators, p.batch_size, local);
   add("a lower clock, under the limits of power and clock", step.total - time.total);
   add(fmt::format("waiting for the slowest device, factor {:g}", p.plan.straggler),
       step.total * (p.plan.straggler - 1));
@@ -409,8 +409,8 @@ ExplainedPass pass_of(const InferenceProblem<>& p, const InferenceEstimate<>& n,
   s.plan.batch = share_batch(p.batch_size, p.accelerators).sequences;
   s.plan.context = p.sequences ? p.seq_len : 1;
   s.plan.new_tokens = p.model.structure.phase == Phase::decode ? 1 : s.plan.context;
-  const auto price_of = [&](const ModelView<>& m) {
-    return p.pricing->pricer<double>().inference({m, s.plan, p.device, p.links}).total;
+  const auto price_of = [&, &pricer = p.pricing->pricer<double>()](const ModelView<>& m) {
+    return pricer.inference({m, s.plan, p.device.kernels.issue}, p.device, p.links).total;
   };
   const Time<> pass = price_of(s.model);
   add_besides(s, pass, price_of);
@@ -472,7 +472,7 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
 
 template <class Problem>
 Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view metric) {
-  const auto estimate = evaluate(problem).speed;
+  const auto estimate = evaluate(problem);
   using Estimate = std::remove_cvref_t<decltype(estimate)>;
   constexpr bool serves = std::is_same_v<Estimate, ServingEstimate<>>,
                  trains = std::is_same_v<Estimate, TrainingEstimate<>>;
@@ -578,7 +578,7 @@ std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::strin
                             .found = std::string(name_of(problem.pricing->fidelity())),
                             .expected = "operator fidelity, of a model whose layers are known",
                             .hint = "leave out --fidelity"});
-        const auto s = explained(problem, evaluate(problem).speed, metric, scenario);
+        const auto s = explained(problem, evaluate(problem), metric, scenario);
         return finite(ordered_rows(s, s.passes), metric, scenario);
       },
       settle(r, quiet));
@@ -590,7 +590,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   require_metric(r.mode(), metric);
   return std::visit(
       [&](const auto& problem) {
-        auto s = explained(problem, evaluate(problem).speed, metric, scenario);
+        auto s = explained(problem, evaluate(problem), metric, scenario);
         if (r.mode() == Mode::train) s.passes.push_back(Pass::update);
         return finite(rows_of(s, s.passes), metric, scenario);
       },

@@ -287,8 +287,8 @@ Memory memory_needed(const ResolvedScenario& r) {
   }
   return std::visit(
       [](const auto& problem) -> Memory {
-        const auto card = evaluate(problem);
-        return {card.speed.memory.total, card.speed.memory.capacity};
+        const auto n = evaluate(problem);
+        return {n.memory.total, n.memory.capacity};
       },
       settle(r, quiet));
 }

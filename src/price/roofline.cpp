@@ -10,15 +10,22 @@ namespace {
 
 template <class T> class RooflinePricer final : public detail::OperatorPricer<T> {
  public:
-  PassEstimate<T> prefill(const PassRequest<T>& request, const T& /*prompt*/) const override {
-    return roof(request);
+  PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device, const Links<T>& /*links*/,
+                          const T& /*prompt*/) const override {
+    return roof(request, device);
   }
-  PassEstimate<T> decode(const PassRequest<T>& request) const override { return roof(request); }
-  PassEstimate<T> inference(const PassRequest<T>& request) const override { return roof(request); }
+  PassEstimate<T> decode(const PassRequest<T>& request, const Device<T>& device,
+                         const Links<T>& /*links*/) const override {
+    return roof(request, device);
+  }
+  PassEstimate<T> inference(const PassRequest<T>& request, const Device<T>& device,
+                            const Links<T>& /*links*/) const override {
+    return roof(request, device);
+  }
 
  private:
   /// Every layer once over all stages; a stage has an equal part.
-  [[nodiscard]] static PassEstimate<T> roof(const PassRequest<T>& request) {
+  [[nodiscard]] PassEstimate<T> roof(const PassRequest<T>& request, const Device<T>& device) const {
     OpList<T> ops;
     const auto& m = request.model;
     const T layers = layers_of(m.structure, m.shape(), m.layers);
@@ -28,14 +35,14 @@ template <class T> class RooflinePricer final : public detail::OperatorPricer<T>
     auto& cost = out.cost;
     cost.work = sum.work;
     cost.traffic = sum.traffic;
-    const Time<T> arithmetic = sum.work / request.device.compute.dense,
-                  memory = sum.traffic / request.device.memory.bandwidth;
+    const Time<T> arithmetic = sum.work / device.compute.dense,
+                  memory = sum.traffic / device.memory.bandwidth;
     out.total = out.busy = cost.total = max(arithmetic, memory);
     const auto by_compute = arithmetic > memory;
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());
     cost.memory_bound = select(by_compute, Time<T>(), memory);
     out.slot = out.total / request.plan.pp;
-    out.demands = detail::OperatorPricer<T>::demands_of(request);
+    out.demands = this->pass_demands(m, request.plan);
     return out;
   }
 };

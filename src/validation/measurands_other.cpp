@@ -57,12 +57,12 @@ Time<> batch_time(const SampleRow& row, const PredictionContext& context,
     auto v = settle_step(in, quiet);
     v.spills = false;
     launched(v);
-    const auto n = training_estimate(v);
+    const auto n = evaluate(v);
     take(n, n.step_latency);
   } else {
     auto v = settle_inference(in, quiet);
     launched(v);
-    const auto n = inference_estimate(v);
+    const auto n = evaluate(v);
     take(n, n.latency);
   }
   if (terms != nullptr)

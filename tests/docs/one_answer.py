@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/explanation/one-answer.md"
 ROW = re.compile(r"^\| `(?P<struct>[\w:]+)` \| (?P<file>[\w/.-]+):(?P<line>\d+) \| `(?P<code>.+)` \|$")
-MOST = 14  # structs between the zoo entry and the scorecard
+MOST = 10  # structs between the zoo entry and the scorecard
 
 
 def line_of(file, code, near):

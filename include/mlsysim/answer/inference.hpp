@@ -6,6 +6,7 @@
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/table/join.hpp>
 
 namespace mlsysim {
 
@@ -37,16 +38,23 @@ template <class T = double> struct InferenceProblem {
   }
 };
 
-/// Time and memory of one batch.
+/// Time, memory and cost of one batch.
 template <class T = double> struct InferenceEstimate {
+  FeasibilityEstimate<T> feasibility;
   Time<T> latency, latency_compute, latency_memory, latency_network, latency_overhead;
   SampleRate<T> throughput;
   T mfu{0.0}, utilization{0.0}, device_utilization{0.0};
   Intensity<T> arithmetic_intensity;
   Data<T> offload_spill_bytes;
   MemoryBreakdown<T> memory;
+  MacroEstimate<T> macro;  ///< where something is charged
 
   static constexpr auto fields() {
+    using R = InferenceEstimate;
+    return join(rows(field(&R::feasibility, "", "", "")), reported_fields(),
+                rows(field(&R::macro, "", "", "")));
+  }
+  static constexpr auto reported_fields() {
     using R = InferenceEstimate;
     return rows(field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
                 field(&R::latency_memory, key::latency_memory),
@@ -72,7 +80,10 @@ template <class T>
       .energy;
 }
 
-/// One inference: every device is a replica that runs its part of the batch.
+namespace detail {
+
+/// One inference, all but whether it fits and what is charged: every device is a replica that runs its part
+/// of the batch.
 template <class T> [[nodiscard]] InferenceEstimate<T> inference_estimate(const InferenceProblem<T>& v) {
   const T one{1.0};
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
@@ -82,8 +93,7 @@ template <class T> [[nodiscard]] InferenceEstimate<T> inference_estimate(const I
   plan.batch = share.sequences;
   plan.context = v.sequences ? v.seq_len : one;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? one : plan.context;
-  const PassRequest<T> request{v.model, plan, v.device, v.links};
-  const PassEstimate<T> pass = pricer.inference(request);
+  const PassEstimate<T> pass = pricer.inference({v.model, plan, v.device.kernels.issue}, v.device, v.links);
   out.memory = fullest(pass.demands, v.model.structure, plan, v.device);
   out.offload_spill_bytes = max(out.memory.total - out.memory.capacity, Data<T>());
   const SpillTime<T> spill = pricer.spill_time(out.memory, pass, v.device);
@@ -100,4 +110,5 @@ template <class T> [[nodiscard]] InferenceEstimate<T> inference_estimate(const I
   return out;
 }
 
+}  // namespace detail
 }  // namespace mlsysim

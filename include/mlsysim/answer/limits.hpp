@@ -1,6 +1,6 @@
 #pragma once
 /// What a plan must satisfy to be one, over any scalar: full nodes, whole replicas, no more parts than a
-/// model has.
+/// model has; and whether it fits.
 
 #include <mlsysim/price/step.hpp>
 
@@ -21,6 +21,23 @@ template <class T = double> struct PlanLimits {
     return rows(category(&L::has_layers, "has_layers", "the model states its layers"),
                 category(&L::has_heads, "has_heads", "the model states its heads"),
                 category(&L::part_of_node, "part_of_node", "fewer devices than a node holds share one"));
+  }
+};
+
+/// Whether a plan is one and fits in memory.
+template <class T = double> struct FeasibilityEstimate {
+  Data<T> memory_used, memory_capacity, memory_missing;
+  T memory_utilization{0.0}, plan_fits{1.0};
+
+  static constexpr auto fields() {
+    using R = FeasibilityEstimate;
+    return rows(field(&R::memory_used, "memory_used", "GB", "memory of the fullest device"),
+                field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
+                field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
+                field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
+                field(&R::plan_fits, "plan_fits", "",
+                      "1 where the plan is one: nodes are full, degrees divide devices and model, "
+                      "accumulation steps the batch, a part of the prompt is computed"));
   }
 };
 

@@ -106,10 +106,13 @@ template <class T = double> struct ServingProblem {
   }
 
   [[nodiscard]] T replicas() const { return accelerators / (plan.tp * plan.pp * plan.ep); }
+  /// The device that generates the tokens.
+  [[nodiscard]] const Device<T>& step_device() const { return disaggregated ? decode_device : device; }
 };
 
-/// Latency, throughput and memory of replicas that serve a static batch.
+/// Latency, throughput, memory and cost of replicas that serve a static batch.
 template <class T = double> struct ServingEstimate {
+  FeasibilityEstimate<T> feasibility;
   Time<T> ttft, itl, request_latency;
   Time<T> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
   TokenRate<T> token_throughput, throughput_per_accelerator;
@@ -119,8 +122,14 @@ template <class T = double> struct ServingEstimate {
   Time<T> decode_compute, decode_memory, decode_network, decode_overhead;
   Data<T> kv_cache_size;                          ///< of one replica, at its longest
   MemoryBreakdown<T> memory, prefill_memory_use;  ///< of a decoding and of a prefilling device
+  MacroEstimate<T> macro;                         ///< where something is charged
 
   static constexpr auto fields() {
+    using R = ServingEstimate;
+    return join(rows(field(&R::feasibility, "", "", "")), reported_fields(),
+                rows(field(&R::macro, "", "", "")));
+  }
+  static constexpr auto reported_fields() {
     using R = ServingEstimate;
     return join(
         rows(field(&R::ttft, key::ttft)), first_token_rows<R>(),
@@ -187,8 +196,7 @@ template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingProb
 
 /// Host time of one kernel of a step of `requests` a rank: none where a graph of that size was captured.
 template <class T> [[nodiscard]] Time<T> step_launch_overhead(const ServingProblem<T>& p, const T& requests) {
-  const Device<T>& device = p.disaggregated ? p.decode_device : p.device;
-  return select(requests > p.graph_batch, device.kernels.issue, Time<T>());
+  return select(requests > p.graph_batch, p.step_device().kernels.issue, Time<T>());
 }
 
 /// Host time of one kernel of a prompt.
@@ -204,26 +212,22 @@ template <class T> [[nodiscard]] Time<T> prompt_launch_overhead(const ServingPro
   return Time<T>();
 }
 
-/// A problem with what follows from it at once: both phases' models and devices, and the micro-batches.
-template <class T> struct ServingRun {
-  const ServingProblem<T>& asked;
-  const Pricer<T>& pricer;
-  ModelView<T> decode;
-  Plan<T> draft_plan;
+/// What the passes of a problem have in common: the division of its sequences, and host time of a kernel.
+template <class T> struct ServingPasses {
   MicroBatches<T> batches;
-  Device<T> prefill_device, decode_device;  ///< with the launch overhead of their passes
+  ModelView<T> decode;  ///< the model in a step of decoding
+  Plan<T> draft_plan;   ///< of the model that proposes tokens
+  Time<T> prompt_launch, step_launch;
 
-  explicit ServingRun(const ServingProblem<T>& p)
-      : asked(p),
-        pricer(p.pricing->template pricer<T>()),
+  explicit ServingPasses(const ServingProblem<T>& p)
+      : batches(micro_batches(p)),
         decode(p.model),
-        batches(micro_batches(p)),
-        prefill_device(p.device),
-        decode_device(p.disaggregated ? p.decode_device : p.device) {
+        prompt_launch(p.device.kernels.issue),
+        step_launch(p.step_device().kernels.issue) {
     decode.structure = p.decode;
     if (p.eager_steps) {
-      prefill_device.kernels.issue = mlsysim::detail::prompt_launch_overhead(p);
-      decode_device.kernels.issue = step_launch_overhead(p, T(ceil_div(batches.plan.batch, p.plan.ep)));
+      prompt_launch = prompt_launch_overhead(p);
+      step_launch = step_launch_overhead(p, T(ceil_div(batches.plan.batch, p.plan.ep)));
     }
     if (!p.drafts) return;
     draft_plan = p.plan;
@@ -231,16 +235,21 @@ template <class T> struct ServingRun {
     draft_plan.pp = draft_plan.ep = T{1.0};
     draft_plan.weight_bytes = p.draft.weight_bytes;
   }
-  [[nodiscard]] PassRequest<T> prompts(const Plan<T>& plan) const {
-    return {asked.model, plan, prefill_device, asked.links};
-  }
-  [[nodiscard]] PassRequest<T> step(const Plan<T>& plan) const {
-    return {decode, plan, decode_device, asked.links};
-  }
-  [[nodiscard]] PassRequest<T> drafting(const Plan<T>& plan) const {
-    return {asked.draft.model, plan, decode_device, asked.links};
-  }
 };
+
+/// A pass of a model on the device that computes prompts.
+template <class T>
+[[nodiscard]] PassEstimate<T> priced_prompt(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                            const ModelView<T>& model, const Plan<T>& plan) {
+  return v.pricing->template pricer<T>().prefill({model, plan, passes.prompt_launch}, v.device, v.links,
+                                                 v.seq_len);
+}
+/// A pass of a model on the device that generates the tokens.
+template <class T>
+[[nodiscard]] PassEstimate<T> priced_step(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                          const ModelView<T>& model, const Plan<T>& plan) {
+  return v.pricing->template pricer<T>().decode({model, plan, passes.step_launch}, v.step_device(), v.links);
+}
 
 /// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
 /// of tokens hold, and the last one takes the rest. Of prompts that are longer than the budget each rank
@@ -277,8 +286,9 @@ template <class T> struct PromptPass {
   StageDemands<T> demands;  ///< the cache of the last chunk, the largest working set of any
 };
 
-template <class T> [[nodiscard]] PromptPass<T> prompt_pass(const ServingRun<T>& run, Plan<T> plan) {
-  const ServingProblem<T>& v = run.asked;
+template <class T>
+[[nodiscard]] PromptPass<T> prompt_pass(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                        Plan<T> plan) {
   PromptPass<T> out;
   const double last = v.chunks - 1;
   T done = v.cached_prefix_len;
@@ -290,7 +300,7 @@ template <class T> [[nodiscard]] PromptPass<T> prompt_pass(const ServingRun<T>& 
         last == 0 ? v.seq_len - v.cached_prefix_len : min(v.prefill_chunk_tokens, v.seq_len - done);
     done = done + plan.new_tokens;
     plan.context = done;
-    const PassEstimate<T> part = run.pricer.prefill(run.prompts(plan), v.seq_len);
+    const PassEstimate<T> part = priced_prompt(v, passes, v.model, plan);
     const bool alone = times == 1.0;
     out.slots += alone ? part.slot : part.slot * T{times};
     out.beside = i == 0 ? part.total - part.slot : max(out.beside, part.total - part.slot);
@@ -315,22 +325,22 @@ template <class T> struct PromptPasses {
   PassBreakdown<T> own_costs;  ///< costs of that pass
 };
 
-template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingRun<T>& run) {
-  const ServingProblem<T>& v = run.asked;
-  Plan<T> plan = run.batches.plan;
+template <class T>
+[[nodiscard]] PromptPasses<T> prompt_passes(const ServingProblem<T>& v, const ServingPasses<T>& passes) {
+  Plan<T> plan = passes.batches.plan;
   const PromptShare<T> share = share_prompts(v, plan.batch);
   const T prompts = plan.batch;
   plan.batch = share.each;
   PromptPasses<T> out;
   PromptPass<T>& all = out.all;
-  all = prompt_pass(run, plan);
+  all = prompt_pass(v, passes, plan);
   out.own = all.slots + all.beside;
   out.own_costs = all.cost;
   if (!v.has_token_budget) return out;
   PromptPass<T> last = all;
   if (!same_number(share.last, share.each)) {
     plan.batch = share.last;
-    last = prompt_pass(run, plan);
+    last = prompt_pass(v, passes, plan);
     out.own = last.slots + last.beside;
     out.own_costs = last.cost;
   }
@@ -357,20 +367,20 @@ template <class T> [[nodiscard]] T yield_of_check(const ServingProblem<T>& v) {
 /// @return the pass of the model; its total is a cycle, in which every micro-batch goes through all stages,
 /// and its busy time that of one micro-batch
 template <class T>
-[[nodiscard]] PassEstimate<T> decode_step(const ServingRun<T>& run, const Plan<T>& plan, Time<T>& itl) {
-  const ServingProblem<T>& v = run.asked;
-  const T& inflight = run.batches.inflight;
-  PassEstimate<T> out = run.pricer.decode(run.step(plan));
+[[nodiscard]] PassEstimate<T> decode_step(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                          const Plan<T>& plan, Time<T>& itl) {
+  const T& inflight = passes.batches.inflight;
+  PassEstimate<T> out = priced_step(v, passes, passes.decode, plan);
   out.total = itl = pipeline_cycle(out, inflight);
   if (!v.drafts) return out;
-  Plan<T> draft_plan = run.draft_plan, check = plan;
+  Plan<T> draft_plan = passes.draft_plan, check = plan;
   draft_plan.batch = plan.batch;
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
-  const PassEstimate<T> proposal = run.pricer.decode(run.drafting(draft_plan));
+  const PassEstimate<T> proposal = priced_step(v, passes, v.draft.model, draft_plan);
   check.new_tokens = v.draft_tokens + 1.0;
   check.context = plan.context + v.draft_tokens;
-  const PassEstimate<T> verify = run.pricer.decode({v.model, check, run.decode_device, v.links});
+  const PassEstimate<T> verify = priced_step(v, passes, v.model, check);
   const Time<T> drafting = v.draft_tokens * proposal.total, round = checked_cycle(verify, drafting, inflight);
   itl = v.acceptance == Acceptance::independent
             ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
@@ -385,72 +395,72 @@ template <class T>
 /// working set of those that the devices have.
 /// @param plan of a micro-batch, at the longest context
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> decoding_memory(const ServingRun<T>& run, const Plan<T>& plan,
-                                                 const StageDemands<T>& prompts,
+[[nodiscard]] MemoryBreakdown<T> decoding_memory(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                                 const Plan<T>& plan, const StageDemands<T>& prompts,
                                                  const StageDemands<T>& step) {
-  const ServingProblem<T>& v = run.asked;
-  const MicroBatches<T>& m = run.batches;
-  StageDemands<T> demands = v.generates ? run.pricer.pass_demands(run.step(plan)) : step;
+  StageDemands<T> demands =
+      v.generates ? v.pricing->template pricer<T>().pass_demands(passes.decode, plan) : step;
   const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
-    mine.kv_cache = mine.kv_cache * m.filled;
+    mine.kv_cache = mine.kv_cache * passes.batches.filled;
     if (!v.disaggregated) mine.activations = max(mine.activations, prompt.activations);
   };
   settle(demands.first, prompts.first);
   settle(demands.last, prompts.last);
-  return fullest(demands, v.decode, v.plan, run.decode_device);
+  return fullest(demands, v.decode, v.plan, v.step_device());
 }
 
 /// Adds the weights and the cache of the draft model to the memory of a decoding device.
 template <class T>
-void add_draft_model(const ServingRun<T>& run, const Plan<T>& plan, MemoryBreakdown<T>& memory) {
-  Plan<T> draft_plan = run.draft_plan;
-  draft_plan.batch = run.batches.share.sequences;
+void add_draft_model(const ServingProblem<T>& v, const ServingPasses<T>& passes, const Plan<T>& plan,
+                     MemoryBreakdown<T>& memory) {
+  Plan<T> draft_plan = passes.draft_plan;
+  draft_plan.batch = passes.batches.share.sequences;
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
-  const auto held = run.pricer.pass_memory(run.drafting(draft_plan));
+  const Device<T>& device = v.step_device();
+  const auto held = v.pricing->template pricer<T>().pass_memory(v.draft.model, draft_plan, device);
   const Data<T> more = held.weights + held.kv_cache;
   memory.weights += held.weights;
   memory.kv_cache += held.kv_cache;
-  memory.fragmentation += more * run.decode_device.conventions.memory_fragmentation;
-  memory.total += more * (1.0 + run.decode_device.conventions.memory_fragmentation);
+  memory.fragmentation += more * device.conventions.memory_fragmentation;
+  memory.total += more * (1.0 + device.conventions.memory_fragmentation);
 }
 
 /// Memory of both kinds of devices and the cache of a replica. @return the time in which the cache of the
 /// prompts moves to the decoding devices
 template <class T>
-[[nodiscard]] Time<T> set_memory(const ServingRun<T>& run, const Plan<T>& plan,
-                                 const StageDemands<T>& prompts, const StageDemands<T>& step,
-                                 ServingEstimate<T>& out) {
-  const ServingProblem<T>& v = run.asked;
-  const MicroBatches<T>& m = run.batches;
-  out.memory = decoding_memory(run, plan, prompts, step);
+[[nodiscard]] Time<T> set_memory(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                 const Plan<T>& plan, const StageDemands<T>& prompts,
+                                 const StageDemands<T>& step, ServingEstimate<T>& out) {
+  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  const MicroBatches<T>& m = passes.batches;
+  out.memory = decoding_memory(v, passes, plan, prompts, step);
   out.prefill_memory_use = out.memory;
-  if (v.drafts) add_draft_model(run, plan, out.memory);
+  if (v.drafts) add_draft_model(v, passes, plan, out.memory);
   Plan<T> whole = plan;
   whole.batch = m.share.sequences;
-  out.kv_cache_size = run.pricer.cache(run.step(whole));
+  out.kv_cache_size = pricer.cache(passes.decode, whole);
   if (!v.disaggregated) return Time<T>();
   StageDemands<T> held = prompts;
   held.first.kv_cache = held.first.kv_cache * m.filled;
   held.last.kv_cache = held.last.kv_cache * m.filled;
-  out.prefill_memory_use = fullest(held, v.model.structure, v.plan, run.prefill_device);
+  out.prefill_memory_use = fullest(held, v.model.structure, v.plan, v.device);
   whole.context = v.seq_len;
-  return run.pricer.cache(run.prompts(whole)) / v.network_bandwidth;
+  return pricer.cache(v.model, whole) / v.network_bandwidth;
 }
 
 /// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,
 /// whichever side limits them.
 template <class T>
-void set_utilisation(const ServingRun<T>& run, const PromptPass<T>& prompts, const Time<T>& prefill_time,
-                     const PassEstimate<T>& step, const Time<T>& decoding, ServingEstimate<T>& out) {
+void set_utilisation(const ServingProblem<T>& v, const MicroBatches<T>& m, const PromptPass<T>& prompts,
+                     const Time<T>& prefill_time, const PassEstimate<T>& step, const Time<T>& decoding,
+                     ServingEstimate<T>& out) {
   const T one{1.0};
-  const ServingProblem<T>& v = run.asked;
-  const MicroBatches<T>& m = run.batches;
   out.prefill_mfu =
-      m.share.filled * min(one, T(m.filled * prompts.cost.work /
-                                  (run.prefill_device.compute.dense * v.plan.pp * prefill_time)));
+      m.share.filled *
+      min(one, T(m.filled * prompts.cost.work / (v.device.compute.dense * v.plan.pp * prefill_time)));
   out.mfu = m.share.filled *
-            min(one, T(m.filled * step.cost.work / (run.decode_device.compute.dense * v.plan.pp * out.itl)));
+            min(one, T(m.filled * step.cost.work / (v.step_device().compute.dense * v.plan.pp * out.itl)));
   const T busy_prefill = min(one, T(m.inflight * prompts.busy / (v.plan.pp * prefill_time)));
   const T busy_decode = min(one, T(m.inflight * step.busy / (v.plan.pp * step.total)));
   const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
@@ -486,9 +496,7 @@ void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, 
   out.decode_overhead = decode.overhead;
 }
 
-}  // namespace detail
-
-/// Serving of a static batch.
+/// Serving of a static batch: all but whether it fits and what is charged.
 ///
 /// The sequences of a replica are divided into micro-batches, one for each pipeline stage, so that all stages
 /// work: prompts follow each other through the stages, chunk by chunk, and a decode step gives every sequence
@@ -499,12 +507,12 @@ void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, 
 /// flow shop)
 template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const ServingProblem<T>& v) {
   const T one{1.0};
-  const detail::ServingRun<T> run(v);
-  const auto& batches = run.batches;
+  const ServingPasses<T> common(v);
+  const auto& batches = common.batches;
   ServingEstimate<T> out;
   out.replicas = v.replicas();
 
-  const auto passes = detail::prompt_passes(run);
+  const auto passes = prompt_passes(v, common);
   const auto& prompts = passes.all;
   out.prefill_chunk_time = prompts.longest;
   const Time<T> prefill_time = batches.inflight * prompts.slots + prompts.beside;
@@ -513,13 +521,13 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   plan.new_tokens = one;
   // Token i of n sees i of them.
   plan.context = v.generates ? v.seq_len + (v.output_tokens + 1.0) / 2.0 : v.seq_len;
-  const auto step = detail::decode_step(run, plan, out.itl);
+  const auto step = decode_step(v, common, plan, out.itl);
 
   plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
-  const Time<T> moved = detail::set_memory(run, plan, prompts.demands, step.demands, out);
+  const Time<T> moved = set_memory(v, common, plan, prompts.demands, step.demands, out);
 
   out.ttft = prefill_time + moved;
-  detail::set_first_token(passes, prefill_time, moved, out);
+  set_first_token(passes, prefill_time, moved, out);
   const T generated = v.generates ? v.output_tokens : one;
   // The first of the generated tokens comes with the prefill.
   const Time<T> decoding = out.itl * (generated - 1.0);
@@ -528,9 +536,10 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   out.token_throughput = v.generates ? sequences * generated / out.request_latency : sequences / out.itl;
   out.throughput_per_accelerator = out.token_throughput / v.accelerators;
 
-  detail::set_utilisation(run, prompts, prefill_time, step, decoding, out);
-  detail::set_parts(prompts.cost, step.cost, out);
+  set_utilisation(v, batches, prompts, prefill_time, step, decoding, out);
+  set_parts(prompts.cost, step.cost, out);
   return out;
 }
 
+}  // namespace detail
 }  // namespace mlsysim

@@ -6,6 +6,7 @@
 #include <mlsysim/answer/reliability.hpp>
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/table/join.hpp>
 
 namespace mlsysim {
 
@@ -65,8 +66,9 @@ template <class T = double> struct TrainingProblem {
   }
 };
 
-/// Time, memory and throughput of an optimizer step.
+/// Time, memory, throughput and cost of optimizer steps.
 template <class T = double> struct TrainingEstimate {
+  FeasibilityEstimate<T> feasibility;
   Time<T> step_latency, latency_compute, latency_memory, latency_overhead, exposed_communication_latency;
   Time<T> communication_latency, dp_communication_latency, tp_communication_latency, ep_communication_latency,
       cp_communication_latency, pp_communication_latency, host_transfer_latency;
@@ -79,8 +81,18 @@ template <class T = double> struct TrainingEstimate {
   Intensity<T> arithmetic_intensity;
   Data<T> offload_spill_bytes;
   MemoryBreakdown<T> memory;
+  MacroEstimate<T> macro;              ///< where something is charged
+  ReliabilityEstimate<T> reliability;  ///< where failures are counted
+  Time<T> training_time;               ///< where the number of tokens is published
 
   static constexpr auto fields() {
+    using R = TrainingEstimate;
+    return join(
+        rows(field(&R::feasibility, "", "", "")), reported_fields(),
+        rows(field(&R::macro, "", "", ""), field(&R::reliability, "", "", ""),
+             field(&R::training_time, "training_time", "d", "time for the published number of tokens")));
+  }
+  static constexpr auto reported_fields() {
     using R = TrainingEstimate;
     return rows(field(&R::step_latency, key::step_latency), field(&R::latency_compute, key::latency_compute),
                 field(&R::latency_memory, key::latency_memory),
@@ -124,7 +136,7 @@ template <class T>
     case Microbatches::by_default:
       break;
   }
-  return v.pricing->template pricer<T>().default_microbatches({v.model, plan, v.device, v.links}, local,
+  return v.pricing->template pricer<T>().default_microbatches(v.model, plan, v.device, local,
                                                               v.gradient_accumulation_steps);
 }
 
@@ -140,7 +152,9 @@ template <class T> [[nodiscard]] Plan<T> training_plan(const TrainingProblem<T>&
   return plan;
 }
 
-/// One optimizer step.
+namespace detail {
+
+/// One optimizer step, all but whether it fits, what is charged and what fails.
 ///
 /// MFU counts the forward pass of the undivided model and twice that for the backward pass, without the
 /// weight gradients of frozen weights; HFU adds what is recomputed. Congestion slows the exchange over the
@@ -149,9 +163,9 @@ template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const Tra
   const T one{1.0};
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   const Plan<T> plan = training_plan(v);
-  const PassRequest<T> request{v.model, plan, v.device, v.links};
   const auto share = share_batch(v.batch_size, plan.dp);
-  const StepEstimate<T> step = pricer.step(request, v.accelerators, v.batch_size, share.sequences);
+  const StepEstimate<T> step = pricer.step({v.model, plan, v.device.kernels.issue}, v.device, v.links,
+                                           v.accelerators, v.batch_size, share.sequences);
   TrainingEstimate<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
   out.memory = fullest(step.demands, v.model.structure, plan, v.device);
@@ -192,4 +206,5 @@ template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const Tra
   return out;
 }
 
+}  // namespace detail
 }  // namespace mlsysim

@@ -168,10 +168,10 @@ template <class T> class ListPricer {
 
 }  // namespace detail
 
-/// Prices a list.
+/// Prices a list. @param launch_overhead host time of one kernel
 template <class T>
 [[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device,
-                                     const Links<T>& links) {
+                                     const Links<T>& links, const Time<T>& launch_overhead) {
   ListCost<T> sums;
   detail::ListPricer<T> price_one(device, links);
   // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
@@ -184,7 +184,7 @@ template <class T>
     PassBreakdown<T> sum = here;
     for (; op != end && op->pass == pass && op->place == place; ++op) {
       const OpCost<T> cost = price_one(*op);
-      sum.add(*op, cost, device.kernels.issue);
+      sum.add(*op, cost, launch_overhead);
       if (op->between != Traffic::none && pass != Pass::update)
         sums.network[static_cast<std::size_t>(op->between)] += cost.network;
     }

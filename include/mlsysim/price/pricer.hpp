@@ -9,14 +9,6 @@
 
 namespace mlsysim {
 
-/// What is priced: a model on a plan. The plan says how many tokens of how many sequences a pass has.
-template <class T = double> struct PassRequest {
-  const ModelView<T>& model;
-  const Plan<T>& plan;
-  const Device<T>& device;
-  const Links<T>& links;
-};
-
 /// Weights of which a pass reads all: those outside of tables [B].
 template <class T> [[nodiscard]] Data<T> dense_weights(const Totals<T>& m, const DataPerParam<T>& bytes) {
   return bytes * (m.params - m.tables);
@@ -64,48 +56,55 @@ template <class T = double> class Pricer {
   virtual ~Pricer() = default;
 
   /// A part of a prompt of `prompt` tokens.
-  [[nodiscard]] virtual PassEstimate<T> prefill(const PassRequest<T>& request, const T& prompt) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device,
+                                                const Links<T>& links, const T& prompt) const = 0;
   /// A step of decoding; several new tokens a sequence where a draft is verified.
-  [[nodiscard]] virtual PassEstimate<T> decode(const PassRequest<T>& request) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> decode(const PassRequest<T>& request, const Device<T>& device,
+                                               const Links<T>& links) const = 0;
   /// A plain inference.
-  [[nodiscard]] virtual PassEstimate<T> inference(const PassRequest<T>& request) const = 0;
+  [[nodiscard]] virtual PassEstimate<T> inference(const PassRequest<T>& request, const Device<T>& device,
+                                                  const Links<T>& links) const = 0;
   /// A step of `devices` devices for `batch` sequences in all, `local` of them of one replica.
-  [[nodiscard]] virtual StepEstimate<T> step(const PassRequest<T>& request, const T& devices, const T& batch,
+  [[nodiscard]] virtual StepEstimate<T> step(const PassRequest<T>& request, const Device<T>& device,
+                                             const Links<T>& links, const T& devices, const T& batch,
                                              const T& local) const = 0;
 
   /// What a device holds in a pass.
-  [[nodiscard]] virtual StageDemands<T> pass_demands(const PassRequest<T>& request) const = 0;
+  [[nodiscard]] virtual StageDemands<T> pass_demands(const ModelView<T>& model,
+                                                     const Plan<T>& plan) const = 0;
   /// What a device holds in a training step.
-  [[nodiscard]] virtual StageDemands<T> step_demands(const PassRequest<T>& request) const = 0;
+  [[nodiscard]] virtual StageDemands<T> step_demands(const ModelView<T>& model, const Plan<T>& plan,
+                                                     const Device<T>& device) const = 0;
   /// Keys, values and states of all sequences of a pass, over the whole model.
-  [[nodiscard]] virtual Data<T> cache(const PassRequest<T>& request) const = 0;
+  [[nodiscard]] virtual Data<T> cache(const ModelView<T>& model, const Plan<T>& plan) const = 0;
   /// Micro-batches of a replica of `local` sequences in `steps` accumulation steps where nobody says how
   /// many.
-  [[nodiscard]] virtual T default_microbatches(const PassRequest<T>& request, const T& local,
+  [[nodiscard]] virtual T default_microbatches(const ModelView<T>& model, const Plan<T>& plan,
+                                               const Device<T>& device, const T& local,
                                                const T& steps) const = 0;
   /// What a pass pays for what the device has no room for.
   [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
                                                 const Device<T>& device) const = 0;
 
-  [[nodiscard]] MemoryBreakdown<T> pass_memory(const PassRequest<T>& request) const {
-    return fullest(pass_demands(request), request.model.structure, request.plan, request.device);
+  [[nodiscard]] MemoryBreakdown<T> pass_memory(const ModelView<T>& model, const Plan<T>& plan,
+                                               const Device<T>& device) const {
+    return fullest(pass_demands(model, plan), model.structure, plan, device);
   }
-  [[nodiscard]] MemoryBreakdown<T> step_memory(const PassRequest<T>& request) const {
-    return fullest(step_demands(request), request.model.structure, request.plan, request.device);
+  [[nodiscard]] MemoryBreakdown<T> step_memory(const ModelView<T>& model, const Plan<T>& plan,
+                                               const Device<T>& device) const {
+    return fullest(step_demands(model, plan, device), model.structure, plan, device);
   }
 };
 
 /// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is
 /// not known.
-template <class T> [[nodiscard]] Data<T> whole_cache(const PassRequest<T>& request) {
-  if (!request.model.structure.known) return {};
-  Plan<T> whole = request.plan;
+template <class T> [[nodiscard]] Data<T> whole_cache(const ModelView<T>& model, const Plan<T>& plan) {
+  if (!model.structure.known) return {};
+  Plan<T> whole = plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
   whole.folded = false;
   OpList<T> ops;
-  return forward_totals(request.model.structure, request.model.shape(), request.model.layers, whole, ops)
-      .stage(T{1.0}, T{1.0})
-      .state;
+  return forward_totals(model.structure, model.shape(), model.layers, whole, ops).stage(T{1.0}, T{1.0}).state;
 }
 
 /// Every operator of the lowered list: launch, tiles, sustained shares, collectives.

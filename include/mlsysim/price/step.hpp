@@ -33,59 +33,12 @@ template <class T = double> struct ModelView {
   }
 };
 
-/// What the operators of one pass come to, before any of them run beside each other.
-template <class T = double> struct PassParts {
-  PassBreakdown<T> all;  ///< of all stages
-  PassBreakdown<T> first,
-      last;  ///< of the stages at the two ends, of which the first has a full share of the blocks
-  T blocks{1.0}, last_blocks{1.0};  ///< blocks of the two
-  PlaceTotals<T> totals;            ///< of the fullest stage, by place
+/// What is priced: a model on a plan. The plan says how many tokens of how many sequences a pass has.
+template <class T = double> struct PassRequest {
+  const ModelView<T>& model;
+  const Plan<T>& plan;
+  Time<T> launch_overhead;  ///< host time of one kernel; none where the pass is a captured graph
 };
-
-namespace detail {
-/// Parts of a pass that take turns, each with whole sequences: two, or one where a rank has a single
-/// sequence or nothing is exchanged.
-template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
-  const T parts = clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
-  return select(plan.ep > T{1.0}, parts, T{1.0});
-}
-}  // namespace detail
-
-/// Lowers and prices a pass. All stages together hold every block once; the first stage holds as many as the
-/// fullest, the last one less where they do not divide evenly, and the output head. `ops` is the caller's
-/// workspace and afterwards holds the list.
-template <class T>
-[[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                      const Links<T>& links, OpList<T>& ops) {
-  const T one{1.0};
-  const bool turns = model.structure.expert_overlap == ExpertOverlap::micro_batch;
-  PassParts<T> parts;
-  if (turns) parts.totals = forward_totals(model.structure, model.shape(), model.layers, plan, ops);
-  Plan<T> part = plan;
-  const T takes = turns ? detail::parts_in_turn(plan) : one;
-  part.batch = plan.batch / takes;
-  const auto lowered = lower(model.structure, model.shape(), model.layers, part, ops);
-  if (!turns) parts.totals = lowered.totals;
-  const auto costs = price_list<T>(ops.span(), device, links);
-  const T layers = layers_of(model.structure, model.shape(), model.layers);
-  const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
-  parts.all = costs.stage(Pass::forward, one, one, layers / full);
-  parts.all.add(costs.of(Pass::forward, Place::stage), plan.pp);
-  parts.blocks = full;
-  parts.last_blocks = select(plan.pp > one, least, full);
-  parts.first = costs.stage(Pass::forward, one, T{0.0}, one);
-  parts.first.add(costs.of(Pass::forward, Place::stage), one);
-  parts.last = costs.stage(Pass::forward, T{0.0}, one, parts.last_blocks / full);
-  parts.last.add(costs.of(Pass::forward, Place::stage), one);
-  if (!turns) return parts;
-  for (PassBreakdown<T>* cost : {&parts.all, &parts.first, &parts.last}) {
-    *cost = *cost * takes;
-    // Nothing runs beside the first exchange of the first part and the last one of the last; of one part
-    // beside none.
-    cost->ep_comm = cost->ep_comm * ((takes - 1.0) * (1.0 - 1.0 / (2.0 * layers)));
-  }
-  return parts;
-}
 
 /// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
 template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
@@ -99,20 +52,6 @@ template <class T = double> struct PassEstimate {
   StageDemands<T> demands;  ///< what the devices hold
 };
 
-/// Times of a pass whose communication overlaps with its kernels. The model's dispatch is paid once.
-template <class T>
-[[nodiscard]] PassEstimate<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model,
-                                              const Plan<T>& plan, const Device<T>& device) {
-  PassEstimate<T> pass{{}, {}, {}, parts.all, {}};
-  const T blocks = layers_of(model.structure, model.shape(), model.layers);
-  pass.total = parts.all.exposed(plan, blocks) + device.dispatch_overhead;
-  pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch_overhead;
-  const Time<T> slowest =
-      max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
-  pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch_overhead, pass.total);
-  return pass;
-}
-
 template <class T>
 [[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
                                            const Plan<T>& plan) {
@@ -121,6 +60,69 @@ template <class T>
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
   return {demand_of(model.structure, plan, totals.stage(one, alone, one), full),
           demand_of(model.structure, plan, totals.stage(alone, one, share), full)};
+}
+
+namespace detail {
+
+/// Parts of a pass that take turns, each with whole sequences: two, or one where a rank has a single
+/// sequence or nothing is exchanged.
+template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
+  const T parts = clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
+  return select(plan.ep > T{1.0}, parts, T{1.0});
+}
+
+/// Times of a pass whose communication overlaps with its kernels. The model's dispatch is paid once.
+///
+/// All stages together hold every block once; the first stage holds as many as the fullest, the last one less
+/// where they do not divide evenly, and the output head.
+/// @param takes parts that take turns, where the structure has any
+template <class T>
+void set_times(PassEstimate<T>& pass, const ListCost<T>& costs, const ModelView<T>& model,
+               const Plan<T>& plan, const Device<T>& device, const T& takes) {
+  const T one{1.0};
+  const T layers = layers_of(model.structure, model.shape(), model.layers);
+  const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
+  const T last_blocks = select(plan.pp > one, least, full);
+  const auto stage = [&](const T& first, const T& last, const T& blocks, const T& stages) {
+    PassBreakdown<T> cost = costs.stage(Pass::forward, first, last, blocks);
+    cost.add(costs.of(Pass::forward, Place::stage), stages);
+    if (model.structure.expert_overlap != ExpertOverlap::micro_batch) return cost;
+    cost = cost * takes;
+    // Nothing runs beside the first exchange of the first part and the last one of the last; of one part
+    // beside none.
+    cost.ep_comm = cost.ep_comm * ((takes - 1.0) * (1.0 - 1.0 / (2.0 * layers)));
+    return cost;
+  };
+  pass.cost = stage(one, one, layers / full, plan.pp);
+  pass.total = pass.cost.exposed(plan, layers) + device.dispatch_overhead;
+  const Time<T> slowest = max(stage(one, T{0.0}, one, one).exposed(plan, full),
+                              stage(T{0.0}, one, last_blocks / full, one).exposed(plan, last_blocks));
+  pass.slot = select(plan.pp > one, slowest + device.dispatch_overhead, pass.total);
+  pass.cost.overhead += pass.cost.launch_wait(plan, layers) + device.dispatch_overhead;
+}
+
+}  // namespace detail
+
+/// Lowers and prices a pass: its times, and what the devices hold. `ops` is the caller's workspace and
+/// afterwards holds the list.
+template <class T>
+[[nodiscard]] PassEstimate<T> pass_estimate(const PassRequest<T>& request, const Device<T>& device,
+                                            const Links<T>& links, OpList<T>& ops) {
+  const ModelView<T>& model = request.model;
+  const Plan<T>& plan = request.plan;
+  const bool turns = model.structure.expert_overlap == ExpertOverlap::micro_batch;
+  PassEstimate<T> pass;
+  PlaceTotals<T> totals;  // of the fullest stage, by place
+  if (turns) totals = forward_totals(model.structure, model.shape(), model.layers, plan, ops);
+  Plan<T> part = plan;
+  const T takes = turns ? detail::parts_in_turn(plan) : T{1.0};
+  part.batch = plan.batch / takes;
+  const auto lowered = lower(model.structure, model.shape(), model.layers, part, ops);
+  if (!turns) totals = lowered.totals;
+  detail::set_times(pass, price_list<T>(ops.span(), device, links, request.launch_overhead), model, plan,
+                    device, takes);
+  pass.demands = pass_demands(totals, model, plan);
+  return pass;
 }
 
 /// Memory of the fuller of two stages.
@@ -234,11 +236,13 @@ template <class T = double> struct StepParts {
 /// last stage, which holds the output head. `ops` is the caller's workspace and afterwards holds the list,
 /// with the transfers of one model chunk.
 template <class T>
-[[nodiscard]] StepParts<T> step_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+[[nodiscard]] StepParts<T> step_parts(const PassRequest<T>& request, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
+  const ModelView<T>& model = request.model;
+  const Plan<T>& plan = request.plan;
   const T one{1.0}, none{0.0};
   const auto lowered = detail::lower_chunks(model.structure, model.shape(), model.layers, plan, one, ops);
-  const auto costs = price_list<T>(ops.span(), device, links);
+  const auto costs = price_list<T>(ops.span(), device, links, request.launch_overhead);
   const T full = model.blocks(plan);
   const T least = max(floor(layers_of(model.structure, model.shape(), model.layers) / plan.pp), one);
   const auto piped = plan.pp > one;
@@ -334,9 +338,9 @@ template <class T>
                                            const Listed& layers, const Plan<>& plan, OpList<>& ops);
 [[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,
                                             const Listed& layers, const Plan<>& plan, OpList<>& ops);
-[[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
-                                     const Links<>& links, OpList<>& ops);
-[[nodiscard]] StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+[[nodiscard]] PassEstimate<> pass_estimate(const PassRequest<>& request, const Device<>& device,
+                                           const Links<>& links, OpList<>& ops);
+[[nodiscard]] StepParts<> step_parts(const PassRequest<>& request, const Device<>& device,
                                      const Links<>& links, OpList<>& ops);
 [[nodiscard]] StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan,
                                  const Device<>& device);

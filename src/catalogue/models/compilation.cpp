@@ -26,16 +26,17 @@ DevicePass device_pass(InferenceProblem<> v, bool fused) {
   v.model.structure.fused = fused;
   v.device.kernels.issue = Time<>();
   DevicePass out;
-  out.time = inference_estimate(v).latency - v.device.dispatch_overhead;
+  out.time = evaluate(v).latency - v.device.dispatch_overhead;
   // With a host of a second a kernel, the issue time is the number of kernels.
   v.device.kernels.issue = 1.0 * unit::s;
   Plan<> plan = v.plan;
   plan.batch = v.batch_size;
   plan.context = v.sequences ? v.seq_len : 1.0;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
-  out.kernels =
-      v.pricing->pricer<double>().inference({v.model, plan, v.device, v.links}).cost.host_launch_time /
-      (1.0 * unit::s);
+  out.kernels = v.pricing->pricer<double>()
+                    .inference({v.model, plan, v.device.kernels.issue}, v.device, v.links)
+                    .cost.host_launch_time /
+                (1.0 * unit::s);
   return out;
 }
 

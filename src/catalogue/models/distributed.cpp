@@ -54,7 +54,7 @@ void warn_of_microbatches(const In& in, const TrainingProblem<>& v, const Traini
 
 DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes) const {
   const auto problem = settle(in, notes);
-  Out out{training_estimate(problem)};
+  Out out{evaluate(problem)};
   warn_of_microbatches(in, problem, out, notes);
   if (!in.workload->hidden()) out.token_throughput = {};
   out.fidelity = problem.pricing->fidelity();

@@ -253,7 +253,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
 ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   const auto problem = settle(in, notes);
   const bool two_pools = problem.disaggregated;
-  Out out{serving_estimate(problem)};
+  Out out{evaluate(problem)};
   out.fidelity = problem.pricing->fidelity();
   out.accelerators = two_pools ? 2 * problem.accelerators : problem.accelerators;
   out.prefill_bottleneck = prefill_limit(out);

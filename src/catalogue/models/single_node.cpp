@@ -129,12 +129,12 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
   Out out;
   if (in.is_training) {
     const auto problem = settle_step(in, notes);
-    out = as_pass(training_estimate(problem), in.batch_size);
+    out = as_pass(evaluate(problem), in.batch_size);
     complete(in, problem, out, notes);
   } else {
     detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
     const auto problem = settle_inference(in, notes);
-    out = Out{inference_estimate(problem)};
+    out = Out{evaluate(problem)};
     out.hfu = out.mfu;
     complete(in, problem, out, notes);
   }

@@ -28,7 +28,7 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   out.fidelity = v.pricing->fidelity();
   out.microbatch_size = std::ceil(plan.batch) / plan.sequence_ranks();
   out.microbatch_count = plan.microbatches;
-  out.memory = v.pricing->pricer<double>().step_memory({v.model, plan, v.device, v.links});
+  out.memory = v.pricing->pricer<double>().step_memory(v.model, plan, v.device);
   out.total_memory = out.memory.total;
   out.available_memory = out.memory.capacity;
   out.memory_utilization = out.memory.total / out.memory.capacity;

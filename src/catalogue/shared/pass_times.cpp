@@ -51,24 +51,24 @@ Plan<> PassTimes::plan(double sequences, double new_tokens, double context) cons
 
 PassEstimate<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
   const auto p = plan(prompts, new_tokens, context);
-  return problem_.pricing->pricer<double>().prefill({problem_.model, p, prompts_, problem_.links}, context);
+  return problem_.pricing->pricer<double>().prefill({problem_.model, p, prompts_.kernels.issue}, prompts_,
+                                                    problem_.links, context);
 }
 
 PassEstimate<> PassTimes::decode(double requests, double context, double new_tokens) const {
   const auto p = plan(requests, new_tokens, context);
   // A few tokens a sequence are attended to as a prompt is.
   const auto& model = new_tokens > 1 ? problem_.model : decode_;
-  const auto& pricer = problem_.pricing->pricer<double>();
-  if (!problem_.eager_steps) return pricer.decode({model, p, steps_, problem_.links});
-  Device<> device = steps_;
-  device.kernels.issue = detail::step_launch_overhead(problem_, requests / problem_.plan.ep);
-  return pricer.decode({model, p, device, problem_.links});
+  const Time<> launch = problem_.eager_steps
+                            ? detail::step_launch_overhead(problem_, requests / problem_.plan.ep)
+                            : steps_.kernels.issue;
+  return problem_.pricing->pricer<double>().decode({model, p, launch}, steps_, problem_.links);
 }
 
 double PassTimes::capacity(double tokens, double kv_share) const {
   const double ranks = problem_.plan.ep;
   const auto p = plan(ranks, 1, tokens);
-  const auto m = problem_.pricing->pricer<double>().pass_memory({decode_, p, steps_, problem_.links});
+  const auto m = problem_.pricing->pricer<double>().pass_memory(decode_, p, steps_);
   const Data<> rest = m.capacity - (m.total - m.kv_cache);
   if (rest <= Data<>()) return 0;
   // Without a shape no cache is counted (noted with the problem) and any number fits.
@@ -78,7 +78,7 @@ double PassTimes::capacity(double tokens, double kv_share) const {
 
 Data<> PassTimes::cache(double tokens) const {
   const auto p = plan(1, 1, tokens);
-  return problem_.pricing->pricer<double>().cache({decode_, p, steps_, problem_.links});
+  return problem_.pricing->pricer<double>().cache(decode_, p);
 }
 
 namespace {

@@ -65,8 +65,11 @@ struct Operators {
     d.memory.bandwidth = bandwidth;
     return d;
   }
+  [[nodiscard]] PassEstimate<> pass(const Device<>& d) const {
+    return operator_pricer<double>().decode({model, plan, d.kernels.issue}, d, links);
+  }
   [[nodiscard]] Time<> latency(ComputeRate<> rate, Bandwidth<> bandwidth) const {
-    return operator_pricer<double>().decode({model, plan, at(rate, bandwidth), links}).total;
+    return pass(at(rate, bandwidth)).total;
   }
   [[nodiscard]] DeviceRequirements needs() const;
 };
@@ -128,14 +131,13 @@ template <class Late> double least(Late&& late) {
 /// have to be if the other were endless.
 DeviceRequirements Operators::needs() const {
   const Device<> probe = at(1e15 * unit::FLOP / unit::s, 1e12 * unit::B / unit::s);
-  const PassRequest<double> request{model, plan, probe, links};
-  const auto pass = operator_pricer<double>().decode(request);
-  const auto memory = operator_pricer<double>().pass_memory(request);
+  const auto one = pass(probe);
+  const auto memory = operator_pricer<double>().pass_memory(model, plan, probe);
   DeviceRequirements n{.memory = memory.total,
                        .weights = memory.weights,
-                       .traffic = pass.cost.traffic,
-                       .work = pass.cost.work,
-                       .overhead = pass.cost.overhead};
+                       .traffic = one.cost.traffic,
+                       .work = one.cost.work,
+                       .overhead = one.cost.overhead};
   if (in.target_latency <= n.overhead) return n;
   const auto start = RequiredRates::solve<double>({.work = n.work,
                                                    .traffic = n.traffic,

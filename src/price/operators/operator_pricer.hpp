@@ -22,23 +22,23 @@ template <class T>
 
 /// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
 template <class T>
-[[nodiscard]] CappedClock::Result<T> capped(const PassRequest<T>& request, const Time<T>& time,
+[[nodiscard]] CappedClock::Result<T> capped(const Plan<T>& plan, const Device<T>& device, const Time<T>& time,
                                             const Time<T>& clocked, const Work<T>& work,
                                             const Data<T>& traffic) {
   return apply<CappedClock, T>({.clocked = clocked,
                                 .fixed = time - clocked,
-                                .work_load = loaded(work, Data<T>(), request.device),
-                                .traffic_load = loaded(Work<T>(), traffic, request.device),
-                                .tdp = request.device.power.tdp,
-                                .power_cap = request.plan.power_cap,
-                                .clock_limit = request.plan.clock_limit,
-                                .idle_fraction = request.device.conventions.idle_fraction});
+                                .work_load = loaded(work, Data<T>(), device),
+                                .traffic_load = loaded(Work<T>(), traffic, device),
+                                .tdp = device.power.tdp,
+                                .power_cap = plan.power_cap,
+                                .clock_limit = plan.clock_limit,
+                                .idle_fraction = device.conventions.idle_fraction});
 }
 
 /// A pass at the clock that its limits leave. What it takes longer counts as arithmetic; its stages are
 /// slower alike.
-template <class T> void slow(PassEstimate<T>& pass, const PassRequest<T>& request) {
-  const auto r = capped(request, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
+template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const Device<T>& device) {
+  const auto r = capped(plan, device, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
   const Time<T> more = r.slowed - pass.total;
   pass.slot = pass.slot * (r.slowed / pass.total);
   pass.total = r.slowed;
@@ -49,9 +49,9 @@ template <class T> void slow(PassEstimate<T>& pass, const PassRequest<T>& reques
 
 /// The same of a step: the regulator does not wait for the end of a bubble, which lasts longer where its
 /// passes do.
-template <class T> void slow(StepEstimate<T>& step, const PassRequest<T>& request) {
+template <class T> void slow(StepEstimate<T>& step, const Plan<T>& plan, const Device<T>& device) {
   const Time<T> running = step.total - step.bubble;
-  const auto r = capped(request, running, step.compute, step.work, step.traffic);
+  const auto r = capped(plan, device, running, step.compute, step.work, step.traffic);
   const Time<T> more = r.slowed - running, idle = step.bubble * (more / step.slots);
   step.total += more + idle;
   step.slots += more;
@@ -63,9 +63,10 @@ template <class T> void slow(StepEstimate<T>& step, const PassRequest<T>& reques
 
 /// What of a step's kernels and collectives is reported.
 template <class T>
-[[nodiscard]] StepEstimate<T> step_price(const StepTime<T>& step, const PassRequest<T>& request) {
+[[nodiscard]] StepEstimate<T> step_price(const StepTime<T>& step, const ModelView<T>& model,
+                                         const Plan<T>& plan, const Device<T>& device) {
   StepEstimate<T> out;
-  const T& m = request.plan.microbatches;
+  const T& m = plan.microbatches;
   const PassBreakdown<T> passes = step.stage.passes();
   const PassBreakdown<T>& update = step.stage.update;
   out.total = step.total;
@@ -73,10 +74,9 @@ template <class T>
   out.bubble = step.bubble;
   out.compute = passes.compute_bound * m + update.compute_bound;
   out.memory = passes.memory_bound * m + update.memory_bound;
-  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + request.device.dispatch_overhead;
+  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy = loaded(passes.work, passes.traffic, request.device) * m +
-             loaded(update.work, update.traffic, request.device);
+  out.busy = loaded(passes.work, passes.traffic, device) * m + loaded(update.work, update.traffic, device);
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
@@ -88,73 +88,82 @@ template <class T>
   out.work = passes.work * m + update.work;
   out.traffic = passes.traffic * m + update.traffic;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
-  if (request.model.structure.capped) slow(out, request);
+  if (model.structure.capped) slow(out, plan, device);
   return out;
 }
 
 template <class T> class OperatorPricer : public Pricer<T> {
  public:
-  PassEstimate<T> prefill(const PassRequest<T>& request, const T& /*prompt*/) const override {
-    return pass(request);
+  PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device, const Links<T>& links,
+                          const T& /*prompt*/) const override {
+    return pass(request, device, links);
   }
-  PassEstimate<T> decode(const PassRequest<T>& request) const override { return pass(request); }
-  PassEstimate<T> inference(const PassRequest<T>& request) const override { return pass(request); }
+  PassEstimate<T> decode(const PassRequest<T>& request, const Device<T>& device,
+                         const Links<T>& links) const override {
+    return pass(request, device, links);
+  }
+  PassEstimate<T> inference(const PassRequest<T>& request, const Device<T>& device,
+                            const Links<T>& links) const override {
+    return pass(request, device, links);
+  }
 
-  StepEstimate<T> step(const PassRequest<T>& request, const T& /*devices*/, const T& batch,
-                       const T& /*local*/) const override {
+  StepEstimate<T> step(const PassRequest<T>& request, const Device<T>& device, const Links<T>& links,
+                       const T& /*devices*/, const T& batch, const T& /*local*/) const override {
+    const ModelView<T>& model = request.model;
+    const Plan<T>& plan = request.plan;
     OpList<T> ops;
-    const auto parts = step_parts(request.model, request.plan, request.device, request.links, ops);
-    StepEstimate<T> out = step_price(step_of(parts, request.model, request.plan, request.device), request);
-    out.demands = same_number(request.plan.batch, T(ceil(request.plan.batch)))
-                      ? mlsysim::step_demands(parts.totals, request.model, request.plan)
-                      : OperatorPricer::step_demands(request);
+    const auto parts = step_parts(request, device, links, ops);
+    StepEstimate<T> out = step_price(step_of(parts, model, plan, device), model, plan, device);
+    out.demands = same_number(plan.batch, T(ceil(plan.batch)))
+                      ? mlsysim::step_demands(parts.totals, model, plan)
+                      : OperatorPricer::step_demands(model, plan, device);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of
     // frozen weights.
-    Plan<T> whole = request.plan;
+    Plan<T> whole = plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
     whole.folded = false;
     const auto forward =
-        forward_totals(request.model.structure, request.model.shape(), request.model.layers, whole, ops)
-            .stage(T{1.0}, T{1.0});
-    out.model_work = (3.0 * forward.work - (1.0 - request.plan.trainable) * forward.weight_work) * batch;
+        forward_totals(model.structure, model.shape(), model.layers, whole, ops).stage(T{1.0}, T{1.0});
+    out.model_work = (3.0 * forward.work - (1.0 - plan.trainable) * forward.weight_work) * batch;
     return out;
   }
 
-  StageDemands<T> pass_demands(const PassRequest<T>& request) const override { return demands_of(request); }
-  [[nodiscard]] static StageDemands<T> demands_of(const PassRequest<T>& request) {
+  StageDemands<T> pass_demands(const ModelView<T>& model, const Plan<T>& plan) const override {
     OpList<T> ops;
-    return mlsysim::pass_demands(forward_totals(request.model.structure, request.model.shape(),
-                                                request.model.layers, request.plan, ops),
-                                 request.model, request.plan);
+    return mlsysim::pass_demands(forward_totals(model.structure, model.shape(), model.layers, plan, ops),
+                                 model, plan);
   }
-  StageDemands<T> step_demands(const PassRequest<T>& request) const override {
+  StageDemands<T> step_demands(const ModelView<T>& model, const Plan<T>& plan,
+                               const Device<T>& /*device*/) const override {
     OpList<T> ops;
-    const Plan<T> plan = request.plan.largest_microbatch();
-    return mlsysim::step_demands(
-        training_totals(request.model.structure, request.model.shape(), request.model.layers, plan, ops),
-        request.model, plan);
+    const Plan<T> largest = plan.largest_microbatch();
+    return mlsysim::step_demands(training_totals(model.structure, model.shape(), model.layers, largest, ops),
+                                 model, largest);
   }
 
-  Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
+  Data<T> cache(const ModelView<T>& model, const Plan<T>& plan) const override {
+    return whole_cache(model, plan);
+  }
 
   /// As few micro-batches as the memory allows in each accumulation step: all sequences of the step at once
   /// where they fit. Each micro-batch pays its launches and reads the weights, so fewer are faster. A
   /// pipeline takes micro-batches of one sequence for an expert-parallel rank.
-  T default_microbatches(const PassRequest<T>& request, const T& local, const T& steps) const override {
-    const T one{1.0}, ranks = request.plan.sequence_ranks();
+  T default_microbatches(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                         const T& local, const T& steps) const override {
+    const T one{1.0}, ranks = plan.sequence_ranks();
     const T sequences = ceil_div(T(ceil_div(local, steps)), ranks);  // of a rank
     if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
-      if (request.plan.pp > one) return sequences * steps;
+      if (plan.pp > one) return sequences * steps;
     const auto memory = [&](double held) -> Data<T> {
-      Plan<T> p = request.plan;
+      Plan<T> p = plan;
       p.batch = held * ranks;
       p.microbatches = one;
-      return this->step_memory({request.model, p, request.device, request.links}).total;
+      return this->step_memory(model, p, device).total;
     };
     // Every sequence needs as much as the one before.
     const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
-    const T fits = max(T(floor((request.device.memory.capacity - first) / each) + 1.0), one);
-    return select(request.plan.pp > one, sequences, T(ceil_div(sequences, fits))) * steps;
+    const T fits = max(T(floor((device.memory.capacity - first) / each) + 1.0), one);
+    return select(plan.pp > one, sequences, T(ceil_div(sequences, fits))) * steps;
   }
 
   SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
@@ -164,13 +173,12 @@ template <class T> class OperatorPricer : public Pricer<T> {
   }
 
  private:
-  [[nodiscard]] static PassEstimate<T> pass(const PassRequest<T>& request) {
+  [[nodiscard]] static PassEstimate<T> pass(const PassRequest<T>& request, const Device<T>& device,
+                                            const Links<T>& links) {
     OpList<T> ops;
-    const auto parts = pass_parts(request.model, request.plan, request.device, request.links, ops);
-    PassEstimate<T> out = overlapped_pass(parts, request.model, request.plan, request.device);
-    out.busy = loaded(out.cost.work, out.cost.traffic, request.device);
-    out.demands = mlsysim::pass_demands(parts.totals, request.model, request.plan);
-    if (request.model.structure.capped) slow(out, request);
+    PassEstimate<T> out = pass_estimate(request, device, links, ops);
+    out.busy = loaded(out.cost.work, out.cost.traffic, device);
+    if (request.model.structure.capped) slow(out, request.plan, device);
     return out;
   }
 };

@@ -5,13 +5,13 @@
 namespace mlsysim {
 
 // One copy for each instruction set: pricing is chains of divisions and roots.
-MLSYSIM_KERNEL PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
-                                      const Links<>& links, OpList<>& ops) {
-  return pass_parts<double>(model, plan, device, links, ops);
+MLSYSIM_KERNEL PassEstimate<> pass_estimate(const PassRequest<>& request, const Device<>& device,
+                                            const Links<>& links, OpList<>& ops) {
+  return pass_estimate<double>(request, device, links, ops);
 }
-MLSYSIM_KERNEL StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+MLSYSIM_KERNEL StepParts<> step_parts(const PassRequest<>& request, const Device<>& device,
                                       const Links<>& links, OpList<>& ops) {
-  return step_parts<double>(model, plan, device, links, ops);
+  return step_parts<double>(request, device, links, ops);
 }
 MLSYSIM_KERNEL StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan,
                                   const Device<>& device) {

@@ -24,7 +24,8 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and
   /// are equal. Collectives are not counted. Every part of a prompt is charged the whole context, so that the
   /// parts add up to the whole.
-  PassEstimate<T> prefill(const PassRequest<T>& request, const T& prompt) const override {
+  PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device, const Links<T>& /*links*/,
+                          const T& prompt) const override {
     const auto& m = request.model.totals;
     const T sharers = request.plan.tp * request.plan.sequence_ranks();
     const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params,
@@ -37,18 +38,19 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     PassEstimate<T> out;
     PassBreakdown<T>& cost = out.cost;
     cost.work = work / sharers;
-    cost.compute_bound = cost.work / (request.device.compute.dense * request.device.efficiency.matrix);
+    cost.compute_bound = cost.work / (device.compute.dense * device.efficiency.matrix);
     cost.total = cost.compute_bound;
-    cost.overhead = request.device.dispatch_overhead;
-    out.total = cost.total + request.device.dispatch_overhead;
-    out.slot = cost.total / request.plan.pp + request.device.dispatch_overhead;
-    out.busy = cost.work / request.device.compute.dense;
-    out.demands = pass_demands(request);
+    cost.overhead = device.dispatch_overhead;
+    out.total = cost.total + device.dispatch_overhead;
+    out.slot = cost.total / request.plan.pp + device.dispatch_overhead;
+    out.busy = cost.work / device.compute.dense;
+    out.demands = pass_demands(request.model, request.plan);
     return out;
   }
 
   /// Bound by memory: tokens that are checked together are free.
-  PassEstimate<T> decode(const PassRequest<T>& request) const override {
+  PassEstimate<T> decode(const PassRequest<T>& request, const Device<T>& device,
+                         const Links<T>& /*links*/) const override {
     const auto& m = request.model.totals;
     const T sharers = request.plan.tp * request.plan.sequence_ranks();
     // The tokens of this pass are not read from memory: of several that are checked together only those
@@ -56,46 +58,46 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     Plan<T> before = request.plan;
     before.context = request.plan.context - request.plan.new_tokens + 1.0;
     const Data<T> weights = request.plan.weight_bytes * m.params / sharers,
-                  cache = whole_cache<T>({request.model, before, request.device, request.links}) / sharers;
+                  cache = whole_cache(request.model, before) / sharers;
     PassEstimate<T> out;
     PassBreakdown<T>& cost = out.cost;
-    out.total =
-        apply<TextbookDecode, T>({.weights = weights,
-                                  .kv_cache = cache,
-                                  .bandwidth = request.device.memory.bandwidth,
-                                  // A draft runs inside the target's step.
-                                  .layer_overhead = request.model.structure.drafting
-                                                        ? Time<T>()
-                                                        : request.device.conventions.textbook_layer_overhead,
-                                  .layers = m.layers})
-            .itl;
+    out.total = apply<TextbookDecode, T>({.weights = weights,
+                                          .kv_cache = cache,
+                                          .bandwidth = device.memory.bandwidth,
+                                          // A draft runs inside the target's step.
+                                          .layer_overhead = request.model.structure.drafting
+                                                                ? Time<T>()
+                                                                : device.conventions.textbook_layer_overhead,
+                                          .layers = m.layers})
+                    .itl;
     out.slot = out.total / request.plan.pp;
     cost.total = out.total;
     cost.traffic = weights + cache;
-    cost.memory_bound = cost.traffic / request.device.memory.bandwidth;
+    cost.memory_bound = cost.traffic / device.memory.bandwidth;
     cost.overhead = out.total - cost.memory_bound;
     cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * request.plan.batch *
                 request.plan.new_tokens / sharers;
-    out.busy = min(cost.work / request.device.compute.dense, out.total);
-    out.demands = pass_demands(request);
+    out.busy = min(cost.work / device.compute.dense, out.total);
+    out.demands = pass_demands(request.model, request.plan);
     return out;
   }
 
-  PassEstimate<T> inference(const PassRequest<T>& request) const override {
+  PassEstimate<T> inference(const PassRequest<T>& request, const Device<T>& device,
+                            const Links<T>& /*links*/) const override {
     const auto& m = request.model.totals;
     const Work<T> sample = m.work * (request.model.structure.per_token ? request.plan.new_tokens : T{1.0});
     const auto pass =
         apply<TextbookPass, T>({.work = sample,
                                 .weights = dense_weights(m, request.plan.weight_bytes),
                                 .batch_size = request.plan.batch,
-                                .efficiency = request.device.efficiency.matrix,
-                                .activation_share = request.device.conventions.textbook_activation_share,
+                                .efficiency = device.efficiency.matrix,
+                                .activation_share = device.conventions.textbook_activation_share,
                                 .layers = m.layers,
                                 .passes = T{1.0},
-                                .peak = request.device.compute.dense,
-                                .bandwidth = request.device.memory.bandwidth,
-                                .layer_overhead = request.device.conventions.textbook_layer_overhead,
-                                .dispatch = request.device.dispatch_overhead,
+                                .peak = device.compute.dense,
+                                .bandwidth = device.memory.bandwidth,
+                                .layer_overhead = device.conventions.textbook_layer_overhead,
+                                .dispatch = device.dispatch_overhead,
                                 .gathered = gathered_rows(m, request.plan.weight_bytes, request.plan.batch)});
     PassEstimate<T> out;
     out.total = out.slot = pass.latency;
@@ -105,8 +107,8 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     out.cost.overhead = pass.latency_overhead;
     out.cost.work = sample * request.plan.batch;
     out.cost.traffic = pass.traffic;
-    out.busy = min(out.cost.work / request.device.compute.dense, out.total);
-    out.demands = pass_demands(request);
+    out.busy = min(out.cost.work / device.compute.dense, out.total);
+    out.demands = pass_demands(request.model, request.plan);
     return out;
   }
 
@@ -116,12 +118,10 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// node. Four all-reduces of the residual stream per layer join the tensor-parallel parts, two forward and
   /// two backward (Shoeybi et al. 2019, section 3); each layer of experts dispatches and combines, forward
   /// and backward.
-  StepEstimate<T> step(const PassRequest<T>& request, const T& devices, const T& batch,
-                       const T& local) const override {
+  StepEstimate<T> step(const PassRequest<T>& request, const Device<T>& d, const Links<T>& l, const T& devices,
+                       const T& batch, const T& local) const override {
     const auto& m = request.model.totals;
     const auto& p = request.plan;
-    const auto& d = request.device;
-    const auto& l = request.links;
     const T replica = p.tp * p.pp * p.sequence_ranks();
     const T model_passes = 2.0 + p.trainable;
     const T passes = request.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
@@ -186,36 +186,36 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     // Of a replica that has sequences.
     out.busy = min(out.model_work * out.again / (d.compute.dense * devices * min(T{1.0}, T(batch / p.dp))),
                    out.total);
-    out.demands = step_demands(request);
+    out.demands = step_demands(request.model, p, d);
     return out;
   }
 
-  StageDemands<T> pass_demands(const PassRequest<T>& request) const override {
-    const T devices = request.plan.tp * request.plan.pp * request.plan.sequence_ranks();
+  StageDemands<T> pass_demands(const ModelView<T>& model, const Plan<T>& plan) const override {
+    const T devices = plan.tp * plan.pp * plan.sequence_ranks();
     MemoryDemand<T> demand;
-    demand.dense_params = request.model.totals.params / devices;
-    demand.kv_cache = whole_cache(request) / devices;
+    demand.dense_params = model.totals.params / devices;
+    demand.kv_cache = whole_cache(model, plan) / devices;
     return {demand, demand};
   }
   /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et
   /// al. (2022) table 2 for ceil(layers / pp) layers.
-  StageDemands<T> step_demands(const PassRequest<T>& request) const override {
-    const auto& m = request.model.totals;
-    const Plan<T> p = request.plan.largest_microbatch();
-    const auto& s = request.model.structure;
+  StageDemands<T> step_demands(const ModelView<T>& model, const Plan<T>& plan,
+                               const Device<T>& device) const override {
+    const Plan<T> p = plan.largest_microbatch();
+    const auto& m = model.totals;
+    const auto& s = model.structure;
     MemoryDemand<T> demand;
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
     demand.expert_params = m.params / (p.tp * p.pp * p.sequence_ranks());
-    demand.bucket = request.device.conventions.gradient_bucket;
-    if (!request.model.layers.empty()) {
+    demand.bucket = device.conventions.gradient_bucket;
+    if (!model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.
       OpList<T> ops;
       Plan<T> alone = p;
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
       alone.folded = false;
-      demand.activations = forward_totals(s, request.model.shape(), request.model.layers, alone, ops)
-                               .stage(T{1.0}, T{1.0})
-                               .kept;
+      demand.activations =
+          forward_totals(s, model.shape(), model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
     } else if (s.attends) {
       const auto layer =
           apply<TransformerActivations, T>({.seq_len = p.new_tokens,
@@ -235,11 +235,13 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     }
     return {demand, demand};
   }
-  Data<T> cache(const PassRequest<T>& request) const override { return whole_cache(request); }
+  Data<T> cache(const ModelView<T>& model, const Plan<T>& plan) const override {
+    return whole_cache(model, plan);
+  }
 
   /// There is no model of a pipeline or of memory for which the batch would be divided.
-  T default_microbatches(const PassRequest<T>& /*request*/, const T& /*local*/,
-                         const T& steps) const override {
+  T default_microbatches(const ModelView<T>& /*model*/, const Plan<T>& /*plan*/, const Device<T>& /*device*/,
+                         const T& /*local*/, const T& steps) const override {
     return steps;
   }
 

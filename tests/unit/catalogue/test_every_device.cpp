@@ -110,7 +110,7 @@ template <class E> Time<> named(const E& estimate, std::string_view name) {
   return out;
 }
 Time<> time_of(const AnyProblem& problem, std::string_view name) {
-  return std::visit([&](const auto& p) { return named(evaluate(p).speed, name); }, problem);
+  return std::visit([&](const auto& p) { return named(evaluate(p), name); }, problem);
 }
 template <class F> void change(AnyProblem& problem, F&& f) { std::visit(f, problem); }
 const Device<>& device_of(const AnyProblem& problem) {
@@ -135,7 +135,7 @@ Answer ask(Scenario s, std::string_view time, const HardwareNode& device, std::o
           const auto card = evaluate(p);
           a.feasibility = card.feasibility;
           a.macro = card.macro;
-          a.time = named(card.speed, time);
+          a.time = named(card, time);
         },
         a.problem);
   } catch (const Error& e) {

@@ -29,24 +29,35 @@ struct PlainPasses {
 class PlainPricer final : public Pricer<double> {
  public:
   static constexpr double places = 400;
-  PassEstimate<> prefill(const PassRequest<>& ask, const double&) const override {
+  PassEstimate<> prefill(const PassRequest<>& ask, const Device<>&, const Links<>&,
+                         const double&) const override {
     return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens));
   }
-  PassEstimate<> decode(const PassRequest<>& ask) const override {
+  PassEstimate<> decode(const PassRequest<>& ask, const Device<>&, const Links<>&) const override {
     return taking(PlainPasses::step(ask.plan.batch));
   }
-  PassEstimate<> inference(const PassRequest<>& ask) const override { return decode(ask); }
-  StepEstimate<> step(const PassRequest<>&, const double&, const double&, const double&) const override {
+  PassEstimate<> inference(const PassRequest<>& ask, const Device<>& d, const Links<>& l) const override {
+    return decode(ask, d, l);
+  }
+  StepEstimate<> step(const PassRequest<>&, const Device<>&, const Links<>&, const double&, const double&,
+                      const double&) const override {
     return {};
   }
-  StageDemands<> pass_demands(const PassRequest<>&) const override {
+  StageDemands<> pass_demands(const ModelView<>&, const Plan<>&) const override {
     StageDemands<> d;
     d.first.kv_cache = d.last.kv_cache = 1.0 * unit::kB;
     return d;
   }
-  StageDemands<> step_demands(const PassRequest<>&) const override { return {}; }
-  Data<> cache(const PassRequest<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
-  double default_microbatches(const PassRequest<>&, const double&, const double&) const override { return 1; }
+  StageDemands<> step_demands(const ModelView<>&, const Plan<>&, const Device<>&) const override {
+    return {};
+  }
+  Data<> cache(const ModelView<>&, const Plan<>& plan) const override {
+    return plan.context * 100 * unit::kB;
+  }
+  double default_microbatches(const ModelView<>&, const Plan<>&, const Device<>&, const double&,
+                              const double&) const override {
+    return 1;
+  }
   SpillTime<> spill_time(const MemoryBreakdown<>&, const PassEstimate<>&, const Device<>&) const override {
     return {};
   }

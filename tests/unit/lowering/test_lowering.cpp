@@ -318,19 +318,19 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
       const double tokens = phase == Phase::decode ? 1 : 64;
       const Plan<> plan = plan_of(2, tokens, 64);
       const auto& pricer = operator_pricer<double>();
-      const PassRequest<> request{v, plan, device, links};
+      const PassRequest<> request{v, plan, device.kernels.issue};
       if (phase == Phase::training) {
-        const auto step = pricer.step(request, 1, 2, 2);
+        const auto step = pricer.step(request, device, links, 1, 2, 2);
         CHECK(std::isfinite(step.total.base()));
         CHECK(step.total > Time<>());
-        CHECK(pricer.step_memory(request).total > Data<>());
+        CHECK(pricer.step_memory(v, plan, device).total > Data<>());
       } else {
-        const auto pass = phase == Phase::prefill  ? pricer.prefill(request, 64)
-                          : phase == Phase::decode ? pricer.decode(request)
-                                                   : pricer.inference(request);
+        const auto pass = phase == Phase::prefill  ? pricer.prefill(request, device, links, 64)
+                          : phase == Phase::decode ? pricer.decode(request, device, links)
+                                                   : pricer.inference(request, device, links);
         CHECK(std::isfinite(pass.total.base()));
         CHECK(pass.total > Time<>());
-        CHECK(pricer.pass_memory(request).total > Data<>());
+        CHECK(pricer.pass_memory(v, plan, device).total > Data<>());
       }
       OpList<> ops;
       (void)lower(v.structure, v.shape(), v.layers, plan, ops);
@@ -360,7 +360,7 @@ TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
         plan.dp = 4;
         OpList<> ops;
         (void)lower(v.structure, v.shape(), v.layers, plan, ops);
-        const auto costs = price_list<double>(ops.span(), device, links);
+        const auto costs = price_list<double>(ops.span(), device, links, device.kernels.issue);
         Time<> all, network, joins;
         for (const auto& op : ops) {
           const auto cost = price(op, device, links);

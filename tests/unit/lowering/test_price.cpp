@@ -184,7 +184,9 @@ TEST_CASE("an operator with no executions costs nothing", "[lowering]") {
 TEST_CASE("without a graph the host's launches bound a pass of short kernels", "[lowering]") {
   auto d = device("H100");
   OpList<> ops;
-  const auto pass = [&] { return price_list<double>(ops.span(), d, {}).stage(Pass::forward, 1, 1, 1); };
+  const auto pass = [&] {
+    return price_list<double>(ops.span(), d, {}, d.kernels.issue).stage(Pass::forward, 1, 1, 1);
+  };
   const Plan<> plan;
   for (int i = 0; i < 10; ++i) ops.push(stream_op<double>(1 * u::kB));
   const auto graph = pass();

@@ -2,10 +2,7 @@
 /// From a resolver's inputs to the problem that its numbers are computed from: names, gaps, categories and
 /// warnings are settled here, once, in double.
 
-#include <mlsysim/answer/inference.hpp>
-#include <mlsysim/answer/macro.hpp>
-#include <mlsysim/answer/serving.hpp>
-#include <mlsysim/answer/training.hpp>
+#include <mlsysim/answer/evaluate.hpp>
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>

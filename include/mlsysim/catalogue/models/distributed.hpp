@@ -1,6 +1,7 @@
 #pragma once
 /// Training on a fleet with data, tensor, pipeline and expert parallelism (wall 14).
 
+#include <mlsysim/answer/reported.hpp>
 #include <mlsysim/answer/training.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
@@ -100,7 +101,7 @@ struct DistributedModel : Model<DistributedModel> {
     }
   };
   struct Result : TrainingEstimate<> {
-    using base_type = TrainingEstimate<>;
+    using base_type = Reported<TrainingEstimate<>>;
     bool feasible = false;
     Bottleneck bottleneck = Bottleneck::compute;
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1, accelerators = 1;

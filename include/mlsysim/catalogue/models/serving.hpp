@@ -1,6 +1,7 @@
 #pragma once
 /// Serving a language model: prefill and decode (wall 4).
 
+#include <mlsysim/answer/reported.hpp>
 #include <mlsysim/answer/serving.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
@@ -100,7 +101,7 @@ struct ServingModel : Model<ServingModel> {
     }
   };
   struct Result : ServingEstimate<> {
-    using base_type = ServingEstimate<>;
+    using base_type = Reported<ServingEstimate<>>;
     bool feasible = false;
     double accelerators = 1;
     Data<> model_weights_size, total_memory_required;

@@ -2,6 +2,7 @@
 /// One device, one batch: inference or a training step (walls 1 and 2).
 
 #include <mlsysim/answer/inference.hpp>
+#include <mlsysim/answer/reported.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -70,7 +71,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     }
   };
   struct Result : InferenceEstimate<> {
-    using base_type = InferenceEstimate<>;
+    using base_type = Reported<InferenceEstimate<>>;
     bool feasible = false;
     Bottleneck bottleneck = Bottleneck::compute;
     std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
