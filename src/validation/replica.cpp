@@ -36,15 +36,17 @@ Replica::Replica(const ServingRow& row, const PredictionContext& context) : inpu
   if (row.node != nullptr) inputs_.fleet = &fleet_.emplace(*row.node, nullptr, devices(), context).fleet;
   // Yardsticks know no host, and neither do runs without an engine.
   if (context.comparison == Yardstick::operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
-  passes_ = std::make_unique<PassTimes>(pass_times(inputs_, engine_.prefill_issue, quiet));
-  passes_->use(pricing_of(context.comparison));
+  passes_ = pass_times(inputs_, engine_.prefill_issue, quiet);
+  passes_.pricing = &pricing_of(context.comparison);
 }
 
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {
   Notes quiet;
-  return in_flight(in, engine_, *passes_, quiet);
+  return in_flight(in, engine_, passes_, quiet);
 }
 
-Time<> Replica::step(Time<> device) const { return with_host(engine_, device, requests() / inputs_.ep_size); }
+Time<> Replica::step(Time<> device) const {
+  return with_host(engine_times(engine_), device, requests() / inputs_.ep_size);
+}
 
 }  // namespace mlsysim::detail

@@ -1,9 +1,5 @@
 #include "catalogue/models/proposals.hpp"
 
-#include "catalogue/shared/figures.hpp"
-
-#include <mlsysim/physics/speculative.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,17 +34,6 @@ void check_acceptance_length(double length, double drafted) {
                      .found = fmt::format("{:g} with {:g} drafted tokens", length, drafted),
                      .expected = fmt::format("at most {:g}", drafted + 1),
                      .hint = "give the draft_tokens that it was measured with"});
-}
-
-double yield_of_check(const InFlightBatchingModel::Inputs& in, double drafted, Notes& notes) {
-  if (in.acceptance_length) {
-    check_acceptance_length(*in.acceptance_length, drafted);
-    return *in.acceptance_length;
-  }
-  const double decay = in.draft_acceptance_decay       ? *in.draft_acceptance_decay
-                       : in.draft_model == in.workload ? number("catalogue.serving.draft_layer_decay", notes)
-                                                       : 1.0;
-  return DecayingAcceptance::solve<double>({in.draft_acceptance_rate, decay, drafted}).expected_tokens;
 }
 
 }  // namespace mlsysim::detail

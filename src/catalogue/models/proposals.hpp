@@ -10,8 +10,5 @@ namespace mlsysim::detail {
 [[nodiscard]] Workload own_draft(const Workload& w);
 /// @throws DomainError when more tokens were measured than `drafted` ones and the verification's own
 void check_acceptance_length(double length, double drafted);
-/// Tokens of a request that a verification of `drafted` tokens yields: measured, or by the law of acceptance.
-/// @throws DomainError when more was measured than can be
-[[nodiscard]] double yield_of_check(const InFlightBatchingModel::Inputs& in, double drafted, Notes& notes);
 
 }  // namespace mlsysim::detail

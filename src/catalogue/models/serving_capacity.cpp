@@ -66,22 +66,24 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
 /// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
 class InFlightFleet {
  public:
-  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes)
-      : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
-    request_.seq_len =
+  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes) : in_(in), slots_(slots) {
+    auto request = fields_of<InFlightBatchingModel::Inputs>(in);
+    request.seq_len =
         detail::prompt_tokens(in.mean_request_tokens.value_or(*in.max_seq_len), in.output_tokens);
-    request_.max_batch_size = slots;
-    request_.page_tokens = 1;  // the pages are in the number of slots
-    request_.target_itl.reset();
-    engine_ = engine_or_generic(in.engine, pricing, notes);
-    passes_ = std::make_shared<const PassTimes>(pass_times(request_, engine_.prefill_issue, notes));
+    request.max_batch_size = slots;
+    request.page_tokens = 1;  // the pages are in the number of slots
+    request.target_itl.reset();
+    const auto engine = engine_or_generic(in.engine, pricing, notes);
+    const auto passes = pass_times(request, engine.prefill_issue, notes);
+    request.arrival_rate = in.arrival_rate;
+    Notes quiet;
+    problem_ = settle(request, engine, passes, quiet);
   }
 
   [[nodiscard]] Estimate operator()(double replicas) const {
-    Notes quiet;
-    auto request = request_;
-    request.arrival_rate = in_.arrival_rate / replicas;
-    const auto one = in_flight(request, engine_, *passes_, quiet);
+    auto problem = problem_;
+    problem.arrival_rate = in_.arrival_rate / replicas;
+    const auto one = evaluate(problem);
     Estimate e{.utilization = in_.arrival_rate / (one.capacity * replicas),
                .capacity = one.capacity,
                .itl = one.itl};
@@ -101,10 +103,8 @@ class InFlightFleet {
 
  private:
   const In& in_;
-  InFlightBatchingModel::Inputs request_;
   double slots_;
-  ServingEngine engine_;
-  std::shared_ptr<const PassTimes> passes_;
+  InFlightProblem<> problem_;
 };
 
 /// Requests of one length take one time; of varied lengths of which the mean alone is known, times are taken

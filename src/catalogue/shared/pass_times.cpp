@@ -34,55 +34,6 @@ ServingModel::Inputs serving_of(const In& in, Notes& notes) {
   return out;
 }
 
-}  // namespace
-
-PassTimes::PassTimes(ServingProblem<> problem, const Device<>& prompts, const Device<>& steps)
-    : problem_(std::move(problem)), decode_(problem_.model), prompts_(prompts), steps_(steps) {
-  decode_.structure = problem_.decode;
-}
-
-Plan<> PassTimes::plan(double sequences, double new_tokens, double context) const {
-  Plan<> p = problem_.plan;
-  p.batch = sequences;
-  p.new_tokens = new_tokens;
-  p.context = context;
-  return p;
-}
-
-PassEstimate<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
-  const auto p = plan(prompts, new_tokens, context);
-  return problem_.pricing->pricer<double>().prefill({problem_.model, p, prompts_.kernels.issue}, prompts_,
-                                                    problem_.links, context);
-}
-
-PassEstimate<> PassTimes::decode(double requests, double context, double new_tokens) const {
-  const auto p = plan(requests, new_tokens, context);
-  // A few tokens a sequence are attended to as a prompt is.
-  const auto& model = new_tokens > 1 ? problem_.model : decode_;
-  const Time<> launch = problem_.eager_steps
-                            ? detail::step_launch_overhead(problem_, requests / problem_.plan.ep)
-                            : steps_.kernels.issue;
-  return problem_.pricing->pricer<double>().decode({model, p, launch}, steps_, problem_.links);
-}
-
-double PassTimes::capacity(double tokens, double kv_share) const {
-  const double ranks = problem_.plan.ep;
-  const auto p = plan(ranks, 1, tokens);
-  const auto m = problem_.pricing->pricer<double>().pass_memory(decode_, p, steps_);
-  const Data<> rest = m.capacity - (m.total - m.kv_cache);
-  if (rest <= Data<>()) return 0;
-  // Without a shape no cache is counted (noted with the problem) and any number fits.
-  if (m.kv_cache <= Data<>()) return decode_.structure.known ? 0 : 65536;
-  return ranks * std::floor(kv_share * rest / m.kv_cache);
-}
-
-Data<> PassTimes::cache(double tokens) const {
-  const auto p = plan(1, 1, tokens);
-  return problem_.pricing->pricer<double>().cache(decode_, p);
-}
-
-namespace {
-
 /// Rows to which a narrow product of a step is padded where an engine brings its own kernels: those of routed
 /// experts multiply by warp, 16 rows at a time, where a library fills a warp group's 64. Prompts have rows
 /// for whole tiles.
@@ -94,13 +45,24 @@ void set_step_rows(const ServingProblem<>& p, Device<>& steps) {
 
 }  // namespace
 
-PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
+ReplicaPasses<> pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
   ServingProblem<> p = settle(serving_of(in, notes), notes);
-  Device<> prompts = p.device, steps = p.disaggregated ? p.decode_device : p.device;
-  if (p.pricing->prices_engines()) set_step_rows(p, steps);
-  if (p.eager_steps) prompts.kernels.issue = detail::prompt_launch_overhead(p);
-  if (prefill_issue && p.pricing->prices_engines()) prompts.kernels.issue = *prefill_issue;
-  return PassTimes(std::move(p), prompts, steps);
+  const bool engine = p.pricing->prices_engines();
+  ReplicaPasses<> out;
+  out.plan = p.plan;
+  out.prompt_device = p.device;
+  out.step_device = p.step_device();
+  if (engine) set_step_rows(p, out.step_device);
+  out.links = p.links;
+  out.prompt_launch = prefill_issue && engine ? *prefill_issue
+                      : p.eager_steps         ? detail::prompt_launch_overhead(p)
+                                              : p.device.kernels.issue;
+  out.graph_batch = p.graph_batch;
+  out.eager_steps = p.eager_steps;
+  out.pricing = p.pricing;
+  out.decode_structure = std::move(p.decode);
+  out.model = std::move(p.model);
+  return out;
 }
 
 ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {

@@ -47,7 +47,7 @@ class Replica {
   [[nodiscard]] double seq_len() const { return *inputs_.seq_len; }
   /// Requests that run together, of a row that states them.
   [[nodiscard]] double requests() const { return inputs_.concurrency.value_or(1); }
-  [[nodiscard]] const PassTimes& passes() const { return *passes_; }
+  [[nodiscard]] const ReplicaPasses<>& passes() const { return passes_; }
   /// The steady state of these inputs, with some of them changed.
   [[nodiscard]] InFlightBatchingModel::Result steady(const InFlightBatchingModel::Inputs& in) const;
   /// A decode step of all requests that takes this long on the device, with the host time of the engine.
@@ -58,7 +58,7 @@ class Replica {
   std::optional<RowFleet> fleet_;
   InFlightBatchingModel::Inputs inputs_;
   ServingEngine engine_;
-  std::unique_ptr<PassTimes> passes_;
+  ReplicaPasses<> passes_;
 };
 
 }  // namespace mlsysim::detail

@@ -101,12 +101,12 @@ class PlainPricing final : public Pricing {
   PlainPricer pricer_;
 };
 
-PassTimes plain_passes() {
+ReplicaPasses<> plain_passes() {
   static const PlainPricing pricing;
-  ServingProblem<> v;
+  ReplicaPasses<> v;
   v.pricing = &pricing;
-  v.device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
-  return PassTimes(v, v.device, v.device);
+  v.step_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
+  return v;
 }
 
 In request(double prompt, double answer) {

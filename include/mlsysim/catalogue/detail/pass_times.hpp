@@ -1,64 +1,30 @@
 #pragma once
-/// Passes of one replica as a service to the models of steady states: what a batch of prompts or a decode
-/// step takes.
+/// From a request of in-flight batching to its problem: the passes of a replica, the engine, the steady
+/// state.
 
-#include <mlsysim/answer/serving.hpp>
+#include <mlsysim/answer/in_flight.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
-
-#include <cmath>
 
 namespace mlsysim {
 
-/// Passes of one replica of tp x pp x ep devices. Requests and prompts are those of one micro-batch.
-class PassTimes {
- public:
-  /// @param prompts, steps the devices of the two phases, as their kernels are launched
-  PassTimes(ServingProblem<> problem, const Device<>& prompts, const Device<>& steps);
-
-  [[nodiscard]] const ServingProblem<>& problem() const { return problem_; }
-  /// Estimates the passes at another level of detail.
-  void use(const Pricing& pricing) { problem_.pricing = &pricing; }
-  /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
-  [[nodiscard]] PassEstimate<> prefill(double prompts, double new_tokens, double context) const;
-  /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
-  /// several).
-  [[nodiscard]] PassEstimate<> decode(double requests, double context, double new_tokens = 1) const;
-  /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
-  /// where the weights alone do not fit.
-  [[nodiscard]] double capacity(double tokens, double kv_share) const;
-  /// Cache of one request of `tokens`.
-  [[nodiscard]] Data<> cache(double tokens) const;
-
- private:
-  [[nodiscard]] Plan<> plan(double sequences, double new_tokens, double context) const;
-
-  ServingProblem<> problem_;
-  ModelView<> decode_;  ///< of a step of decoding
-  Device<> prompts_, steps_;
-};
-
-/// Host time of a pass over `requests`.
-[[nodiscard]] inline Time<> host_time(const ServingEngine& e, double requests) {
-  return e.host_step + e.host_request * requests;
-}
-/// A pass that takes this long on the device: the host works before it, or beside it (soft maximum).
-[[nodiscard]] inline Time<> with_host(const ServingEngine& e, Time<> device, double requests) {
-  const Time<> host = host_time(e, requests);
-  return e.beside ? Time<>::from_base(std::hypot(device.base(), host.base())) : device + host;
-}
 /// The engine, `generic` of zoo/engines.yaml where none is given, each of its figures noted; none where the
 /// pricing has none.
 [[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing,
                                               Notes& notes);
+/// What of an engine counts in a steady state.
+[[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
 /// The passes of a request.
 /// @param prefill_issue replaces the issue time of prompts' passes
-[[nodiscard]] PassTimes pass_times(const InFlightBatchingModel::Inputs& in,
-                                   std::optional<Time<>> prefill_issue, Notes& notes);
-/// The steady state on top of given passes; `InFlightBatchingModel` is this with its own. The seq_len of `in`
-/// is given.
+[[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in,
+                                         std::optional<Time<>> prefill_issue, Notes& notes);
+/// The problem on top of given passes. The seq_len of `in` is given. @throws InputError, DomainError
+[[nodiscard]] InFlightProblem<> settle(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
+                                       ReplicaPasses<> passes, Notes& notes);
+/// The steady state on top of given passes, with what there is to say of it; `InFlightBatchingModel` is this
+/// with its own.
 [[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in,
-                                                      const ServingEngine& engine, const PassTimes& passes,
-                                                      Notes& notes);
+                                                      const ServingEngine& engine,
+                                                      const ReplicaPasses<>& passes, Notes& notes);
 
 }  // namespace mlsysim

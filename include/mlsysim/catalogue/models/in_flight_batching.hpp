@@ -1,7 +1,8 @@
 #pragma once
 /// A replica that batches in flight, in steady state (walls 4, 5, 7).
 
-#include <mlsysim/answer/first_token.hpp>
+#include <mlsysim/answer/in_flight.hpp>
+#include <mlsysim/answer/reported.hpp>
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
@@ -138,70 +139,13 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           power_rows<I>(), fidelity_rows<I>());
     }
   };
-  struct Result {
-    bool feasible = false, is_stable = false;
-    double running_requests = 0, max_active_requests = 0;
-    Time<> itl, p99_itl;
-    std::optional<Time<>> ttft, p50_ttft, p99_ttft, request_latency, p99_request_latency;
-    std::optional<Time<>> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
-    std::optional<Time<>> p50_ttft_queue, p99_ttft_queue;
-    TokenRate<> token_throughput, token_throughput_per_accelerator;
-    RequestRate<> request_throughput, capacity, goodput;
-    std::optional<double> slo_attainment;
-    Time<> decode_pass, prompt_pass, host_time;
-    double prompts_per_step = 0, prefill_share = 0, tokens_per_pass = 1;
-    std::optional<double> matched_prefill_replicas;
-    Time<> kv_transfer_time;
-    Data<> kv_cache_size;
-    double paged_internal_fragmentation = 0, utilization = 0, accelerators = 1;
+  struct Result : InFlightEstimate<> {
+    using base_type = Reported<InFlightEstimate<>>;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
-      using R = Result;
-      return join(
-          rows(field(&R::feasible, "feasible", "", "at least one request fits beside the weights"),
-               field(&R::is_stable, "is_stable", "", "the replica keeps up with the arrivals"),
-               field(&R::running_requests, "running_requests", "", "requests that decode together, mean"),
-               field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit"),
-               field(&R::itl, "itl", "ms", "inter-token latency, mean"),
-               field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
-               field(&R::ttft, "ttft", "ms", "time to first token, mean of the run"),
-               field(&R::p50_ttft, "p50_ttft", "ms",
-                     "half of the first tokens come no later; none in step or in a queue"),
-               field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
-               field(&R::request_latency, key::request_latency)),
-          first_token_rows<R>(),
-          rows(
-              field(&R::p50_ttft_queue, "p50_ttft_queue", "ms",
-                    "half of the requests wait no longer for others; the other terms are alike for all"),
-              field(&R::p99_ttft_queue, "p99_ttft_queue", "ms",
-                    "99 % of the requests wait no longer for others"),
-              field(&R::p99_request_latency, "p99_request_latency", "ms",
-                    "99 % of the requests take no longer"),
-              field(&R::token_throughput, key::token_throughput),
-              field(&R::token_throughput_per_accelerator, "token_throughput_per_accelerator", "token/s",
-                    "generated tokens a second and device"),
-              field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
-              field(&R::capacity, "capacity", "request/s", "what a full replica finishes"),
-              field(&R::goodput, "goodput", "request/s", "requests that meet both targets"),
-              field(&R::slo_attainment, "slo_attainment", "", "share of the requests that meet both targets"),
-              field(&R::decode_pass, "decode_pass", "ms", "a step without prompts, host included"),
-              field(&R::prompt_pass, "prompt_pass", "ms", "a pass with prompts, host included"),
-              field(&R::host_time, "host_time", "ms", "host work of one pass"),
-              field(&R::prompts_per_step, "prompts_per_step", "",
-                    "prompts that arrive during one step, and rank"),
-              field(&R::prefill_share, "prefill_share", "", "share of the time of passes with prompts"),
-              field(&R::tokens_per_pass, "tokens_per_pass", "", "tokens of a request that one pass yields"),
-              field(&R::matched_prefill_replicas, "matched_prefill_replicas", "",
-                    "prefill workers that keep this replica full"),
-              field(&R::kv_transfer_time, "kv_transfer_time", "ms",
-                    "move of a prompt's cache to the decoding devices"),
-              field(&R::kv_cache_size, "kv_cache_size", "GB", "pages held by the running requests"),
-              field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "",
-                    "share of the held pages that is empty"),
-              field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
-              field(&R::accelerators, key::accelerators),
-              field(&R::fidelity, "fidelity", "", "fidelity of this result")));
+      return join(inherited<Result>(base_type::fields()),
+                  rows(field(&Result::fidelity, "fidelity", "", "fidelity of this result")));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
