@@ -4,6 +4,7 @@ import fnmatch
 import math
 
 NOTES = ("assumptions", "warnings", "message")
+RTOL = 1e-9  # relative difference of numbers that are equal
 SHOWN = 40  # fields of a group that are listed
 
 
