@@ -4,6 +4,7 @@
 #include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/price/stored_formats.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/detail/divisor.hpp>
 #include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -24,6 +25,9 @@ namespace {
                     .expected = std::move(expected),
                     .hint = std::move(hint)});
 }
+
+/// Above it, numbers one apart are the same double, and no count is divided evenly.
+constexpr double kMostDevices = 0x1p53;
 
 /// Devices, nodes and devices per node from whichever two are known, and the node.
 struct Counts {
@@ -84,9 +88,7 @@ double devices_of_replica(const Fleet& fleet) {
   const double most = !node.levels.empty()                           ? std::min(own, usual)
                       : node.domain_accelerators.value_or(own) > own ? std::max(own, usual)
                                                                      : own;
-  double together = std::min(most, all);
-  while (std::fmod(all, together) != 0) --together;
-  return together;
+  return detail::divisor_at_most(std::min(most, all), all);
 }
 
 }  // namespace
@@ -167,6 +169,10 @@ void ResolvedScenario::settle_machine(Notes& notes) {
   if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
     refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node",
            "a node with an accelerator", "");
+  if (accelerators() > kMostDevices)
+    refuse("there are more devices than can be counted", "accelerators",
+           fmt::format("{} devices", accelerators()), fmt::format("at most {}", kMostDevices),
+           "give fewer nodes, or fewer devices per node");
 }
 
 /// Devices of a replica, and how many replicas there are.

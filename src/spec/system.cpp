@@ -1,3 +1,4 @@
+#include <mlsysim/spec/detail/divisor.hpp>
 #include <mlsysim/spec/system_extra.hpp>
 
 #include <algorithm>
@@ -19,8 +20,7 @@ std::vector<double> axes_of(const Pod& pod) {
   std::vector<double> sides;
   double left = pod.chips;
   for (int more = dimensions_of(pod.topology); more > 0; --more) {
-    double side = std::round(std::pow(left, 1.0 / more));
-    while (std::fmod(left, side) != 0) --side;
+    const double side = detail::divisor_at_most(std::round(std::pow(left, 1.0 / more)), left);
     sides.push_back(side);
     left /= side;
   }

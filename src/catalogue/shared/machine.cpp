@@ -1,6 +1,7 @@
 #include <mlsysim/catalogue/machine.hpp>
 
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/detail/divisor.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -51,8 +52,8 @@ Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes) {
     why = "the machine in which the device ships";
     const double own = node.accelerators_per_node, domain = node.domain_accelerators.value_or(own);
     double part = std::min(own, devices);
-    if (domain > own)  // the devices of a domain may be of any number of trays
-      while (std::fmod(devices, part) != 0) --part;
+    // The devices of a domain may be of any number of trays.
+    if (domain > own) part = detail::divisor_at_most(part, devices);
     if (part < own) take_part(node, part);
   } else if (const Pod* pod = devices > 1 ? pod_of(hardware) : nullptr) {
     Pod slice = *pod;

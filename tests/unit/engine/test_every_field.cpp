@@ -84,11 +84,9 @@ TEST_CASE("no number that a scenario takes makes an answer that is not finite", 
   CHECK(refused > 400);
 }
 
-/// A quarter of the pairs is asked.
-static bool is_asked(std::size_t i, std::size_t k) { return (7 * i + k) % 4 == 0; }
-
 TEST_CASE("pairs of extreme numbers have an answer or a reason, in the end", "[engine][trust]") {
-  constexpr std::array ends{1e12, 1e17};  // whole numbers above 2^53 are more than one apart
+  // A prime, which nothing divides; whole numbers above 2^53 are more than one apart.
+  constexpr std::array ends{1e-300, 999999937.0, 1e12, 1e17};
   std::vector<FieldInfo> numbers;
   for (const auto& f : describe<Scenario>())
     if (f.kind == ValueKind::number || f.kind == ValueKind::quantity) numbers.push_back(f);
@@ -98,7 +96,6 @@ TEST_CASE("pairs of extreme numbers have an answer or a reason, in the end", "[e
       for (std::size_t k = 0; k < i; ++k)
         for (const double first : ends)
           for (const double second : ends) {
-            if (!is_asked(i, k)) continue;
             Scenario s = base.scenario;
             numbers[i].write(&s, first);
             numbers[k].write(&s, second);

@@ -149,6 +149,8 @@ TEST_CASE("sides of pods", "[lowering]") {
   CHECK(axes_of(unstated) == std::vector<double>{16, 16, 16});
   unstated.chips = 512, unstated.topology = "torus_2d";
   CHECK(axes_of(unstated) == std::vector<double>{16, 32});
+  unstated.chips = 0x1p53 - 111;  // a prime: the search for sides ends all the same
+  CHECK(axes_of(unstated) == std::vector<double>{1, 0x1p53 - 111});
   unstated.topology = "";
   CHECK(axes_of(unstated).empty());
 }
