@@ -1,5 +1,7 @@
 """QuantityArray: a float64 numpy array with a unit. numpy is imported when the first one is made."""
 
+import operator
+
 from ._mlsysim import Quantity, _canonical_unit, _reduced_unit, _unit_factor
 from .errors import DimensionError, _input_error
 from .units import Unit
@@ -9,6 +11,15 @@ __all__ = ["QuantityArray"]
 
 def _exponents(unit):
     return _reduced_unit(unit)[1]
+
+
+def _operators(name):
+    """An operator of an array with another value, and of another value with it."""
+    return lambda self, other: _operate(name, self, other), lambda self, other: _operate(name, other, self)
+
+
+def _comparison(compare):
+    return lambda self, other: compare(self.magnitude, _as_array(other).m_as(self._unit))
 
 
 class QuantityArray:
@@ -156,33 +167,10 @@ class QuantityArray:
     def __neg__(self):
         return QuantityArray(-self.magnitude, self._unit)
 
-    def __mul__(self, other):
-        return _operate("mul", self, other)
-
-    def __rmul__(self, other):
-        return _operate("mul", other, self)
-
-    def __truediv__(self, other):
-        return _operate("div", self, other)
-
-    def __rtruediv__(self, other):
-        return _operate("div", other, self)
-
-    def __add__(self, other):
-        return _operate("add", self, other)
-
-    def __radd__(self, other):
-        return _operate("add", other, self)
-
-    def __sub__(self, other):
-        return _operate("sub", self, other)
-
-    def __rsub__(self, other):
-        return _operate("sub", other, self)
-
-    def _compared(self, other, compare):
-        other = _as_array(other)
-        return compare(self.magnitude, other.m_as(self._unit))
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("div")
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
 
     def __eq__(self, other):
         import numpy as np
@@ -195,17 +183,7 @@ class QuantityArray:
     def __ne__(self, other):
         return ~self.__eq__(other)
 
-    def __lt__(self, other):
-        return self._compared(other, lambda a, b: a < b)
-
-    def __le__(self, other):
-        return self._compared(other, lambda a, b: a <= b)
-
-    def __gt__(self, other):
-        return self._compared(other, lambda a, b: a > b)
-
-    def __ge__(self, other):
-        return self._compared(other, lambda a, b: a >= b)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
 
     __hash__ = None
 

@@ -100,6 +100,12 @@ class _Condition(_Value):
         return _Condition(self._to, len(self._to.nodes) - 1)
 
 
+def _operators(how, op):
+    """An operator of a value with another, and of another with it."""
+    return (lambda self, other: getattr(self, how)(op, self, self._other(other)),
+            lambda self, other: getattr(self, how)(op, self._other(other), self))
+
+
 class _Recorded(_Value):
     """A number of a recording with the base unit of its dimension."""
 
@@ -125,35 +131,20 @@ class _Recorded(_Value):
         out = self._same(op, left, right)
         return out if out is NotImplemented else _Condition(out._to, out._at)
 
-    def __add__(self, other):
-        return self._same("add", self, self._other(other))
-
-    def __radd__(self, other):
-        return self._same("add", self._other(other), self)
-
-    def __sub__(self, other):
-        return self._same("subtract", self, self._other(other))
-
-    def __rsub__(self, other):
-        return self._same("subtract", self._other(other), self)
-
     def _scaled(self, op, left, right):
         if left is None or right is None:
             return NotImplemented
         unit = left._unit * right._unit if op == "multiply" else left._unit / right._unit
         return self._to.add(_dimension(unit), op, left._at, right._at)
 
-    def __mul__(self, other):
-        return self._scaled("multiply", self, self._other(other))
-
-    def __rmul__(self, other):
-        return self._scaled("multiply", self._other(other), self)
-
-    def __truediv__(self, other):
-        return self._scaled("divide", self, self._other(other))
-
-    def __rtruediv__(self, other):
-        return self._scaled("divide", self._other(other), self)
+    __add__, __radd__ = _operators("_same", "add")
+    __sub__, __rsub__ = _operators("_same", "subtract")
+    __mul__, __rmul__ = _operators("_scaled", "multiply")
+    __truediv__, __rtruediv__ = _operators("_scaled", "divide")
+    __lt__, __gt__ = _operators("_compare", "less")
+    __le__, __ge__ = _operators("_compare", "less_equal")
+    __eq__ = _operators("_compare", "equal")[0]
+    __ne__ = _operators("_compare", "not_equal")[0]
 
     def __pow__(self, power):
         if isinstance(power, _Recorded):
@@ -176,24 +167,6 @@ class _Recorded(_Value):
 
     def __abs__(self):
         return self._to.add(self._unit, "abs", self._at)
-
-    def __lt__(self, other):
-        return self._compare("less", self, self._other(other))
-
-    def __gt__(self, other):
-        return self._compare("less", self._other(other), self)
-
-    def __le__(self, other):
-        return self._compare("less_equal", self, self._other(other))
-
-    def __ge__(self, other):
-        return self._compare("less_equal", self._other(other), self)
-
-    def __eq__(self, other):
-        return self._compare("equal", self, self._other(other))
-
-    def __ne__(self, other):
-        return self._compare("not_equal", self, self._other(other))
 
     def _plain(self, op):
         if self._unit != 1.0:
@@ -262,40 +235,20 @@ def maximum(*values):
     return _fold("max", max, values)
 
 
-def _unary(op, plain):
+def _unary(op, plain, about):
     def function(x):
         return x._plain(op) if isinstance(x, _Recorded) else plain(float(x))
 
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = about
     return function
 
 
-_ceil, _floor = _unary("ceil", math.ceil), _unary("floor", math.floor)
-_log, _log2, _exp = _unary("log", math.log), _unary("log2", math.log2), _unary("exp", math.exp)
-
-
-def ceil(x):
-    """The next whole number above, of a number without unit."""
-    return _ceil(x)
-
-
-def floor(x):
-    """The next whole number below, of a number without unit."""
-    return _floor(x)
-
-
-def log(x):
-    """Natural logarithm of a number without unit."""
-    return _log(x)
-
-
-def log2(x):
-    """Logarithm to base 2 of a number without unit."""
-    return _log2(x)
-
-
-def exp(x):
-    """The exponential function of a number without unit."""
-    return _exp(x)
+ceil = _unary("ceil", math.ceil, "The next whole number above, of a number without unit.")
+floor = _unary("floor", math.floor, "The next whole number below, of a number without unit.")
+log = _unary("log", math.log, "Natural logarithm of a number without unit.")
+log2 = _unary("log2", math.log2, "Logarithm to base 2 of a number without unit.")
+exp = _unary("exp", math.exp, "The exponential function of a number without unit.")
 
 
 def sqrt(x):
