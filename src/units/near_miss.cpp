@@ -1,5 +1,8 @@
 #include <mlsysim/units/near_miss.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -73,6 +76,18 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
     out += "'" + near[i] + "'";
   }
   return out + "?";
+}
+
+ErrorFacts unknown_name(std::string id, std::string message, std::string_view name,
+                        std::span<const std::string> known, std::string expected, Location where) {
+  if (expected.empty()) expected = fmt::format("one of {}", fmt::join(known, ", "));
+  return {.id = std::move(id),
+          .message = std::move(message),
+          .key = std::string(name),
+          .found = fmt::format("'{}'", name),
+          .expected = std::move(expected),
+          .hint = did_you_mean(name, known),
+          .where = std::move(where)};
 }
 
 }  // namespace mlsysim

@@ -187,8 +187,7 @@ should. An error states its reason where it is thrown. For one that states none,
 def breaks_of(root, places):
     """The table of breaks, from the code; nothing where their ids are not in order."""
     code = (root / KINDS).read_text()
-    header = (root / "include/mlsysim/resolve/break_reason.hpp").read_text()
-    names = re.findall(r'"(\w+)"', header[header.index("names{"):header.index("};", header.index("names{"))])
+    names = re.findall(r"\w+", re.search(r"enum class BreakReason [^{]*\{([^}]*)\}", (root / "include/mlsysim/units/error.hpp").read_text())[1])
     known = collections.defaultdict(list)
     for error, at in places.items():
         if at[0].reason:

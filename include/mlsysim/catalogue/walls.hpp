@@ -1,7 +1,6 @@
 #pragma once
 /// The 22 walls: what stops a machine-learning system, in six domains.
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -24,11 +24,9 @@ using Accepted = std::map<std::string, AcceptedCell, std::less<>>;
 
 /// What became of a number.
 enum class Verdict : std::uint8_t { same, better, worse, fresh, gone, incomparable };
-template <> struct Choices<Verdict> {
-  static constexpr std::string_view what = "verdict";
-  static constexpr std::array<std::string_view, 6> names{"same", "better", "worse",
-                                                         "new",  "gone",   "incomparable"};
-};
+template <>
+inline constexpr auto names_of<Verdict> =
+    ChoiceNames{"verdict", "same", "better", "worse", "new", "gone", "incomparable"};
 
 /// A changed figure, and its exact part of a difference.
 struct Cause {

@@ -6,7 +6,6 @@
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/unit.hpp>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,10 +19,7 @@ namespace mlsysim {
 
 /// Which way a number may go without anybody being told that it got worse.
 enum class Better : std::uint8_t { lower, higher, neither };
-template <> struct Choices<Better> {
-  static constexpr std::string_view what = "better direction";
-  static constexpr std::array<std::string_view, 3> names{"lower", "higher", "neither"};
-};
+template <> inline constexpr auto names_of<Better> = ChoiceNames{"better direction"};
 
 /// By dimension: amounts of time, money, energy, carbon, water and memory lower, rates higher, what has none
 /// neither.

@@ -23,11 +23,7 @@ struct CiReport {
 
 /// Forms of a report beside those of tables.
 enum class CiForm : std::uint8_t { text, markdown, json, csv, junit, html, gitlab };
-template <> struct Choices<CiForm> {
-  static constexpr std::string_view what = "form of reports";
-  static constexpr std::array<std::string_view, 7> names{"text",  "markdown", "json",  "csv",
-                                                         "junit", "html",     "gitlab"};
-};
+template <> inline constexpr auto names_of<CiForm> = ChoiceNames{"form of reports"};
 /// JUnit has a case for each cell; gitlab is the code-quality form of its merge requests.
 [[nodiscard]] std::string render(const CiReport& report, CiForm form, const RenderOptions& options = {});
 
@@ -37,10 +33,7 @@ template <> struct Choices<CiForm> {
 
 /// How what fails is written into the log of a job.
 enum class Annotations : std::uint8_t { none, plain, github };
-template <> struct Choices<Annotations> {
-  static constexpr std::string_view what = "annotations";
-  static constexpr std::array<std::string_view, 3> names{"none", "plain", "github"};
-};
+template <> inline constexpr auto names_of<Annotations> = ChoiceNames{"annotations"};
 /// A line for each difference that fails and each broken budget: "::error file=...::..." or "error: ...".
 [[nodiscard]] std::string annotations(const CiReport& report, Annotations form);
 

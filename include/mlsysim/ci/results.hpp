@@ -15,10 +15,7 @@ struct Subject;
 
 /// How a cell ended.
 enum class CellStatus : std::uint8_t { ok, infeasible, failed };
-template <> struct Choices<CellStatus> {
-  static constexpr std::string_view what = "status of cells";
-  static constexpr std::array<std::string_view, 3> names{"ok", "infeasible", "failed"};
-};
+template <> inline constexpr auto names_of<CellStatus> = ChoiceNames{"status of cells"};
 
 /// One number of a cell.
 struct CellNumber {

@@ -4,12 +4,9 @@
 #include <mlsysim/table/choice.hpp>
 #include <mlsysim/units/unit.hpp>
 
-#include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -31,31 +28,28 @@ enum class BreakCategory : std::uint8_t {
   user_requested,
   other
 };
-template <> struct Choices<BreakCategory> {
-  static constexpr std::string_view what = "category of breaks";
-  static constexpr std::array<std::string_view, 14> names{"data_dependent_control_flow",
-                                                          "data_dependent_value",
-                                                          "dynamic_shape",
-                                                          "unsupported_builtin",
-                                                          "unsupported_method",
-                                                          "skipped_function",
-                                                          "side_effect_io",
-                                                          "third_party_library",
-                                                          "tensor_subclass",
-                                                          "autograd",
-                                                          "backend_failure",
-                                                          "resume/secondary",
-                                                          "user_requested",
-                                                          "other"};
-};
+template <>
+inline constexpr auto names_of<BreakCategory> = ChoiceNames{"category of breaks",
+                                                            "data_dependent_control_flow",
+                                                            "data_dependent_value",
+                                                            "dynamic_shape",
+                                                            "unsupported_builtin",
+                                                            "unsupported_method",
+                                                            "skipped_function",
+                                                            "side_effect_io",
+                                                            "third_party_library",
+                                                            "tensor_subclass",
+                                                            "autograd",
+                                                            "backend_failure",
+                                                            "resume/secondary",
+                                                            "user_requested",
+                                                            "other"};
 
 /// The form in which a record was found.
 enum class RecordForm : std::uint8_t { explain_document, explain_text, explain_pickle, trace_log };
-template <> struct Choices<RecordForm> {
-  static constexpr std::string_view what = "form of compile records";
-  static constexpr std::array<std::string_view, 4> names{"explain document", "explain text", "explain pickle",
-                                                         "trace log"};
-};
+template <>
+inline constexpr auto names_of<RecordForm> =
+    ChoiceNames{"form of compile records", "explain document", "explain text", "explain pickle", "trace log"};
 
 /// A line of the program.
 struct SourceLine {

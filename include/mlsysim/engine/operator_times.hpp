@@ -6,7 +6,6 @@
 #include <mlsysim/spec/workload.hpp>
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace mlsysim {

@@ -19,10 +19,7 @@ namespace mlsysim {
 
 /// What is done with the workload.
 enum class Mode : std::uint8_t { infer, serve, train };
-template <> struct Choices<Mode> {
-  static constexpr std::string_view what = "mode";
-  static constexpr std::array<std::string_view, 3> names{"infer", "serve", "train"};
-};
+template <> inline constexpr auto names_of<Mode> = ChoiceNames{"mode"};
 
 namespace key {
 inline constexpr Key<Mode> mode{"mode", "",

@@ -28,18 +28,11 @@ enum class LaunchFormat : std::uint8_t {
   accelerate,
   mlperf
 };
-template <> struct Choices<LaunchFormat> {
-  static constexpr std::string_view what = "launch format";
-  static constexpr std::array<std::string_view, 9> names{
-      "vllm", "sglang", "trtllm", "megatron", "nemo", "deepspeed", "torchtitan", "accelerate", "mlperf"};
-};
+template <> inline constexpr auto names_of<LaunchFormat> = ChoiceNames{"launch format"};
 
 /// What became of a flag.
 enum class FlagUse : std::uint8_t { used, ignored, contradicts };
-template <> struct Choices<FlagUse> {
-  static constexpr std::string_view what = "use of a flag";
-  static constexpr std::array<std::string_view, 3> names{"used", "ignored", "contradicts"};
-};
+template <> inline constexpr auto names_of<FlagUse> = ChoiceNames{"use of a flag"};
 
 /// One flag of a launch.
 struct FlagFinding {

@@ -26,12 +26,7 @@ enum class OpKind : std::uint8_t {
   collective,
   host_transfer
 };
-template <> struct Choices<OpKind> {
-  static constexpr std::string_view what = "kind of operator";
-  static constexpr std::array<std::string_view, 8> names{"matmul",     "attention",    "elementwise",
-                                                         "gather",     "convolution",  "recurrence",
-                                                         "collective", "host_transfer"};
-};
+template <> inline constexpr auto names_of<OpKind> = ChoiceNames{"kind of operator"};
 
 /// The part of the model that an operator belongs to; reports group by it.
 enum class OpGroup : std::uint8_t {
@@ -46,22 +41,14 @@ enum class OpGroup : std::uint8_t {
   optimizer,
   program
 };
-template <> struct Choices<OpGroup> {
-  static constexpr std::string_view what = "group of operators";
-  static constexpr std::array<std::string_view, 10> names{
-      "embedding", "attention",   "feed_forward",  "experts",   "norm",
-      "head",      "convolution", "communication", "optimizer", "program"};
-};
+template <> inline constexpr auto names_of<OpGroup> = ChoiceNames{"group of operators"};
 
 /// When an operator runs. The gradients of weights are apart from the rest of the backward pass, because
 /// nothing waits for them but the optimizer.
 enum class Pass : std::uint8_t { forward, recompute, backward, weight_gradient, update };
 inline constexpr std::size_t kPasses = 5;
-template <> struct Choices<Pass> {
-  static constexpr std::string_view what = "pass";
-  static constexpr std::array<std::string_view, kPasses> names{"forward", "recompute", "backward",
-                                                               "weight_gradient", "update"};
-};
+template <> inline constexpr auto names_of<Pass> = ChoiceNames{"pass"};
+static_assert(Choices<Pass>::names.size() == kPasses);
 
 /// Where in a pipeline an operator runs: in each block, once on the first or the last stage, or once on every
 /// stage.
@@ -85,20 +72,13 @@ enum class Collective : std::uint8_t {
   all_to_all,
   point_to_point
 };
-template <> struct Choices<Collective> {
-  static constexpr std::string_view what = "collective";
-  static constexpr std::array<std::string_view, 6> names{"none",           "all_reduce", "all_gather",
-                                                         "reduce_scatter", "all_to_all", "point_to_point"};
-};
+template <> inline constexpr auto names_of<Collective> = ChoiceNames{"collective"};
 
 /// Between whom a collective or transfer runs; results report the network by it.
 enum class Traffic : std::uint8_t { none, tensor, context, experts, pipeline, replicas, host };
 inline constexpr std::size_t kTraffics = 7;
-template <> struct Choices<Traffic> {
-  static constexpr std::string_view what = "traffic";
-  static constexpr std::array<std::string_view, kTraffics> names{"none",     "tensor",   "context", "experts",
-                                                                 "pipeline", "replicas", "host"};
-};
+template <> inline constexpr auto names_of<Traffic> = ChoiceNames{"traffic"};
+static_assert(Choices<Traffic>::names.size() == kTraffics);
 
 /// Where the rows of an all-to-all go where a router chose: to `top_k` of `experts`, which lie in `limited`
 /// of `groups`. experts 0: equal parts for all ranks.

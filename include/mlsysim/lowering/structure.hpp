@@ -4,14 +4,13 @@
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/table/category.hpp>
 
+#include <array>
+
 namespace mlsysim {
 
 /// What one pass over the model does.
 enum class Phase : std::uint8_t { prefill, decode, training, inference };
-template <> struct Choices<Phase> {
-  static constexpr std::string_view what = "phase";
-  static constexpr std::array<std::string_view, 4> names{"prefill", "decode", "training", "inference"};
-};
+template <> inline constexpr auto names_of<Phase> = ChoiceNames{"phase"};
 
 /// Parts of a block, as bits: an operator belongs to some, and recomputation names some.
 struct Parts {
@@ -37,27 +36,12 @@ inline constexpr Parts aside{512};
 
 /// The parts that a choice of recomputation repeats.
 [[nodiscard]] constexpr Parts parts_of(Recomputation r) {
-  switch (r) {
-    case Recomputation::none:
-      return part::none;
-    case Recomputation::selective:
-      return part::core;
-    case Recomputation::full:
-      return part::all;
-    case Recomputation::norm:
-      return part::norm;
-    case Recomputation::activation:
-      return part::activation;
-    case Recomputation::pointwise:
-      return part::norm | part::activation;
-    case Recomputation::feed_forward:
-      return part::feed_forward;
-    case Recomputation::attention:
-      return part::attention;
-    case Recomputation::per_operator:
-      return part::none;  // chosen by operator, not by part
-  }
-  return part::none;
+  using namespace part;
+  // The last is chosen by operator, not by part.
+  constexpr std::array kParts{none,         core,      all, norm, activation, norm | activation,
+                              feed_forward, attention, none};
+  static_assert(kParts.size() == Choices<Recomputation>::names.size());
+  return kParts[static_cast<std::size_t>(r)];
 }
 
 /// Low-rank adapters that are trained instead of the weights: none, beside weights in the format of the

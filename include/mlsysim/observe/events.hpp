@@ -8,7 +8,6 @@
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/table/choice.hpp>
 
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -35,12 +34,10 @@ enum class EventKind : std::uint8_t {
   breaks,          ///< a place where there is no full answer
   callback_failed  ///< a sink or another callback threw: it is named, and nothing else is changed by it
 };
-template <> struct Choices<EventKind> {
-  static constexpr std::string_view what = "kind of events";
-  static constexpr std::array<std::string_view, 11> names{
-      "pipeline_start", "pipeline_end", "stage_start", "stage_end", "skip",           "error",
-      "infeasible",     "optimizer",    "sweep",       "break",     "callback_failed"};
-};
+template <>
+inline constexpr auto names_of<EventKind> = ChoiceNames{
+    "kind of events", "pipeline_start", "pipeline_end", "stage_start", "stage_end", "skip",
+    "error",          "infeasible",     "optimizer",    "sweep",       "break",     "callback_failed"};
 
 /// One number, flag or text of a result.
 struct EventField {

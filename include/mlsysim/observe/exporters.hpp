@@ -12,11 +12,7 @@ namespace mlsysim {
 
 /// Forms of exports.
 enum class ExportForm : std::uint8_t { jsonl, logfmt, csv, chrome, otlp, prometheus, loki };
-template <> struct Choices<ExportForm> {
-  static constexpr std::string_view what = "form of exports";
-  static constexpr std::array<std::string_view, 7> names{"jsonl", "logfmt",     "csv", "chrome",
-                                                         "otlp",  "prometheus", "loki"};
-};
+template <> inline constexpr auto names_of<ExportForm> = ChoiceNames{"form of exports"};
 
 /// One exporter.
 struct ExportPlan {

@@ -9,17 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace mlsysim {
 
 /// How values become places on an axis. A `place` has neither ticks nor a unit: it only arranges.
 enum class Scale : std::uint8_t { linear, logarithmic, category, place };
-template <> struct Choices<Scale> {
-  static constexpr std::string_view what = "scale";
-  static constexpr std::array<std::string_view, 4> names{"linear", "logarithmic", "category", "place"};
-};
+template <> inline constexpr auto names_of<Scale> = ChoiceNames{"scale"};
 
 struct PictureAxis {
   std::string title{};
@@ -38,10 +34,7 @@ enum class MarkShape : std::uint8_t {
   text,   ///< `label` at (x, y)
   cell    ///< a field of a heat map at the categories (x, y), darker for a larger `amount`
 };
-template <> struct Choices<MarkShape> {
-  static constexpr std::string_view what = "mark";
-  static constexpr std::array<std::string_view, 6> names{"bar", "line", "point", "rule", "text", "cell"};
-};
+template <> inline constexpr auto names_of<MarkShape> = ChoiceNames{"mark"};
 
 /// What is drawn of one table. Members name columns; empty ones are not used.
 struct PictureMark {

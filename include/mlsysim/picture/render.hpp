@@ -18,10 +18,7 @@ enum class PictureForm : std::uint8_t {
   json,  ///< the tables
   csv    ///< the table of the first mark
 };
-template <> struct Choices<PictureForm> {
-  static constexpr std::string_view what = "form of a picture";
-  static constexpr std::array<std::string_view, 7> names{"text", "svg", "png", "html", "vega", "json", "csv"};
-};
+template <> inline constexpr auto names_of<PictureForm> = ChoiceNames{"form of a picture"};
 
 /// A picture in a form; the bytes of a file. The same picture gives the same bytes.
 /// @throws InputError for a description that cannot be drawn; SolverError for PNG where librsvg is missing

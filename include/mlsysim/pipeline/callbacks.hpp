@@ -16,10 +16,7 @@ class Run;
 
 /// How a stage of a run stands.
 enum class StageStatus : std::uint8_t { waiting, ok, infeasible, skipped, failed };
-template <> struct Choices<StageStatus> {
-  static constexpr std::string_view what = "stage status";
-  static constexpr std::array<std::string_view, 5> names{"waiting", "ok", "infeasible", "skipped", "failed"};
-};
+template <> inline constexpr auto names_of<StageStatus> = ChoiceNames{"stage status"};
 
 /// One stage of one run, as a callback sees it. Valid during the call only.
 struct StageEvent {

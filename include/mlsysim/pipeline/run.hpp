@@ -7,7 +7,6 @@
 #include <mlsysim/resolve/resolver_shape.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

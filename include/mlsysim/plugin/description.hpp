@@ -5,7 +5,6 @@
 #include <mlsysim/resolve/resolver_info.hpp>
 #include <mlsysim/table/choice.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -105,8 +104,7 @@ struct PluginDescription {
 }  // namespace mlsysim::plugin
 
 namespace mlsysim {
-template <> struct Choices<plugin::Ownership> {
-  static constexpr std::string_view what = "ownership";
-  static constexpr std::array<std::string_view, 3> names{"shared", "exclusive-process", "exclusive-system"};
-};
+template <>
+inline constexpr auto names_of<plugin::Ownership> =
+    ChoiceNames{"ownership", "shared", "exclusive-process", "exclusive-system"};
 }  // namespace mlsysim

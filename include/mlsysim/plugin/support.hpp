@@ -4,10 +4,8 @@
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/table/choice.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mlsysim::plugin {
@@ -62,23 +60,7 @@ struct SupportAnswer {
 }  // namespace mlsysim::plugin
 
 namespace mlsysim {
-template <> struct Choices<plugin::Verdict> {
-  static constexpr std::string_view what = "verdict";
-  static constexpr std::array<std::string_view, 3> names{"no", "yes", "maybe"};
-};
-template <> struct Choices<plugin::ReasonCode> {
-  static constexpr std::string_view what = "reason";
-  static constexpr std::array<std::string_view, 8> names{"unknown_op",
-                                                         "unsupported_type",
-                                                         "unsupported_shape_dynamic",
-                                                         "unsupported_attr",
-                                                         "custom_call_unknown",
-                                                         "memory",
-                                                         "version",
-                                                         "other"};
-};
-template <> struct Choices<plugin::SupportMode> {
-  static constexpr std::string_view what = "mode";
-  static constexpr std::array<std::string_view, 2> names{"conservative", "aggressive"};
-};
+template <> inline constexpr auto names_of<plugin::Verdict> = ChoiceNames{"verdict"};
+template <> inline constexpr auto names_of<plugin::ReasonCode> = ChoiceNames{"reason"};
+template <> inline constexpr auto names_of<plugin::SupportMode> = ChoiceNames{"mode"};
 }  // namespace mlsysim

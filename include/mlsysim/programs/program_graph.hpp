@@ -13,10 +13,7 @@ namespace mlsysim {
 
 /// Forms of graphs. SVG has a layout of its own; JSON has every number that the others show.
 enum class GraphForm : std::uint8_t { dot, mermaid, svg, json };
-template <> struct Choices<GraphForm> {
-  static constexpr std::string_view what = "form of graphs";
-  static constexpr std::array<std::string_view, 4> names{"dot", "mermaid", "svg", "json"};
-};
+template <> inline constexpr auto names_of<GraphForm> = ChoiceNames{"form of graphs"};
 
 /// A graph whose nodes are in the order in which they run.
 struct DrawnGraph {

@@ -12,10 +12,7 @@ namespace mlsysim {
 
 /// Form of an answer: for a reader, for a program, for a page, for a spreadsheet.
 enum class OutputFormat : std::uint8_t { text, json, markdown, csv };
-template <> struct Choices<OutputFormat> {
-  static constexpr std::string_view what = "output format";
-  static constexpr std::array<std::string_view, 4> names{"text", "json", "markdown", "csv"};
-};
+template <> inline constexpr auto names_of<OutputFormat> = ChoiceNames{"output format"};
 
 /// Whether lists that a reader rarely needs are written out in text and markdown. JSON always has them.
 enum class Verbosity : std::uint8_t { brief, verbose };

@@ -13,10 +13,8 @@ namespace mlsysim {
 
 /// How an answer was checked.
 enum class CheckKind : std::uint8_t { equality, integer_threshold, gradient };
-template <> struct Choices<CheckKind> {
-  static constexpr std::string_view what = "check";
-  static constexpr std::array<std::string_view, 3> names{"equality", "integer threshold", "gradient"};
-};
+template <>
+inline constexpr auto names_of<CheckKind> = ChoiceNames{"check", "equality", "integer threshold", "gradient"};
 
 /// One comparison of what was asked with what the answer gives.
 class [[nodiscard]] Check {

@@ -12,10 +12,7 @@ namespace mlsysim {
 
 /// The three tiers: Y = f(X); X = f^-1(Y) or the gradient of f; max f(x) subject to g(x) <= c.
 enum class Tier : std::uint8_t { model, solver, optimizer };
-template <> struct Choices<Tier> {
-  static constexpr std::string_view what = "tier";
-  static constexpr std::array<std::string_view, 3> names{"model", "solver", "optimizer"};
-};
+template <> inline constexpr auto names_of<Tier> = ChoiceNames{"tier"};
 
 /// A common misconception and what is true instead.
 struct Fallacy {

@@ -10,7 +10,6 @@
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/table/law.hpp>
 
-#include <array>
 #include <optional>
 #include <string_view>
 #include <type_traits>

@@ -7,17 +7,13 @@
 #include <mlsysim/units/any_quantity.hpp>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mlsysim {
 
 /// How far the answer is the best of its space.
 enum class Exactness : std::uint8_t { enumerated, proven, heuristic };
-template <> struct Choices<Exactness> {
-  static constexpr std::string_view what = "exactness";
-  static constexpr std::array<std::string_view, 3> names{"enumerated", "proven", "heuristic"};
-};
+template <> inline constexpr auto names_of<Exactness> = ChoiceNames{"exactness"};
 
 namespace detail {
 class Tally;

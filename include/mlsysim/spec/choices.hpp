@@ -134,81 +134,23 @@ enum class SourceKind : std::uint8_t {
 /// How a doubt about a figure was settled.
 enum class Settled : std::uint8_t { suggested, reference, both, dropped, derived };
 
-template <> struct Choices<Precision> {
-  static constexpr std::string_view what = "precision";
-  static constexpr std::array<std::string_view, 12> names{"fp64", "fp32", "tf32",   "bf16", "fp16", "fp8",
-                                                          "fp6",  "fp4",  "mxint4", "int8", "int4", "mxint8"};
-};
-template <> struct Choices<WeightFormat> {
-  static constexpr std::string_view what = "format of weights";
-  static constexpr std::array<std::string_view, 15> names{"as_stored", "fp32", "bf16",  "fp16",   "fp8",
-                                                          "fp8_block", "int8", "mxfp4", "nvfp4",  "int4",
-                                                          "nf4",       "q8_0", "q6_k",  "q4_k_m", "q4_0"};
-};
-template <> struct Choices<Fidelity> {
-  static constexpr std::string_view what = "fidelity";
-  static constexpr std::array<std::string_view, 2> names{"textbook", "operator"};
-};
-template <> struct Choices<Bottleneck> {
-  static constexpr std::string_view what = "bottleneck";
-  static constexpr std::array<std::string_view, 5> names{"compute", "memory", "network", "overhead",
-                                                         "capacity"};
-};
-template <> struct Choices<Execution> {
-  static constexpr std::string_view what = "execution";
-  static constexpr std::array<std::string_view, 2> names{"eager", "graph"};
-};
-template <> struct Choices<OptimizerKind> {
-  static constexpr std::string_view what = "optimizer";
-  static constexpr std::array<std::string_view, 5> names{"none", "sgd", "adam", "adamw", "muon"};
-};
-template <> struct Choices<LoraModules> {
-  static constexpr std::string_view what = "adapted products";
-  static constexpr std::array<std::string_view, 2> names{"all", "attention"};
-};
-template <> struct Choices<ExpertCopies> {
-  static constexpr std::string_view what = "copies of a token for its experts";
-  static constexpr std::array<std::string_view, 2> names{"per_expert", "per_node"};
-};
-template <> struct Choices<ExpertOverlap> {
-  static constexpr std::string_view what = "overlap of the experts' exchange";
-  static constexpr std::array<std::string_view, 3> names{"none", "shared_expert", "micro_batch"};
-};
-template <> struct Choices<Recomputation> {
-  static constexpr std::string_view what = "recomputation";
-  static constexpr std::array<std::string_view, 9> names{"none",         "selective",  "full",
-                                                         "norm",         "activation", "pointwise",
-                                                         "feed_forward", "attention",  "per_operator"};
-};
-template <> struct Choices<Schedule> {
-  static constexpr std::string_view what = "schedule";
-  static constexpr std::array<std::string_view, 3> names{"1f1b", "gpipe", "zero_bubble"};
-};
-template <> struct Choices<AttentionKernel> {
-  static constexpr std::string_view what = "attention kernel";
-  static constexpr std::array<std::string_view, 4> names{"fused", "unfused", "flash1", "flash2"};
-};
-template <> struct Choices<Architecture> {
-  static constexpr std::string_view what = "architecture";
-  static constexpr std::array<std::string_view, 9> names{"decoder", "encoder",   "encoder_decoder", "cnn",
-                                                         "ssm",     "diffusion", "recommendation",  "opaque",
-                                                         "program"};
-};
-template <> struct Choices<WorkUnit> {
-  static constexpr std::string_view what = "unit of work";
-  static constexpr std::array<std::string_view, 5> names{"token", "sequence", "image", "sample", "step"};
-};
-template <> struct Choices<SourceKind> {
-  static constexpr std::string_view what = "kind of source";
-  static constexpr std::array<std::string_view, 11> names{
-      "datasheet", "literature",   "measured",  "industry_report", "convention", "estimate",
-      "derived",   "illustrative", "heuristic", "secondary",       "fit"};
-};
-template <> struct Choices<Settled> {
-  static constexpr std::string_view what = "settlement";
-  static constexpr std::array<std::string_view, 5> names{"suggested", "reference", "both", "dropped",
-                                                         "derived"};
-};
+template <> inline constexpr auto names_of<Precision> = ChoiceNames{"precision"};
+template <> inline constexpr auto names_of<WeightFormat> = ChoiceNames{"format of weights"};
+template <> inline constexpr auto names_of<Fidelity> = ChoiceNames{"fidelity", "textbook", "operator"};
+template <> inline constexpr auto names_of<Bottleneck> = ChoiceNames{"bottleneck"};
+template <> inline constexpr auto names_of<Execution> = ChoiceNames{"execution"};
+template <> inline constexpr auto names_of<OptimizerKind> = ChoiceNames{"optimizer"};
+template <> inline constexpr auto names_of<LoraModules> = ChoiceNames{"adapted products"};
+template <> inline constexpr auto names_of<ExpertCopies> = ChoiceNames{"copies of a token for its experts"};
+template <> inline constexpr auto names_of<ExpertOverlap> = ChoiceNames{"overlap of the experts' exchange"};
+template <> inline constexpr auto names_of<Recomputation> = ChoiceNames{"recomputation"};
+template <>
+inline constexpr auto names_of<Schedule> = ChoiceNames{"schedule", "1f1b", "gpipe", "zero_bubble"};
+template <> inline constexpr auto names_of<AttentionKernel> = ChoiceNames{"attention kernel"};
+template <> inline constexpr auto names_of<Architecture> = ChoiceNames{"architecture"};
+template <> inline constexpr auto names_of<WorkUnit> = ChoiceNames{"unit of work"};
+template <> inline constexpr auto names_of<SourceKind> = ChoiceNames{"kind of source"};
+template <> inline constexpr auto names_of<Settled> = ChoiceNames{"settlement"};
 
 /// Storage width of one element [B]. Block scales of the micro-scaled formats are not counted.
 [[nodiscard]] constexpr double bytes_per_element(Precision p) {

@@ -15,51 +15,28 @@ namespace mlsysim {
 
 /// What a stack is for. A tower reads images or sound for a decoder; a draft proposes further tokens (MTP).
 enum class StackRole : std::uint8_t { decoder, encoder, tower, draft };
-template <> struct Choices<StackRole> {
-  static constexpr std::string_view what = "role of a stack";
-  static constexpr std::array<std::string_view, 4> names{"decoder", "encoder", "tower", "draft"};
-};
+template <> inline constexpr auto names_of<StackRole> = ChoiceNames{"role of a stack"};
 
 /// Rule by which linear attention writes its state. `kda` decays each channel by itself (Kimi).
 enum class LinearRule : std::uint8_t { gated_delta, kda, delta, gated, lightning, rwkv };
-template <> struct Choices<LinearRule> {
-  static constexpr std::string_view what = "rule of linear attention";
-  static constexpr std::array<std::string_view, 6> names{"gated_delta", "kda",       "delta",
-                                                         "gated",       "lightning", "rwkv"};
-};
+template <> inline constexpr auto names_of<LinearRule> = ChoiceNames{"rule of linear attention"};
 
 enum class StateSpaceRule : std::uint8_t { mamba1, mamba2 };
-template <> struct Choices<StateSpaceRule> {
-  static constexpr std::string_view what = "rule of a state space";
-  static constexpr std::array<std::string_view, 2> names{"mamba1", "mamba2"};
-};
+template <> inline constexpr auto names_of<StateSpaceRule> = ChoiceNames{"rule of a state space"};
 
 enum class RecurrentRule : std::uint8_t { rg_lru, lstm, gru };
-template <> struct Choices<RecurrentRule> {
-  static constexpr std::string_view what = "rule of a recurrence";
-  static constexpr std::array<std::string_view, 3> names{"rg_lru", "lstm", "gru"};
-};
+template <> inline constexpr auto names_of<RecurrentRule> = ChoiceNames{"rule of a recurrence"};
 
 enum class Activation : std::uint8_t { unstated, silu, gelu, relu, relu2, swiglu_oai, situ };
-template <> struct Choices<Activation> {
-  static constexpr std::string_view what = "activation";
-  static constexpr std::array<std::string_view, 7> names{"unstated", "silu",       "gelu", "relu",
-                                                         "relu2",    "swiglu_oai", "situ"};
-};
+template <> inline constexpr auto names_of<Activation> = ChoiceNames{"activation"};
 
 /// How experts are chosen: the best ones, groups first and then experts, or by a hash of the token.
 enum class Routing : std::uint8_t { top_k, grouped, hash };
-template <> struct Choices<Routing> {
-  static constexpr std::string_view what = "routing";
-  static constexpr std::array<std::string_view, 3> names{"top_k", "grouped", "hash"};
-};
+template <> inline constexpr auto names_of<Routing> = ChoiceNames{"routing"};
 
 /// What norms on queries and keys span.
 enum class QkNorm : std::uint8_t { none, head, full };
-template <> struct Choices<QkNorm> {
-  static constexpr std::string_view what = "query-key norm";
-  static constexpr std::array<std::string_view, 3> names{"none", "head", "full"};
-};
+template <> inline constexpr auto names_of<QkNorm> = ChoiceNames{"query-key norm"};
 
 /// Tensors that are stored alike.
 enum class TensorGroup : std::uint8_t {
@@ -78,12 +55,7 @@ enum class TensorGroup : std::uint8_t {
   index_keys,
   state
 };
-template <> struct Choices<TensorGroup> {
-  static constexpr std::string_view what = "group of tensors";
-  static constexpr std::array<std::string_view, 14> names{
-      "all",    "embedding", "attention", "linear", "dense", "shared_experts", "experts",
-      "router", "head",      "tower",     "draft",  "cache", "index_keys",     "state"};
-};
+template <> inline constexpr auto names_of<TensorGroup> = ChoiceNames{"group of tensors"};
 
 /// Multi-head, grouped-query or multi-query attention, also with compressed queries and outputs
 /// (DeepSeek-V4).

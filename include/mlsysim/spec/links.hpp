@@ -16,20 +16,14 @@ namespace mlsysim {
 /// How a level joins its peers.
 enum class LinkTopology : std::uint8_t { switched, torus };
 
-template <> struct Choices<LinkTopology> {
-  static constexpr std::string_view what = "link topology";
-  static constexpr std::array<std::string_view, 2> names{"switched", "torus"};
-};
+template <> inline constexpr auto names_of<LinkTopology> = ChoiceNames{"link topology"};
 
 /// Which ways a collective over several levels may take: the usual ones (an all-reduce the fastest of all, a
 /// gather or scatter level after level), the fastest, level after level (nested), or through all levels at
 /// once (flat).
 enum class CollectiveAlgorithm : std::uint8_t { usual, fastest, nested, flat };
 
-template <> struct Choices<CollectiveAlgorithm> {
-  static constexpr std::string_view what = "algorithm of collectives";
-  static constexpr std::array<std::string_view, 4> names{"usual", "fastest", "nested", "flat"};
-};
+template <> inline constexpr auto names_of<CollectiveAlgorithm> = ChoiceNames{"algorithm of collectives"};
 
 /// One level of a machine as a file states it: it joins `peers` groups of the level below.
 struct LinkLevel {

@@ -5,7 +5,6 @@
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/quantity.hpp>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,10 +18,7 @@ enum class ShareOf : std::uint8_t {
   free,   ///< what is free before the weights; weights come out of the share, passes use the remainder
   rest    ///< what weights, reserve and the largest pass leave
 };
-template <> struct Choices<ShareOf> {
-  static constexpr std::string_view what = "base of a share of the memory";
-  static constexpr std::array<std::string_view, 3> names{"total", "free", "rest"};
-};
+template <> inline constexpr auto names_of<ShareOf> = ChoiceNames{"base of a share of the memory"};
 
 /// What an engine chooses by the memory of a device.
 struct MemoryStep {

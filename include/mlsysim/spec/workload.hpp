@@ -70,17 +70,11 @@ struct RecommendationShape {
 
 /// How the border of an image is treated.
 enum class Padding : std::uint8_t { same, valid };
-template <> struct Choices<Padding> {
-  static constexpr std::string_view what = "padding";
-  static constexpr std::array<std::string_view, 2> names{"same", "valid"};
-};
+template <> inline constexpr auto names_of<Padding> = ChoiceNames{"padding"};
 
 /// Kind of a record of a convolutional network.
 enum class LayerOp : std::uint8_t { conv, depthwise, linear, pool };
-template <> struct Choices<LayerOp> {
-  static constexpr std::string_view what = "layer";
-  static constexpr std::array<std::string_view, 4> names{"conv", "depthwise", "linear", "pool"};
-};
+template <> inline constexpr auto names_of<LayerOp> = ChoiceNames{"layer"};
 
 /// One record of a convolutional network; with "same" padding the output is ceil(size / stride).
 struct ConvLayer {
@@ -118,11 +112,7 @@ struct ConvLayer {
 /// Kind of an operator of a program: a convolution or product as the implicit product that it is, arithmetic
 /// on each value, a sum or maximum over some, or data that moves.
 enum class ListedKind : std::uint8_t { convolution, product, pointwise, reduction, movement };
-template <> struct Choices<ListedKind> {
-  static constexpr std::string_view what = "kind of operator";
-  static constexpr std::array<std::string_view, 5> names{"convolution", "product", "pointwise", "reduction",
-                                                         "movement"};
-};
+template <> inline constexpr auto names_of<ListedKind> = ChoiceNames{"kind of operator"};
 
 /// One operator of a program, as it was counted. Amounts are those of one execution of the operator in one
 /// run of the program; what grows with the number of runs that are taken together is said by `weighted` and

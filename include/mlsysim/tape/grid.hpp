@@ -12,7 +12,6 @@
 #include <mlsysim/tape/columns.hpp>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace mlsysim {

@@ -1,6 +1,7 @@
 #pragma once
 /// How a tool obtained its answer; every result carries one.
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -16,17 +17,10 @@ enum class Method : std::uint8_t {
 
 /// One line for reports.
 [[nodiscard]] constexpr std::string_view describe_method(Method method) {
-  switch (method) {
-    case Method::exact:
-      return "exact";
-    case Method::central_differences:
-      return "central differences (the resolver is not a law)";
-    case Method::scalar_loop:
-      return "scalar loop (the resolver is not a law)";
-    case Method::sampled:
-      return "sampled (the resolver is not a law; not a bound)";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kLines{"exact", "central differences (the resolver is not a law)",
+                                                   "scalar loop (the resolver is not a law)",
+                                                   "sampled (the resolver is not a law; not a bound)"};
+  return kLines[static_cast<std::size_t>(method)];
 }
 
 }  // namespace mlsysim

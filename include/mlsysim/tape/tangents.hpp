@@ -12,7 +12,6 @@
 #include <mlsysim/tape/tape.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 

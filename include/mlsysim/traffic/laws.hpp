@@ -3,22 +3,16 @@
 
 #include <mlsysim/table/choice.hpp>
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mlsysim {
 
 /// Families of two parameters at most.
 enum class TrafficLaw : std::uint8_t { constant, uniform, exponential, weibull, gamma, lognormal };
-template <> struct Choices<TrafficLaw> {
-  static constexpr std::string_view what = "law of traffic";
-  static constexpr std::array<std::string_view, 6> names{"constant", "uniform", "exponential",
-                                                         "weibull",  "gamma",   "lognormal"};
-};
+template <> inline constexpr auto names_of<TrafficLaw> = ChoiceNames{"law of traffic"};
 
 /// A law and how far it is from what was counted.
 struct FittedLaw {

@@ -4,11 +4,9 @@
 #include <mlsysim/traffic/laws.hpp>
 #include <mlsysim/units/unit.hpp>
 
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,11 +14,9 @@ namespace mlsysim {
 
 /// Forms of files that hold traffic.
 enum class TrafficFormat : std::uint8_t { mooncake, azure, lengths, vllm_bench, genai_perf };
-template <> struct Choices<TrafficFormat> {
-  static constexpr std::string_view what = "form of traffic";
-  static constexpr std::array<std::string_view, 5> names{"mooncake", "azure", "lengths", "vllm-bench",
-                                                         "genai-perf"};
-};
+template <>
+inline constexpr auto names_of<TrafficFormat> =
+    ChoiceNames{"form of traffic", "mooncake", "azure", "lengths", "vllm-bench", "genai-perf"};
 
 /// Some numbers of a file: what was counted, and the laws that were fitted to it, the closest first.
 ///

@@ -1,6 +1,8 @@
 #pragma once
 /// Names close to a misspelt one.
 
+#include <mlsysim/units/error.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,5 +22,11 @@ namespace mlsysim {
 
 /// "did you mean 'a' or 'b'?", or an empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+
+/// Facts about a name that is none of `known`: which there are, and which is near.
+/// @param expected what was due where not "one of" the names
+[[nodiscard]] ErrorFacts unknown_name(std::string id, std::string message, std::string_view name,
+                                      std::span<const std::string> known, std::string expected = {},
+                                      Location where = {});
 
 }  // namespace mlsysim

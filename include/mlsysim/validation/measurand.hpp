@@ -19,10 +19,8 @@ namespace mlsysim {
 /// bandwidth, payload over link rate for collectives, with no efficiency, start-up or overlap: what a student
 /// writes on the back of an envelope.
 enum class Yardstick : std::uint8_t { operators, textbook, roofline };
-template <> struct Choices<Yardstick> {
-  static constexpr std::string_view what = "comparison";
-  static constexpr std::array<std::string_view, 3> names{"operator", "textbook", "roofline"};
-};
+template <>
+inline constexpr auto names_of<Yardstick> = ChoiceNames{"comparison", "operator", "textbook", "roofline"};
 
 /// Whether the parts of a prediction are times, and how the value moves with them.
 enum class MeasurandKind : std::uint8_t {

@@ -5,7 +5,6 @@
 #include <mlsysim/validation/statistics.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

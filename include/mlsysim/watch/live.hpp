@@ -7,7 +7,6 @@
 #include <mlsysim/telemetry/metrics.hpp>
 #include <mlsysim/units/unit.hpp>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,10 +30,7 @@ struct LiveNumbers {
 
 /// Where a measured number lies.
 enum class InBand : std::uint8_t { inside, below, above };
-template <> struct Choices<InBand> {
-  static constexpr std::string_view what = "place in a band";
-  static constexpr std::array<std::string_view, 3> names{"inside", "below", "above"};
-};
+template <> inline constexpr auto names_of<InBand> = ChoiceNames{"place in a band"};
 
 /// A measured number and the band that is predicted for it.
 struct WatchedNumber {

@@ -95,10 +95,7 @@ struct CheckpointModel : Model<CheckpointModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

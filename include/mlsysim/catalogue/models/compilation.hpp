@@ -19,10 +19,7 @@ inline constexpr auto cached =
 
 /// How the operators of a model reach the device.
 enum class CompileMode : std::uint8_t { eager, compile, cudagraphs };
-template <> struct Choices<CompileMode> {
-  static constexpr std::string_view what = "compile mode";
-  static constexpr std::array<std::string_view, 3> names{"eager", "compile", "cudagraphs"};
-};
+template <> inline constexpr auto names_of<CompileMode> = ChoiceNames{"compile mode"};
 
 /// Rows of what a compiled model runs on, shared by the three resolvers below.
 template <class I> [[nodiscard]] constexpr auto compilation_rows() {
@@ -154,10 +151,7 @@ struct CompilationModel : Model<CompilationModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 /// What the laws of a step are asked with.

@@ -12,16 +12,10 @@ namespace mlsysim {
 
 /// Ways to make a model smaller.
 enum class CompressionMethod : std::uint8_t { quantization, pruning, distillation };
-template <> struct Choices<CompressionMethod> {
-  static constexpr std::string_view what = "compression method";
-  static constexpr std::array<std::string_view, 3> names{"quantization", "pruning", "distillation"};
-};
+template <> inline constexpr auto names_of<CompressionMethod> = ChoiceNames{"compression method"};
 /// Patterns of zeros.
 enum class SparsityType : std::uint8_t { unstructured, structured, n_m };
-template <> struct Choices<SparsityType> {
-  static constexpr std::string_view what = "pattern of zeros";
-  static constexpr std::array<std::string_view, 3> names{"unstructured", "structured", "n_m"};
-};
+template <> inline constexpr auto names_of<SparsityType> = ChoiceNames{"pattern of zeros"};
 
 /// One way of compressing a model, with guard rails.
 ///
@@ -126,10 +120,7 @@ struct CompressionModel : Model<CompressionModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -11,10 +11,7 @@ namespace mlsysim {
 
 /// What limits the supply of data.
 enum class DataPath : std::uint8_t { none, storage, shared_storage, host_link };
-template <> struct Choices<DataPath> {
-  static constexpr std::string_view what = "data path";
-  static constexpr std::array<std::string_view, 4> names{"none", "storage", "shared_storage", "host_link"};
-};
+template <> inline constexpr auto names_of<DataPath> = ChoiceNames{"data path"};
 
 /// Whether storage and links keep up with a training job.
 ///
@@ -85,10 +82,7 @@ struct DataModel : Model<DataModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 /// Whether the host prepares batches as fast as the device consumes them.

@@ -11,10 +11,7 @@ namespace mlsysim {
 
 /// Classes of kernels.
 enum class KernelClass : std::uint8_t { ffn, attention, conv, other };
-template <> struct Choices<KernelClass> {
-  static constexpr std::string_view what = "class of kernels";
-  static constexpr std::array<std::string_view, 4> names{"ffn", "attention", "conv", "other"};
-};
+template <> inline constexpr auto names_of<KernelClass> = ChoiceNames{"class of kernels"};
 
 /// Achievable share of the peak by class of kernel, and the causes of the loss.
 ///
@@ -84,10 +81,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -86,10 +86,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -72,10 +72,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

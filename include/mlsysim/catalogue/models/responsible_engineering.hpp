@@ -11,10 +11,7 @@ namespace mlsysim {
 
 /// How the gradient of each example is clipped.
 enum class ClippingMethod : std::uint8_t { ghost, microbatch };
-template <> struct Choices<ClippingMethod> {
-  static constexpr std::string_view what = "clipping method";
-  static constexpr std::array<std::string_view, 2> names{"ghost", "microbatch"};
-};
+template <> inline constexpr auto names_of<ClippingMethod> = ChoiceNames{"clipping method"};
 
 /// Time of private training, the noise that a privacy budget needs, and the data that a rare group needs.
 ///
@@ -113,10 +110,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -8,10 +8,7 @@ namespace mlsysim {
 
 /// Published fits of the loss.
 enum class LossFit : std::uint8_t { besiroglu, hoffmann };
-template <> struct Choices<LossFit> {
-  static constexpr std::string_view what = "fit of the loss";
-  static constexpr std::array<std::string_view, 2> names{"besiroglu", "hoffmann"};
-};
+template <> inline constexpr auto names_of<LossFit> = ChoiceNames{"fit of the loss"};
 
 /// Parameters and tokens for a training budget.
 ///
@@ -78,10 +75,7 @@ struct ScalingModel : Model<ScalingModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -14,10 +14,7 @@ namespace mlsysim {
 
 /// The limit that decides a capacity plan.
 enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing };
-template <> struct Choices<CapacityLimit> {
-  static constexpr std::string_view what = "capacity limit";
-  static constexpr std::array<std::string_view, 4> names{"none", "memory", "base_latency", "queueing"};
-};
+template <> inline constexpr auto names_of<CapacityLimit> = ChoiceNames{"capacity limit"};
 
 /// Fewest replicas that meet a P99 target.
 ///
@@ -142,10 +139,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

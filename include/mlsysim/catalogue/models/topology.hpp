@@ -10,11 +10,7 @@ namespace mlsysim {
 
 /// Shapes of a network.
 enum class Topology : std::uint8_t { fat_tree, dragonfly, torus_3d, torus_2d, mesh_2d, ring };
-template <> struct Choices<Topology> {
-  static constexpr std::string_view what = "topology";
-  static constexpr std::array<std::string_view, 6> names{"fat_tree", "dragonfly", "torus_3d",
-                                                         "torus_2d", "mesh_2d",   "ring"};
-};
+template <> inline constexpr auto names_of<Topology> = ChoiceNames{"topology"};
 
 /// Bandwidth across the middle of a network, and how far apart its nodes are.
 ///
@@ -83,10 +79,7 @@ struct TopologyModel : Model<TopologyModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -11,10 +11,7 @@ namespace mlsysim {
 
 /// Times and limits of a batch on a device that streams weights.
 enum class StreamPhase : std::uint8_t { decode, prefill };
-template <> struct Choices<StreamPhase> {
-  static constexpr std::string_view what = "phase";
-  static constexpr std::array<std::string_view, 2> names{"decode", "prefill"};
-};
+template <> inline constexpr auto names_of<StreamPhase> = ChoiceNames{"phase"};
 
 /// Throughput of a device whose weights come in layer by layer.
 ///
@@ -87,10 +84,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Result solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Model::solve;
 };
 
 }  // namespace mlsysim

@@ -63,10 +63,7 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
     }
   };
   [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Outcome<Result> solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Solver::solve;
   [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;
 };
 

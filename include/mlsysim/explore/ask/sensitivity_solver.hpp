@@ -92,10 +92,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     }
   };
   [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
-  [[nodiscard]] Outcome<Result> solve(const Inputs& in) const {
-    Notes quiet;
-    return solve(in, quiet);
-  }
+  using Solver::solve;
   /// The change that the slopes promise for a small move of the binding figure, against the latency computed
   /// there.
   [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;

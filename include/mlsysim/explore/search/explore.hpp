@@ -37,11 +37,9 @@ enum class Strategy : std::uint8_t {
                  ///< NLopt
   evolutionary,  ///< generations of points of the grid, one objective or several; pagmo2
 };
-template <> struct Choices<Strategy> {
-  static constexpr std::string_view what = "strategy";
-  static constexpr std::array<std::string_view, 5> names{"automatic", "exhaustive", "branch-and-bound",
-                                                         "gradient", "evolutionary"};
-};
+template <>
+inline constexpr auto names_of<Strategy> =
+    ChoiceNames{"strategy", "automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"};
 /// Whether this build can search so: gradient and evolutionary need a library that is optional.
 [[nodiscard]] bool is_built(Strategy strategy);
 
