@@ -50,27 +50,22 @@ Program::Program() {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
-  app_.add_option("-o,--output", format_,
-                  "text, json, markdown or csv, latex for explain, svg, png, html, vega or a file for plot; "
-                  "before or "
-                  "after the command")
-      ->type_name("FORMAT");
+  offer(app_, "-o,--output", format_,
+        "text, json, markdown or csv, latex for explain, svg, png, html, vega or a file for plot; "
+        "before or "
+        "after the command",
+        "FORMAT");
   app_.add_flag("-v,--verbose", verbose_, "assumptions with their sources, every part of the memory");
-  app_.add_option("--zoo", zoo_paths_,
-                  "a YAML file or folder of your own, read beside the zoo; may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
-  app_.add_option("--plugin", plugins_.paths, "a plugin: library, manifest or folder; may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false)
+  offer(app_, "--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo; may be repeated",
+        "PATH");
+  offer(app_, "--plugin", plugins_.paths, "a plugin: library, manifest or folder; may be repeated", "PATH")
       ->group("Plugins");
   app_.add_flag("--no-plugins", plugins_.none, "load no plugin that is not named")->group("Plugins");
   app_.add_flag("--strict-plugins", plugins_.strict, "exit code 3 when a plugin fails")->group("Plugins");
   app_.add_flag("--isolate-plugins", plugins_.isolate, "run each plugin in a process of its own")
       ->group("Plugins");
-  app_.add_option("--isolated", plugins_.isolated, "run this plugin in a process of its own; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
+  offer(app_, "--isolated", plugins_.isolated, "run this plugin in a process of its own; may be repeated",
+        "NAME")
       ->group("Plugins");
   app_.add_flag("--project-plugins", plugins_.project, "also look in ./.mlsysim/plugins")->group("Plugins");
   app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")

@@ -27,6 +27,23 @@ struct OptionValues {
   std::vector<std::string> choices;
 };
 
+/// Adds a command below a command: name, about, examples, and what it runs.
+using AddCommand = std::function<CLI::App*(const char*, const char*, const char*, std::function<Answer()>)>;
+
+/// An option or a place that takes a value; a list takes one each time that its option is given.
+/// @param type what stands for the value in a help text
+template <class T>
+CLI::Option* offer(CLI::App& app, const std::string& name, T& to, std::string about, std::string type) {
+  auto* out = app.add_option(name, to, std::move(about))->type_name(std::move(type));
+  if constexpr (requires { to.emplace_back(); })
+    if (name.starts_with('-')) out->allow_extra_args(false);
+  return out;
+}
+/// A place that must be filled.
+template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T& to, std::string about) {
+  return offer(app, name, to, std::move(about), "")->required();
+}
+
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
  public:
@@ -39,6 +56,11 @@ class Program {
   using Command = std::function<Answer()>;
   CLI::App* command(CLI::App& parent, const char* name, const char* about, const char* examples, Command run,
                     std::vector<Place> places = {});
+  [[nodiscard]] AddCommand adder(CLI::App& parent) {
+    return [this, &parent](const char* name, const char* about, const char* examples, Command run) {
+      return command(parent, name, about, examples, std::move(run));
+    };
+  }
   void scenario_options(CLI::App& app, std::optional<Mode> fixed,
                         std::span<const std::string_view> lists = {});
   void eval_commands();

@@ -10,35 +10,28 @@ namespace {
 
 /// What is read, and how.
 void reading_options(CLI::App& app, IngestRequest& asked) {
-  app.add_option("PATH", asked.paths, "files and folders")->required()->type_name("");
-  app.add_option("--family", asked.how.family, "of models that do not say theirs")->type_name("NAME");
-  app.add_option("--model", asked.how.model, "of files that do not say theirs")->type_name("NAME");
-  app.add_option("--commit", asked.how.commit, "of the code that was compiled")->type_name("NAME");
-  app.add_option("--registry", asked.how.registry, "graph_break_registry.json of another PyTorch")
-      ->type_name("FILE");
+  demand(app, "PATH", asked.paths, "files and folders");
+  offer(app, "--family", asked.how.family, "of models that do not say theirs", "NAME");
+  offer(app, "--model", asked.how.model, "of files that do not say theirs", "NAME");
+  offer(app, "--commit", asked.how.commit, "of the code that was compiled", "NAME");
+  offer(app, "--registry", asked.how.registry, "graph_break_registry.json of another PyTorch", "FILE");
   app.add_flag("--strict", asked.strict, "refuse what is damaged, instead of counting it");
   app.add_flag("--keep-duplicates", asked.keep_duplicates, "count files with the same content each time");
 }
 
 /// How what was read is shown.
 void ingest_options(CLI::App& app, IngestRequest& asked) {
-  app.add_option("--by", asked.by, "how breaks are put together: type or place")
-      ->type_name("NAME")
+  offer(app, "--by", asked.by, "how breaks are put together: type or place", "NAME")
       ->check(CLI::IsMember({"type", "place"}))
       ->capture_default_str();
   reading_options(app, asked);
   app.add_flag("--document", asked.document, "write the one record as an explain document (JSON)");
-  app.add_option("--graph", asked.graph,
-                 "the graphs, and the breaks that cut them: dot, mermaid, svg or json")
-      ->type_name("FORM")
+  offer(app, "--graph", asked.graph, "the graphs, and the breaks that cut them: dot, mermaid, svg or json",
+        "FORM")
       ->check(CLI::IsMember({"dot", "mermaid", "svg", "json"}));
-  app.add_option("--html", asked.html, "file for a page with every break, by category and by commit")
-      ->type_name("FILE");
+  offer(app, "--html", asked.html, "file for a page with every break, by category and by commit", "FILE");
   app.add_flag("--force", asked.force, "replace a page that this command has not written");
 }
-
-using AddCommand = std::function<CLI::App*(const char* name, const char* about, const char* examples,
-                                           std::function<Answer()>)>;
 
 void diff_command(const AddCommand& add, const RenderOptions& render) {
   const auto diff = std::make_shared<CompileDiffRequest>();
@@ -53,22 +46,17 @@ void diff_command(const AddCommand& add, const RenderOptions& render) {
           "--with accelerators=512 --with 'device_hour=2 USD'\n"
           "Exit codes: 0 not worse, 1 more breaks or, where priced, a worse number; or bad input.",
           [diff, &render] { return compile_diff(*diff, render); });
-  d->add_option("BEFORE", diff->before, "file or folder of records")->required()->type_name("");
-  d->add_option("AFTER", diff->after, "file or folder of records")->required()->type_name("");
-  d->add_option("--model", diff->how.model,
-                "of files that do not say theirs: both sides are compared model by model")
-      ->type_name("NAME");
-  d->add_option("--registry", diff->how.registry, "graph_break_registry.json of another PyTorch")
-      ->type_name("FILE");
-  d->add_option("--workload", diff->workload, "model of the zoo, or a file, that the records are of")
-      ->type_name("MODEL");
-  d->add_option("--hardware", diff->hardware, "device of the zoo, or a file")->type_name("DEVICE");
-  d->add_option("--with", diff->inputs, "input of CompilationModel or TailLatencyModel; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  d->add_option("--metric", diff->metric,
-                "number that is priced (default: p99_latency with arrival_rate, else compiled)")
-      ->type_name("NAME");
+  demand(*d, "BEFORE", diff->before, "file or folder of records");
+  demand(*d, "AFTER", diff->after, "file or folder of records");
+  offer(*d, "--model", diff->how.model,
+        "of files that do not say theirs: both sides are compared model by model", "NAME");
+  offer(*d, "--registry", diff->how.registry, "graph_break_registry.json of another PyTorch", "FILE");
+  offer(*d, "--workload", diff->workload, "model of the zoo, or a file, that the records are of", "MODEL");
+  offer(*d, "--hardware", diff->hardware, "device of the zoo, or a file", "DEVICE");
+  offer(*d, "--with", diff->inputs, "input of CompilationModel or TailLatencyModel; may be repeated",
+        "NAME=VALUE");
+  offer(*d, "--metric", diff->metric,
+        "number that is priced (default: p99_latency with arrival_rate, else compiled)", "NAME");
 }
 
 void calibrate_command(const AddCommand& add, const RenderOptions& render) {
@@ -104,16 +92,8 @@ void Program::compile_commands() {
       "Exit codes: 0 fine, 1 a file is none of these or, with --strict, damaged.",
       [this, asked] { return compile_ingest(*asked, render_); });
   ingest_options(*i, *asked);
-  calibrate_command(
-      [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
-        return command(*c, name, about, examples, std::move(run));
-      },
-      render_);
-  diff_command(
-      [this, c](const char* name, const char* about, const char* examples, std::function<Answer()> run) {
-        return command(*c, name, about, examples, std::move(run));
-      },
-      render_);
+  calibrate_command(adder(*c), render_);
+  diff_command(adder(*c), render_);
   const auto out = std::make_shared<CompileExportRequest>();
   auto* e =
       command(*c, "export",
@@ -131,31 +111,21 @@ void Program::compile_commands() {
               "remove the group of --push, --job and --group from the gateway");
   e->add_flag("--loki-no-metadata", out->no_metadata,
               "lines alone, for servers before Loki 3: they hold every field");
-  e->add_option("--form", out->format, "prometheus, openmetrics, otlp, loki, logfmt, jsonl or csv")
-      ->type_name("NAME")
+  offer(*e, "--form", out->format, "prometheus, openmetrics, otlp, loki, logfmt, jsonl or csv", "NAME")
       ->check(CLI::IsMember({"prometheus", "openmetrics", "otlp", "loki", "logfmt", "jsonl", "csv"}))
       ->capture_default_str();
   e->add_flag("--alias-compile-breaks", out->alias, "also compile_breaks_total{model,commit,reason}");
-  e->add_option("--push", out->push, "Pushgateway that takes the metrics in place of those of its group")
-      ->type_name("URL");
-  e->add_option("--job", out->job, "job of the group, and of streams")
-      ->type_name("NAME")
+  offer(*e, "--push", out->push, "Pushgateway that takes the metrics in place of those of its group", "URL");
+  offer(*e, "--job", out->job, "job of the group, and of streams", "NAME")->capture_default_str();
+  offer(*e, "--group", out->groups, "more of the key of the group; may be repeated", "LABEL=VALUE");
+  offer(*e, "--loki", out->loki, "server that takes the lines: http://host:3100", "URL");
+  offer(*e, "--otlp", out->otlp, "receiver that takes the metrics: http://host:9090/api/v1/otlp/v1/metrics",
+        "URL");
+  offer(*e, "--credentials-env", out->credentials_env, "variable that holds user:password", "NAME");
+  offer(*e, "--time", out->time, "of lines and of OTLP, ns since 1970 (default: now)", "NS");
+  offer(*e, "--retry-wait", out->wait, "seconds before the second of three tries", "S")
       ->capture_default_str();
-  e->add_option("--group", out->groups, "more of the key of the group; may be repeated")
-      ->type_name("LABEL=VALUE")
-      ->allow_extra_args(false);
-  e->add_option("--loki", out->loki, "server that takes the lines: http://host:3100")->type_name("URL");
-  e->add_option("--otlp", out->otlp,
-                "receiver that takes the metrics: http://host:9090/api/v1/otlp/v1/metrics")
-      ->type_name("URL");
-  e->add_option("--credentials-env", out->credentials_env, "variable that holds user:password")
-      ->type_name("NAME");
-  e->add_option("--time", out->time, "of lines and of OTLP, ns since 1970 (default: now)")->type_name("NS");
-  e->add_option("--retry-wait", out->wait, "seconds before the second of three tries")
-      ->type_name("S")
-      ->capture_default_str();
-  e->add_option("--timeout", out->timeout, "seconds that one try may take, whatever the server does")
-      ->type_name("S")
+  offer(*e, "--timeout", out->timeout, "seconds that one try may take, whatever the server does", "S")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   e->add_flag("--push-best-effort", out->best_effort, "a server that does not answer is a warning");

@@ -10,9 +10,9 @@ void Program::course_commands() {
                     "docs/how-to/teach.md is for teachers and students.",
                     nullptr);
   const auto course = [this](CLI::App& app) {
-    app.add_option("--course", course_.course,
-                   "folder of the course (default: the nearest above the submission, else the installed one)")
-        ->type_name("FOLDER");
+    offer(app, "--course", course_.course,
+          "folder of the course (default: the nearest above the submission, else the installed one)",
+          "FOLDER");
   };
   course(*command(*c, "list", "the assignments",
                   "Examples:\n  mlsysim course list\n  mlsysim course list -o json",
@@ -21,10 +21,9 @@ void Program::course_commands() {
                     "Examples:\n  mlsysim course new a1_law homework1\n"
                     "  mlsysim course new a1_law homework2 --lang python",
                     [this] { return course_new(course_); });
-  n->add_option("ASSIGNMENT", course_.assignment, "a name of mlsysim course list")->required()->type_name("");
-  n->add_option("FOLDER", course_.folder, "where to")->required()->type_name("");
-  auto* lang = n->add_option("--lang", course_.language, "cpp or python (default: cpp)")
-                   ->type_name("NAME")
+  demand(*n, "ASSIGNMENT", course_.assignment, "a name of mlsysim course list");
+  demand(*n, "FOLDER", course_.folder, "where to");
+  auto* lang = offer(*n, "--lang", course_.language, "cpp or python (default: cpp)", "NAME")
                    ->check(CLI::IsMember({"cpp", "python"}));
   values_[lang].choices = {"cpp", "python"};
   course(*n);
@@ -32,12 +31,10 @@ void Program::course_commands() {
                     "Examples:\n  mlsysim course check homework1\n  mlsysim course check homework2 -o json\n"
                     "Exit codes: 0 all checks passed, 1 bad input, 3 a check failed.",
                     [this] { return course_check(course_, render_); });
-  k->add_option("FOLDER", course_.folder, "a folder with submission.yaml")->required()->type_name("");
-  k->add_option("--library", course_.library,
-                "a plugin that is built already, instead of building the folder")
-      ->type_name("FILE");
-  k->add_option("--python", course_.python, "the interpreter (default: MLSYSIM_PYTHON, else python3)")
-      ->type_name("PROGRAM");
+  demand(*k, "FOLDER", course_.folder, "a folder with submission.yaml");
+  offer(*k, "--library", course_.library, "a plugin that is built already, instead of building the folder",
+        "FILE");
+  offer(*k, "--python", course_.python, "the interpreter (default: MLSYSIM_PYTHON, else python3)", "PROGRAM");
   // What the Python part asks for once it has imported the submission.
   k->add_flag("--loaded", course_.loaded, "grade resolvers that are there already")->group("");
   course(*k);

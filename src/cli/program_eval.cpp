@@ -53,19 +53,18 @@ std::string type_word(const FieldInfo& f) {
 }
 
 void Program::traffic_option(CLI::App& app) {
-  app.add_option(
-         "--traffic-file", traffic_.file,
-         "requests as they were recorded: lengths, prefixes and arrivals that are not given come from it "
-         "(mlsysim traffic show)")
-      ->type_name("FILE")
+  offer(app, "--traffic-file", traffic_.file,
+        "requests as they were recorded: lengths, prefixes and arrivals that are not given come from it "
+        "(mlsysim traffic show)",
+        "FILE")
       ->group("Scenario");
 }
 
 void Program::interval_option(CLI::App& app, int& level) {
-  auto* option = app.add_option("--interval", level,
-                                "also the intervals that hold this share of measurements: ranges of the zoo "
-                                "and errors of the model on what was measured nearest, told apart")
-                     ->type_name("PERCENT")
+  auto* option = offer(app, "--interval", level,
+                       "also the intervals that hold this share of measurements: ranges of the zoo "
+                       "and errors of the model on what was measured nearest, told apart",
+                       "PERCENT")
                      ->expected(0, 1)
                      ->default_str("80")
                      ->check(CLI::IsMember({"50", "80", "95"}));
@@ -154,16 +153,12 @@ void Program::explain_command() {
       "hold the same derivation; -o csv the operators of the pass, or the numbers of each call.",
       [this] { return explain_metric(scenario_, explain_, render_); },
       {Place::model, Place::machine, Place::metric});
-  x->add_option_function<std::vector<std::string>>(
-       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-       "MODEL HARDWARE, a plan file, or a resolver with key=value; then the RESULT: without one, what can be "
-       "explained is listed")
-      ->required()
-      ->type_name("");
-  x->add_option("--open", explain_.open, "laws whose every operation is shown, separated by commas")
-      ->delimiter(',')
-      ->type_name("LAW,...")
-      ->allow_extra_args(false);
+  demand(
+      *x, "WORDS", scenario_.targets,
+      "MODEL HARDWARE, a plan file, or a resolver with key=value; then the RESULT: without one, what can be "
+      "explained is listed");
+  offer(*x, "--open", explain_.open, "laws whose every operation is shown, separated by commas", "LAW,...")
+      ->delimiter(',');
   scenario_options(*x, std::nullopt);
   interval_option(*x, scenario_.interval);
 }
@@ -188,24 +183,16 @@ void Program::sweep_command() {
         return sweep(sweep_, scenario_, search_, render_);
       },
       {Place::model, Place::device});
-  w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file; or a resolver")
-      ->required()
-      ->type_name("");
-  w->add_option("HARDWARE", sweep_.hardware,
-                "devices of the zoo, separated by commas; or the inputs of the resolver as key=value")
-      ->required()
-      ->delimiter(',')
-      ->type_name("");
-  w->add_option("-b,--batch-size", sweep_.batch_sizes,
-                "samples of one batch, separated by commas (default: one)")
-      ->delimiter(',')
-      ->type_name("N,...")
-      ->allow_extra_args(false);
-  auto* p = w->add_option("-p,--precision", sweep_.precisions,
-                          "precisions, separated by commas (default: as in eval)")
-                ->delimiter(',')
-                ->type_name("NAME,...")
-                ->allow_extra_args(false);
+  demand(*w, "MODEL", sweep_.model, "a model of the zoo, or a YAML file; or a resolver");
+  demand(*w, "HARDWARE", sweep_.hardware,
+         "devices of the zoo, separated by commas; or the inputs of the resolver as key=value")
+      ->delimiter(',');
+  offer(*w, "-b,--batch-size", sweep_.batch_sizes, "samples of one batch, separated by commas (default: one)",
+        "N,...")
+      ->delimiter(',');
+  auto* p = offer(*w, "-p,--precision", sweep_.precisions,
+                  "precisions, separated by commas (default: as in eval)", "NAME,...")
+                ->delimiter(',');
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
   constexpr std::array<std::string_view, 2> lists{"batch_size", "precision"};
   scenario_options(*w, std::nullopt, lists);

@@ -19,12 +19,8 @@ void Program::explore_commands() {
 
 /// The words of a command that asks about one thing; `last` says what follows MODEL HARDWARE.
 CLI::Option* Program::subject_words(CLI::App& app, const char* last) {
-  return app
-      .add_option_function<std::vector<std::string>>(
-          "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-          std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last)
-      ->required()
-      ->type_name("");
+  return demand(app, "WORDS", scenario_.targets,
+                std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last);
 }
 
 void Program::sensitivity_command() {
@@ -39,11 +35,9 @@ void Program::sensitivity_command() {
       {Place::model, Place::machine, Place::metric});
   subject_words(
       *s, "the RESULT (default: itl, step_latency or latency, by mode; of a resolver its first number)");
-  s->add_option("--inputs", sensitivity_.inputs, "inputs, separated by commas (default: all)")
-      ->delimiter(',')
-      ->type_name("NAME,...")
-      ->allow_extra_args(false);
-  s->add_option("--step", sensitivity_.step, "relative move of the tornado (default: 0.1)")->type_name("N");
+  offer(*s, "--inputs", sensitivity_.inputs, "inputs, separated by commas (default: all)", "NAME,...")
+      ->delimiter(',');
+  offer(*s, "--step", sensitivity_.step, "relative move of the tornado (default: 0.1)", "N");
   scenario_options(*s, std::nullopt);
 }
 
@@ -61,18 +55,15 @@ void Program::export_command() {
       },
       {Place::model, Place::machine, Place::metric});
   subject_words(*x, "the RESULT, or several separated by commas; none with --to");
-  values_[x->add_option("--to", launch_.to,
-                        "what starts the plan: vllm, sglang, trtllm, megatron, deepspeed or torchtitan")
-              ->type_name("ENGINE")]
+  values_[offer(*x, "--to", launch_.to,
+                "what starts the plan: vllm, sglang, trtllm, megatron, deepspeed or torchtitan", "ENGINE")]
       .choices = {"vllm", "sglang", "trtllm", "megatron", "deepspeed", "torchtitan"};
-  x->add_option("--checkpoint", launch_.checkpoint,
-                "what the engine calls the model (default: its name here)")
-      ->type_name("NAME");
-  x->add_option("--language", export_.language, "json (default) or c")
+  offer(*x, "--checkpoint", launch_.checkpoint, "what the engine calls the model (default: its name here)",
+        "NAME");
+  offer(*x, "--language", export_.language, "json (default) or c", "NAME")
       ->check(CLI::IsMember({"json", "c"}))
-      ->type_name("NAME")
       ->option_text("NAME:{json,c}");
-  x->add_option("--function", export_.name, "name of the C function (default: law)")->type_name("NAME");
+  offer(*x, "--function", export_.name, "name of the C function (default: law)", "NAME");
   scenario_options(*x, std::nullopt);
 }
 
@@ -88,8 +79,8 @@ void Program::solve_command() {
               "Exit codes: 0 fine, 1 bad input, 2 no solution.",
               [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});
   subject_words(*v, "a CONDITION and the free INPUT");
-  v->add_option("--low", solve_.low, "lower end of the search")->type_name("QUANTITY");
-  v->add_option("--high", solve_.high, "upper end of the search")->type_name("QUANTITY");
+  offer(*v, "--low", solve_.low, "lower end of the search", "QUANTITY");
+  offer(*v, "--high", solve_.high, "upper end of the search", "QUANTITY");
   scenario_options(*v, std::nullopt);
 }
 
@@ -110,21 +101,17 @@ void Program::uncertainty_command() {
       [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
       {Place::model, Place::machine, Place::metric});
   subject_words(*u, "the RESULT, or several separated by commas");
-  u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")
-      ->type_name("NAME=DISTRIBUTION")
-      ->allow_extra_args(false);
+  offer(*u, "--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated",
+        "NAME=DISTRIBUTION");
   u->add_flag("--given-only", uncertainty_.given_only,
               "vary the figures of --uncertain alone, without the ranges of the zoo");
-  u->add_option("--with", uncertainty_.with, "a change of the configuration to rank against; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  u->add_option("--samples", uncertainty_.samples, "samples of each set (default: 4096)")->type_name("N");
-  u->add_option("--memory", uncertainty_.memory, "that the samples may take (default: 4 GiB)")
-      ->type_name("QUANTITY");
-  u->add_option("--seed", uncertainty_.seed, "same seed, same bytes (default: 1)")->type_name("N");
-  u->add_option("--coverage", uncertainty_.coverage,
-                "share of the samples between low and high (default: 0.9)")
-      ->type_name("N");
+  offer(*u, "--with", uncertainty_.with, "a change of the configuration to rank against; may be repeated",
+        "NAME=VALUE");
+  offer(*u, "--samples", uncertainty_.samples, "samples of each set (default: 4096)", "N");
+  offer(*u, "--memory", uncertainty_.memory, "that the samples may take (default: 4 GiB)", "QUANTITY");
+  offer(*u, "--seed", uncertainty_.seed, "same seed, same bytes (default: 1)", "N");
+  offer(*u, "--coverage", uncertainty_.coverage, "share of the samples between low and high (default: 0.9)",
+        "N");
   u->add_flag("--mpi", uncertainty_.mpi,
               "every rank of mpirun evaluates a part of the samples, rank 0 answers");
   scenario_options(*u, std::nullopt);
@@ -147,17 +134,13 @@ void Program::compare_command() {
       "or 'measured [us]'.",
       [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
   subject_words(*c, "the RESULT (default: itl, step_latency or latency, by mode)")->required(false);
-  c->add_option("--with", compare_.with, "a change of the second configuration; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  c->add_option("--against", compare_.against,
-                "a change of the first configuration, may be repeated; or a CSV file of measurements, or the "
-                "definition of a table")
-      ->type_name("NAME=VALUE|FILE")
-      ->allow_extra_args(false);
-  c->add_option("--measurand", compare_measured_.measurand,
-                "what a CSV file measures: matrix_product, token_time, ...")
-      ->type_name("NAME");
+  offer(*c, "--with", compare_.with, "a change of the second configuration; may be repeated", "NAME=VALUE");
+  offer(*c, "--against", compare_.against,
+        "a change of the first configuration, may be repeated; or a CSV file of measurements, or the "
+        "definition of a table",
+        "NAME=VALUE|FILE");
+  offer(*c, "--measurand", compare_measured_.measurand,
+        "what a CSV file measures: matrix_product, token_time, ...", "NAME");
   scenario_options(*c, std::nullopt);
 }
 
@@ -177,9 +160,7 @@ Answer Program::compare() {
 
 void Program::search_options(CLI::App& app) {
   const auto list = [&app](const char* name, std::vector<std::string>& to, const char* about,
-                           const char* type) {
-    app.add_option(name, to, about)->type_name(type)->allow_extra_args(false)->group("Space");
-  };
+                           const char* type) { offer(app, name, to, about, type)->group("Space"); };
   list("--axis", search_.axes,
        "what varies: NAME=1,2,4 or 1..64*2 or '1 TB/s..8 TB/s:64' or A,B=1x8,2x4; NAME=@FILE for a YAML "
        "list, @FILE for a "
@@ -189,39 +170,32 @@ void Program::search_options(CLI::App& app) {
   list("--maximize", search_.maximize, "objective; may be repeated", "EXPRESSION");
   list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated",
        "CONDITION");
-  app.add_option("--show", search_.show, "further results or expressions, separated by commas")
+  offer(app, "--show", search_.show, "further results or expressions, separated by commas", "EXPRESSION,...")
       ->delimiter(',')
-      ->type_name("EXPRESSION,...")
-      ->allow_extra_args(false)
       ->group("Space");
-  app.add_option("--top", search_.top, "best points to list (default: 1)")->type_name("N")->group("Space");
-  app.add_option("--histogram", search_.histogram, "distribution of an expression over feasible points")
-      ->type_name("EXPRESSION")
+  offer(app, "--top", search_.top, "best points to list (default: 1)", "N")->group("Space");
+  offer(app, "--histogram", search_.histogram, "distribution of an expression over feasible points",
+        "EXPRESSION")
       ->group("Space");
   app.add_flag("--anything", search_.anything,
                "also points that do not fit in memory or leave devices unused")
       ->group("Space");
-  auto* how =
-      app.add_option("--strategy", search_.strategy,
-                     fmt::format("{} (default: automatic)", fmt::join(Choices<Strategy>::names, ", ")))
-          ->type_name("NAME")
-          ->group("Search");
+  auto* how = offer(app, "--strategy", search_.strategy,
+                    fmt::format("{} (default: automatic)", fmt::join(Choices<Strategy>::names, ", ")), "NAME")
+                  ->group("Search");
   values_[how].choices.assign(Choices<Strategy>::names.begin(), Choices<Strategy>::names.end());
   how->check(CLI::IsMember(values_[how].choices));
-  app.add_option("--evaluations", search_.evaluations,
-                 "after which gradient and evolutionary stop (default: 20000)")
-      ->type_name("N")
+  offer(app, "--evaluations", search_.evaluations,
+        "after which gradient and evolutionary stop (default: 20000)", "N")
       ->group("Search");
-  app.add_option("--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)")
-      ->type_name("N")
+  offer(app, "--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)", "N")
       ->group("Search");
-  app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")
-      ->type_name("N")
+  offer(app, "--threads", search_.threads, "threads (default: as many as cores); the answer is the same", "N")
       ->group("Search");
-  app.add_option("--shard", search_.shard,
-                 "part of the space, e.g. 3/16, or auto in a job array (auto/16 where the scheduler "
-                 "does not say of how many); join the parts with mlsysim merge")
-      ->type_name("k/n")
+  offer(app, "--shard", search_.shard,
+        "part of the space, e.g. 3/16, or auto in a job array (auto/16 where the scheduler "
+        "does not say of how many); join the parts with mlsysim merge",
+        "k/n")
       ->group("Search");
   app.add_flag_callback(
          "--mpi", [this] { search_.shard = "mpi"; },
@@ -230,18 +204,16 @@ void Program::search_options(CLI::App& app) {
          "--strategy branch-and-bound they share the best value")
       ->excludes("--shard")
       ->group("Search");
-  app.add_option(
-         "--state", search_.state,
-         "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
-         "search then, or with --shard and --strategy branch-and-bound one of workers that read the best "
-         "value from each other's states")
-      ->type_name("FILE")
+  offer(app, "--state", search_.state,
+        "file for checkpoints, --resume and merge, {shard} stands for the part; an exhaustive "
+        "search then, or with --shard and --strategy branch-and-bound one of workers that read the best "
+        "value from each other's states",
+        "FILE")
       ->group("Search");
   app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")
       ->group("Search");
-  app.add_option("--rows", search_.rows,
-                 "sweep: write every point to a .csv, .jsonl or .ndjson file, {shard} stands for the part")
-      ->type_name("FILE")
+  offer(app, "--rows", search_.rows,
+        "sweep: write every point to a .csv, .jsonl or .ndjson file, {shard} stands for the part", "FILE")
       ->group("Search");
   app.add_flag("--force,--overwrite", search_.overwrite, "replace files that exist")->group("Search");
 }
@@ -254,11 +226,7 @@ void Program::search_commands() {
                           return search(scenario_, search_, render_);
                         },
                         {Place::model, Place::machine});
-    app->add_option_function<std::vector<std::string>>(
-           "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-           "MODEL HARDWARE, a plan file, or a resolver with key=value")
-        ->required()
-        ->type_name("");
+    demand(*app, "WORDS", scenario_.targets, "MODEL HARDWARE, a plan file, or a resolver with key=value");
     search_options(*app);
     scenario_options(*app, std::nullopt);
   };
@@ -284,7 +252,7 @@ void Program::search_commands() {
                     "Examples:\n  mlsysim merge part1.json part2.json part3.json\n"
                     "  mlsysim merge part1.json part2.json part3.json -o json",
                     [this] { return merge_states(paths_, render_); });
-  m->add_option("FILE", paths_, "state files of all shards, in any order")->required()->type_name("");
+  demand(*m, "FILE", paths_, "state files of all shards, in any order");
   auto* j = command(
       app_, "submit", "the script that runs a search as a job array, with the merging job behind it",
       "Examples:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
@@ -296,15 +264,11 @@ void Program::search_commands() {
       "A task that is started again goes on from its state. Nothing is submitted before the script is run.",
       [this] { return submit_script(submit_); });
   j->add_flag("--slurm", submit_.slurm, "for Slurm")->required();
-  j->add_option("--shards", submit_.shards, "tasks of the array")->required()->type_name("N");
-  j->add_option("--folder", submit_.folder, "of states and the answer (default: mlsysim-run)")
-      ->type_name("DIR");
-  j->add_option("--sbatch", submit_.options, "an option for sbatch, such as --partition=cpu; may be repeated")
-      ->type_name("OPTION")
-      ->allow_extra_args(false);
-  j->add_option("WORDS", submit_.words, "the search: sweep, optimize or pareto and its words, behind --")
-      ->required()
-      ->type_name("");
+  offer(*j, "--shards", submit_.shards, "tasks of the array", "N")->required();
+  offer(*j, "--folder", submit_.folder, "of states and the answer (default: mlsysim-run)", "DIR");
+  offer(*j, "--sbatch", submit_.options, "an option for sbatch, such as --partition=cpu; may be repeated",
+        "OPTION");
+  demand(*j, "WORDS", submit_.words, "the search: sweep, optimize or pareto and its words, behind --");
 }
 
 }  // namespace mlsysim::cli

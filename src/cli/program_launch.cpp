@@ -9,8 +9,7 @@ namespace mlsysim::cli {
 void Program::launch_commands() {
   const auto options = [this](CLI::App& app) {
     auto* format =
-        app.add_option("--format", launch_.format, "whose launch it is, where its words do not say so")
-            ->type_name("ENGINE");
+        offer(app, "--format", launch_.format, "whose launch it is, where its words do not say so", "ENGINE");
     values_[format].choices.assign(Choices<LaunchFormat>::names.begin(), Choices<LaunchFormat>::names.end());
     const auto field = [this, &app](const char* option, const char* name, const char* about) {
       return app.add_option_function<std::string>(
@@ -42,10 +41,7 @@ void Program::launch_commands() {
         }
         return launch_import(scenario_, launch_, render_);
       });
-  i->add_option("LAUNCH", launch_.from,
-                "a command line in quotes, or a file; or the file or folder of a model")
-      ->required()
-      ->type_name("");
+  demand(*i, "LAUNCH", launch_.from, "a command line in quotes, or a file; or the file or folder of a model");
   options(*i);
   program_options(*i);
   auto* f = command(
@@ -54,9 +50,8 @@ void Program::launch_commands() {
       "  mlsysim fit --from plan.yaml\n"
       "Exit codes: 0 it fits, 1 bad input, 2 it does not.",
       [this] { return launch_fit(scenario_, launch_, render_); });
-  f->add_option("--from", launch_.from, "a command line in quotes, a file of an engine, or a plan")
-      ->required()
-      ->type_name("LAUNCH");
+  offer(*f, "--from", launch_.from, "a command line in quotes, a file of an engine, or a plan", "LAUNCH")
+      ->required();
   options(*f);
 }
 

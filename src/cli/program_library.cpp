@@ -5,7 +5,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 
 namespace mlsysim::cli {
@@ -17,22 +16,21 @@ void Program::zoo_commands() {
       command(*z, "list", "entries of a kind with their main figures, or of all kinds",
               "Examples:\n  mlsysim zoo list\n  mlsysim zoo list models\n  mlsysim zoo list hardware -o csv",
               [this] { return zoo_list(first_, render_); }, {Place::kind});
-  list->add_option("KIND", first_, "hardware, model, node, cluster, grid, ...; default: all")->type_name("");
+  offer(*list, "KIND", first_, "hardware, model, node, cluster, grid, ...; default: all", "");
   auto* show =
       command(*z, "show", "every figure of an entry with its source",
               "Examples:\n  mlsysim zoo show H100\n  mlsysim zoo show H100 --yaml",
               [this] { return zoo_show(first_, second_, yaml_ ? ShowAs::yaml : ShowAs::report, render_); },
               {Place::entry});
-  show->add_option("NAME", first_, "name or alias of an entry")->required()->type_name("");
-  values_[show->add_option("--kind", second_, "kind of the entry, where a name is used twice")
-              ->type_name("KIND")]
-      .place = Place::kind;
+  demand(*show, "NAME", first_, "name or alias of an entry");
+  values_[offer(*show, "--kind", second_, "kind of the entry, where a name is used twice", "KIND")].place =
+      Place::kind;
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
   auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
                          "Examples:\n  mlsysim zoo search llama\n"
                          "  mlsysim zoo search h100 -o csv",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
-  search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
+  demand(*search, "WORDS", first_, "part of a name or title");
   auto* fresh = command(
       *z, "new", "an entry of your own to begin with, as a YAML file",
       "Examples:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml\n"
@@ -40,15 +38,13 @@ void Program::zoo_commands() {
       [this] {
         return zoo_new(first_, second_, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
       });
-  fresh->add_option("KIND", first_, "hardware, model, node, fabric, cluster or grid")
-      ->required()
-      ->type_name("");
-  fresh->add_option("NAME", second_, "its name")->required()->type_name("");
+  demand(*fresh, "KIND", first_, "hardware, model, node, fabric, cluster or grid");
+  demand(*fresh, "NAME", second_, "its name");
   auto* l = command(*z, "lint", "checks the files of the zoo and of the user",
                     "Examples:\n  mlsysim zoo lint my_devices.yaml --verbose\n"
                     "  mlsysim zoo lint",
                     [this] { return zoo_lint(paths_, render_); });
-  l->add_option("PATH", paths_, "files and folders of your own, checked beside the zoo")->type_name("");
+  offer(*l, "PATH", paths_, "files and folders of your own, checked beside the zoo", "");
 }
 
 void Program::pipeline_commands() {
@@ -57,14 +53,10 @@ void Program::pipeline_commands() {
                     "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100",
                     nullptr);
   const auto words = [this](CLI::App& app) {
-    app.add_option("WORDS", pipeline_.words,
-                   "stages by resolver name (or instance:Name), and inputs as key=value")
-        ->required()
-        ->type_name("");
-    app.add_option("--link", pipeline_.links,
-                   "connects a result to an input of another name; may be repeated")
-        ->type_name("FROM=TO")
-        ->allow_extra_args(false);
+    demand(app, "WORDS", pipeline_.words,
+           "stages by resolver name (or instance:Name), and inputs as key=value");
+    offer(app, "--link", pipeline_.links, "connects a result to an input of another name; may be repeated",
+          "FROM=TO");
   };
   auto* run =
       command(*p, "run", "runs stages and shows every result",
@@ -82,8 +74,7 @@ void Program::pipeline_commands() {
       [this] { return pipeline_show(pipeline_, render_.format == OutputFormat::json ? "json" : form_); },
       {Place::resolver});
   words(*show);
-  auto* form = show->add_option("--format", form_, "text, dot, mermaid or json")
-                   ->type_name("FORM")
+  auto* form = offer(*show, "--format", form_, "text, dot, mermaid or json", "FORM")
                    ->check(CLI::IsMember({"text", "dot", "mermaid", "json"}));
   values_[form].choices = {"text", "dot", "mermaid", "json"};
 
@@ -97,7 +88,7 @@ void Program::pipeline_commands() {
                       "Examples:\n  mlsysim resolver show SingleNodeModel\n"
                       "  mlsysim resolver show RingAllReduce -o json",
                       [this] { return resolver_show(first_, render_); }, {Place::resolver});
-  one->add_option("NAME", first_, "name of a resolver")->required()->type_name("");
+  demand(*one, "NAME", first_, "name of a resolver");
   resolver_commands(*r);
 }
 
@@ -118,15 +109,12 @@ void Program::resolver_commands(CLI::App& r) {
   run->require_subcommand(0);
   run->allow_extras();
   run->fallthrough(false);
-  values_[run->add_option("-o,--output", format_, "text, json, markdown or csv")
-              ->type_name("FORMAT")
+  values_[offer(*run, "-o,--output", format_, "text, json, markdown or csv", "FORMAT")
               ->check(CLI::IsMember({"text", "json", "markdown", "csv"}))]
       .choices = {"text", "json", "markdown", "csv"};
   run->add_flag("-v,--verbose", verbose_, "assumptions with their sources");
-  run->add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
-  run->add_option("NAME", resolver_.name, "name of a resolver")->required()->type_name("");
+  offer(*run, "--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo", "PATH");
+  demand(*run, "NAME", resolver_.name, "name of a resolver");
   commands_[run] = [this, run] {
     resolver_.words = run->remaining();
     return resolver_run(resolver_, render_);
@@ -137,15 +125,13 @@ void Program::resolver_commands(CLI::App& r) {
                        "  mlsysim resolver docs --write docs/reference/resolvers\n"
                        "  mlsysim resolver docs --check docs/reference/resolvers",
                        [this] { return resolver_docs(first_, write_, check_); }, {Place::resolver});
-  docs->add_option("NAME", first_, "name of a resolver; default: all")->type_name("");
-  auto* write = docs->add_option("--write", write_, "writes all pages into this folder")->type_name("DIR");
-  docs->add_option("--check", check_, "fails when a page of this folder is not current")
-      ->type_name("DIR")
-      ->excludes(write);
+  offer(*docs, "NAME", first_, "name of a resolver; default: all", "");
+  auto* write = offer(*docs, "--write", write_, "writes all pages into this folder", "DIR");
+  offer(*docs, "--check", check_, "fails when a page of this folder is not current", "DIR")->excludes(write);
   auto* w = command(app_, "walls", "the 22 walls, or one of them with its resolvers and fallacies",
                     "Examples:\n  mlsysim walls\n  mlsysim walls 7",
                     [this] { return walls_command(first_, render_); });
-  w->add_option("N", first_, "number of a wall; default: all")->type_name("");
+  offer(*w, "N", first_, "number of a wall; default: all", "");
 }
 
 void Program::small_commands() {
@@ -156,20 +142,20 @@ void Program::small_commands() {
                     "  mlsysim schema event > event.schema.json\n"
                     "  mlsysim schema zoo show\n  mlsysim schema commands > commands.json",
                     [this] { return schema_asked(paths_); }, {Place::schema_type});
-  s->add_option("TYPE", paths_,
-                "plan, event, observability, explain_document, hardware, model, node, ...; or a command, "
-                "such as eval or zoo show; or commands, for "
-                "all of them; "
-                "default: plan")
-      ->type_name("");
+  offer(*s, "TYPE", paths_,
+        "plan, event, observability, explain_document, hardware, model, node, ...; or a command, "
+        "such as eval or zoo show; or commands, for "
+        "all of them; "
+        "default: plan",
+        "");
   auto* u = command(app_, "units", "units and conversions",
                     "Examples:\n  mlsysim units list\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
   auto* c =
       command(*u, "convert", "a quantity in another unit, exactly",
               "Examples:\n  mlsysim units convert '3.35 TB/s' GB/s\n  mlsysim units convert '80 GiB' GB",
               [this] { return units_convert(first_, second_, render_); }, {Place::none, Place::unit});
-  c->add_option("QUANTITY", first_, "a number and its unit")->required()->type_name("");
-  c->add_option("UNIT", second_, "unit of the answer")->required()->type_name("");
+  demand(*c, "QUANTITY", first_, "a number and its unit");
+  demand(*c, "UNIT", second_, "unit of the answer");
   command(*u, "list", "every unit, alias and refused spelling",
           "Examples:\n  mlsysim units list\n"
           "  mlsysim units list -o csv",
@@ -183,7 +169,7 @@ void Program::small_commands() {
       "Examples:\n  mlsysim completion bash > mlsysim.bash\n  mlsysim completion fish > mlsysim.fish\n"
       "or at once: source <(mlsysim completion bash); mlsysim completion fish | source",
       [this] { return Answer{completion_script(first_)}; }, {Place::shell});
-  k->add_option("SHELL", first_, "bash, zsh or fish")->required()->type_name("");
+  demand(*k, "SHELL", first_, "bash, zsh or fish");
 }
 
 }  // namespace mlsysim::cli

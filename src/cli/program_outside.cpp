@@ -26,9 +26,7 @@ void Program::plugin_commands() {
           "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
           [this] { return plugin_list(render_); });
   const auto one = [this](CLI::App& app) {
-    app.add_option("NAME", first_, "name of a plugin, or the path of its library or manifest")
-        ->required()
-        ->type_name("");
+    demand(app, "NAME", first_, "name of a plugin, or the path of its library or manifest");
   };
   one(*command(
       *p, "show", "what a plugin is and registers, and where each option comes from",
@@ -51,35 +49,27 @@ void Program::plugin_commands() {
                 return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
               });
   check->allow_extras()->fallthrough(false);
-  check->add_option("WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check")
-      ->required()
-      ->type_name("");
+  demand(*check, "WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check");
   auto* fresh = command(
       *p, "new", "writes a plugin that builds and passes the kit, to begin with",
       "Examples:\n  mlsysim plugin new my_power --lang cpp\n  mlsysim plugin new my_law --lang python",
       [this] { return plugin_new(first_, form_, second_); });
-  fresh->add_option("NAME", first_, "name of the plugin: letters, digits, '_' and '-'")
-      ->required()
-      ->type_name("");
-  auto* language = fresh->add_option("--lang", form_, "c, cpp or python")
-                       ->type_name("NAME")
+  demand(*fresh, "NAME", first_, "name of the plugin: letters, digits, '_' and '-'");
+  auto* language = offer(*fresh, "--lang", form_, "c, cpp or python", "NAME")
                        ->check(CLI::IsMember({"c", "cpp", "python"}))
                        ->required();
   values_[language].choices = {"c", "cpp", "python"};
   auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
                          [this] { return plugin_import(first_, second_); });
-  reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
-  reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
+  demand(*reader, "IMPORTER", first_, "name of an importer");
+  demand(*reader, "FILE", second_, "the file to read");
   auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
                          "Examples:\n  mlsysim plugin export acme_reader/FiguresCsv H100\n  mlsysim plugin "
                          "export acme_reader/FiguresCsv A100",
                          [this] { return plugin_export(first_, second_); });
-  writer->add_option("EXPORTER", first_, "name of an exporter")->required()->type_name("");
-  writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
-      ->required()
-      ->type_name("");
-  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")
-      ->type_name("PATH");
+  demand(*writer, "EXPORTER", first_, "name of an exporter");
+  demand(*writer, "ENTRY", second_, "a device, model, node, fleet, grid or datacenter");
+  offer(*fresh, "--folder", second_, "where to (default: a folder of the plugin's name)", "PATH");
   support_command();
 }
 
@@ -99,12 +89,9 @@ void Program::support_command() {
                         if (served->schemas) words.emplace_back("--schemas");
                         become_server(std::move(words));
                       });
-  mcp->add_option("--allow", served->folders, "a folder whose files may be read; may be repeated")
-      ->type_name("FOLDER")
-      ->allow_extra_args(false);
-  mcp->add_option("--http", served->address,
-                  "streamable HTTP at /mcp in place of standard input and output; HOST is 127.0.0.1")
-      ->type_name("[HOST:]PORT");
+  offer(*mcp, "--allow", served->folders, "a folder whose files may be read; may be repeated", "FOLDER");
+  offer(*mcp, "--http", served->address,
+        "streamable HTTP at /mcp in place of standard input and output; HOST is 127.0.0.1", "[HOST:]PORT");
   mcp->add_flag("--schemas", served->schemas, "the tools with their schemas as JSON, and the end");
   auto* s = command(
       app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
@@ -113,17 +100,14 @@ void Program::support_command() {
       "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"
       "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
       [this] { return support(support_, render_); });
-  s->add_option("PROGRAM", support_.files, "files of programs (default: models of the zoo)")->type_name("");
-  values_[s->add_option("--program", support_.program, "a model of the zoo (default: all)")
-              ->type_name("NAME")]
-      .place = Place::model;
-  values_[s->add_option("--hardware", support_.hardware, "a device of a backend (default: all)")
-              ->type_name("NAME")]
-      .place = Place::device;
-  s->add_option("--backend", support_.backend, "a backend (default: all)")->type_name("NAME");
-  s->add_option("--effort", support_.effort,
-                "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite")
-      ->type_name("N")
+  offer(*s, "PROGRAM", support_.files, "files of programs (default: models of the zoo)", "");
+  values_[offer(*s, "--program", support_.program, "a model of the zoo (default: all)", "NAME")].place =
+      Place::model;
+  values_[offer(*s, "--hardware", support_.hardware, "a device of a backend (default: all)", "NAME")].place =
+      Place::device;
+  offer(*s, "--backend", support_.backend, "a backend (default: all)", "NAME");
+  offer(*s, "--effort", support_.effort,
+        "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite", "N")
       ->check(CLI::Range(0, 4));
   s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
 }
@@ -135,40 +119,31 @@ void Program::validation_commands() {
               "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
               "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
               [this] { return validate_tables(validate_, render_); }, {Place::none});
-  v->add_option("TABLE", validate_.tables,
-                "names of tables, or topics (training, kernels, ...); all by default")
-      ->type_name("");
+  offer(*v, "TABLE", validate_.tables, "names of tables, or topics (training, kernels, ...); all by default",
+        "");
   v->add_flag("--list", validate_.list, "the tables with their targets and sources");
   v->add_flag("--check", validate_.check,
               "fails with 3 when a table got worse than the committed record allows");
   v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
-  v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")
-      ->type_name("FILE");
-  v->add_option(
-       "--tables", validate_.folder,
-       "a folder with tables of your own, or with the whole tables of which samples ship (default: those "
-       "of the zoo; environment MLSYSIM_TABLES)")
-      ->type_name("FOLDER");
-  v->add_option("--with", validate_.with,
-                "another device or engine of the zoo in place of one that rows name, e.g. "
-                "A100=A100_calibrated; may be repeated")
-      ->type_name("NAME=OTHER")
-      ->allow_extra_args(false);
-  v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")
-      ->type_name("N")
+  offer(*v, "--record", validate_.record, "the record (default: record.yaml beside the tables)", "FILE");
+  offer(*v, "--tables", validate_.folder,
+        "a folder with tables of your own, or with the whole tables of which samples ship (default: those "
+        "of the zoo; environment MLSYSIM_TABLES)",
+        "FOLDER");
+  offer(*v, "--with", validate_.with,
+        "another device or engine of the zoo in place of one that rows name, e.g. "
+        "A100=A100_calibrated; may be repeated",
+        "NAME=OTHER");
+  offer(*v, "--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first", "N")
       ->capture_default_str();
-  v->add_option("--page", validate_.page,
-                "also writes docs/reference/accuracy.md: errors by topic, cross-validation")
-      ->type_name("FILE");
-  v->add_option("--tables-page", validate_.tables_page,
-                "also writes a Markdown page with every table, the fitted constants and cross-validation")
-      ->type_name("FILE");
-  v->add_option("--write-residuals", validate_.residuals,
-                "also writes what the predictions missed, by groups: the data of --interval")
-      ->type_name("FILE");
+  offer(*v, "--page", validate_.page,
+        "also writes docs/reference/accuracy.md: errors by topic, cross-validation", "FILE");
+  offer(*v, "--tables-page", validate_.tables_page,
+        "also writes a Markdown page with every table, the fitted constants and cross-validation", "FILE");
+  offer(*v, "--write-residuals", validate_.residuals,
+        "also writes what the predictions missed, by groups: the data of --interval", "FILE");
   v->add_flag("--force", validate_.force, "replace files that this program did not write");
-  v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")
-      ->type_name("FILE");
+  offer(*v, "--html", validate_.html, "also writes a page with plots of predicted against measured", "FILE");
 }
 
 void Program::calibration_commands() {
@@ -182,27 +157,21 @@ void Program::calibration_commands() {
       "Constants that the data do not identify keep their value; whole groups are left out to check the "
       "rest.",
       [this] { return calibrate_constants(calibrate_, render_); });
-  auto* device =
-      c->add_option("--device", calibrate_.device, "device whose constants are fitted")->type_name("NAME");
-  auto* engine = c->add_option("--engine", calibrate_.engine, "serving engine whose host times are fitted")
-                     ->type_name("NAME");
+  auto* device = offer(*c, "--device", calibrate_.device, "device whose constants are fitted", "NAME");
+  auto* engine =
+      offer(*c, "--engine", calibrate_.engine, "serving engine whose host times are fitted", "NAME");
   device->excludes(engine);
   values_[device].place = Place::device;
   values_[engine].place = Place::engine;
-  c->add_option("--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated")
-      ->required()
-      ->type_name("TABLE")
-      ->allow_extra_args(false);
-  c->add_option("--constant", calibrate_.constants,
-                "field to fit; may be repeated (default: all that matter to a row)")
-      ->type_name("FIELD")
-      ->allow_extra_args(false);
+  offer(*c, "--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated",
+        "TABLE")
+      ->required();
+  offer(*c, "--constant", calibrate_.constants,
+        "field to fit; may be repeated (default: all that matter to a row)", "FIELD");
   c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
-  c->add_option("--write", calibrate_.write,
-                "writes the device or engine with its fitted constants as a file for --zoo")
-      ->type_name("FILE");
-  c->add_option("--date", calibrate_.date, "date of the fit in that file (default: today)")
-      ->type_name("DATE");
+  offer(*c, "--write", calibrate_.write,
+        "writes the device or engine with its fitted constants as a file for --zoo", "FILE");
+  offer(*c, "--date", calibrate_.date, "date of the fit in that file (default: today)", "DATE");
 }
 
 }  // namespace mlsysim::cli

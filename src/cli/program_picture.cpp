@@ -37,14 +37,11 @@ void Program::picture_commands() {
   auto* kind = p->add_option("KIND", plot_.kind, fmt::format("{}", fmt::join(plot_kinds(), ", ")));
   kind->required()->type_name("")->check(CLI::IsMember(plot_kinds()));
   values_[kind].choices = plot_kinds();
-  p->add_option_function<std::vector<std::string>>(
-       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-       "MODEL HARDWARE or a plan file, then the RESULT; a machine, a model, stages, or tables of "
-       "measurements")
-      ->required()
-      ->type_name("");
+  demand(*p, "WORDS", scenario_.targets,
+         "MODEL HARDWARE or a plan file, then the RESULT; a machine, a model, stages, or tables of "
+         "measurements");
   const auto list = [p](const char* name, std::vector<std::string>& to, const char* about, const char* type) {
-    p->add_option(name, to, about)->type_name(type)->allow_extra_args(false)->group("Picture");
+    offer(*p, name, to, about, type)->group("Picture");
   };
   list("--axis", search_.axes, "what varies, as in sweep; may be repeated", "NAME=VALUES|@FILE");
   list("--minimize", search_.minimize, "objective of a front", "EXPRESSION");
@@ -52,11 +49,8 @@ void Program::picture_commands() {
   list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'", "CONDITION");
   list("--with", compare_.with, "difference: a change of the second configuration", "NAME=VALUE");
   list("--against", compare_.against, "difference: a change of the first configuration", "NAME=VALUE");
-  p->add_option("--step", plot_.step, "relative move of a tornado (default: 0.1)")
-      ->type_name("N")
-      ->group("Picture");
-  p->add_option("--context", plot_.context, "layers: tokens of the request whose cache is drawn")
-      ->type_name("N")
+  offer(*p, "--step", plot_.step, "relative move of a tornado (default: 0.1)", "N")->group("Picture");
+  offer(*p, "--context", plot_.context, "layers: tokens of the request whose cache is drawn", "N")
       ->capture_default_str()
       ->group("Picture");
   interval_option(*p, plot_.interval);
@@ -85,28 +79,17 @@ void Program::report_command() {
         return report(scenario_, report_, render_);
       },
       {Place::model, Place::machine});
-  r->add_option_function<std::vector<std::string>>(
-       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-       "MODEL HARDWARE, or a plan file")
-      ->required()
-      ->type_name("");
-  r->add_option("--with", compare_.with, "compare with this change; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  r->add_option("--against-plan", report_.other, "compare with this plan")->type_name("FILE");
-  r->add_option(
-       "--records", report_.records,
-       "records of a compiler, files or folders: their graph breaks by reason over commits; may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
-  r->add_option("--records-before", report_.records_before, "records to compare them with; may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false)
+  demand(*r, "WORDS", scenario_.targets, "MODEL HARDWARE, or a plan file");
+  offer(*r, "--with", compare_.with, "compare with this change; may be repeated", "NAME=VALUE");
+  offer(*r, "--against-plan", report_.other, "compare with this plan", "FILE");
+  offer(*r, "--records", report_.records,
+        "records of a compiler, files or folders: their graph breaks by reason over commits; may be repeated",
+        "PATH");
+  offer(*r, "--records-before", report_.records_before, "records to compare them with; may be repeated",
+        "PATH")
       ->needs("--records");
-  r->add_option("--pipeline", report_.pipeline,
-                "stage of a pipeline that is drawn, or its file; may be repeated")
-      ->type_name("STAGE")
-      ->allow_extra_args(false);
+  offer(*r, "--pipeline", report_.pipeline, "stage of a pipeline that is drawn, or its file; may be repeated",
+        "STAGE");
   r->add_flag("--text", report_.text, "for a terminal: tables as wide as it is, derivations with --verbose");
   r->add_flag("--force", report_.force, "replace a file that others wrote");
   scenario_options(*r, std::nullopt);

@@ -78,26 +78,18 @@ std::string key_of(const CLI::Option& option) {
 }
 
 std::string_view place_words(Place place) {
-  switch (place) {
-    case Place::model:
-      return "a model: mlsysim zoo list models";
-    case Place::machine:
-      return "a device, node or cluster: mlsysim zoo list";
-    case Place::device:
-      return "a device: mlsysim zoo list hardware";
-    case Place::grid:
-      return "a grid: mlsysim zoo list grid";
-    case Place::datacenter:
-      return "a datacenter: mlsysim zoo list datacenter";
-    case Place::entry:
-      return "an entry: mlsysim zoo search";
-    case Place::resolver:
-      return "a resolver: mlsysim resolver list";
-    case Place::unit:
-      return "a unit: mlsysim units list";
-    default:
-      return {};
-  }
+  constexpr std::pair<Place, std::string_view> kWords[] = {
+      {Place::model, "a model: mlsysim zoo list models"},
+      {Place::machine, "a device, node or cluster: mlsysim zoo list"},
+      {Place::device, "a device: mlsysim zoo list hardware"},
+      {Place::grid, "a grid: mlsysim zoo list grid"},
+      {Place::datacenter, "a datacenter: mlsysim zoo list datacenter"},
+      {Place::entry, "an entry: mlsysim zoo search"},
+      {Place::resolver, "a resolver: mlsysim resolver list"},
+      {Place::unit, "a unit: mlsysim units list"}};
+  for (const auto& [of, words] : kWords)
+    if (of == place) return words;
+  return {};
 }
 
 /// Options of a command and of those around it; help and version ask for no answer.

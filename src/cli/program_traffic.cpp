@@ -13,18 +13,14 @@ void Program::traffic_commands() {
       nullptr);
   const auto asked = std::make_shared<TrafficRequest>();
   const auto file = [asked](CLI::App& app) {
-    app.add_option("FILE", asked->file,
-                   "Mooncake's JSON lines, Azure's CSV, lengths in JSON (also ShareGPT), a result of vllm "
-                   "bench or genai-perf; "
-                   "plain or gzip")
-        ->required()
-        ->type_name("");
-    app.add_option("--block-tokens", asked->how.block_tokens,
-                   "tokens of a block of Mooncake's hash_ids (default: 512)")
-        ->type_name("N");
-    app.add_option("--characters-per-token", asked->how.characters_per_token,
-                   "takes texts by their length; without it files with texts are refused")
-        ->type_name("N");
+    demand(app, "FILE", asked->file,
+           "Mooncake's JSON lines, Azure's CSV, lengths in JSON (also ShareGPT), a result of vllm "
+           "bench or genai-perf; "
+           "plain or gzip");
+    offer(app, "--block-tokens", asked->how.block_tokens,
+          "tokens of a block of Mooncake's hash_ids (default: 512)", "N");
+    offer(app, "--characters-per-token", asked->how.characters_per_token,
+          "takes texts by their length; without it files with texts are refused", "N");
   };
   auto* show = command(
       *t, "show", "laws of a file with their distance from it, and what resolvers take of it",
@@ -42,10 +38,8 @@ void Program::traffic_commands() {
               "  mlsysim traffic import azure.csv Llama3_70B H100",
               [asked] { return traffic_import(*asked); }, {Place::none, Place::model, Place::machine});
   file(*import);
-  import->add_option("MODEL", asked->model, "a model of the zoo or a file with one")
-      ->required()
-      ->type_name("");
-  import->add_option("HARDWARE", asked->hardware, "what it runs on")->required()->type_name("");
+  demand(*import, "MODEL", asked->model, "a model of the zoo or a file with one");
+  demand(*import, "HARDWARE", asked->hardware, "what it runs on");
 }
 
 }  // namespace mlsysim::cli
