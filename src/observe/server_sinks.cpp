@@ -2,13 +2,11 @@
 
 #include "observe/sinks.hpp"
 
-#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/passing.hpp>
 #include <mlsysim/telemetry/commit.hpp>
 #include <mlsysim/telemetry/compile_metrics.hpp>
 #include <mlsysim/telemetry/credentials.hpp>
 #include <mlsysim/telemetry/detail/numbers.hpp>
-#include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/version.hpp>
 
 #include <map>
@@ -20,12 +18,9 @@ using Labels = std::map<std::string, std::string>;
 
 /// Sums by labels, written at the end. A pipeline without breaks has a sample of 0: "none" and "not run" look
 /// different.
-class Metrics final : public EventSink {
+class Metrics final : public detail::SendingSink {
  public:
-  explicit Metrics(ExportPlan plan)
-      : plan_(std::move(plan)), secret_(plan_.credentials.empty() ? "" : secret_of(plan_.credentials)) {
-    if (!plan_.file.empty()) files::check_target(plan_.file, how());
-  }
+  explicit Metrics(const ExportPlan& plan) : SendingSink(plan, "# HELP mlsysim_") {}
   void take(const Event& e) override {
     const std::string pipeline(e.pipeline), commit(e.commit);
     commit_ = commit;
@@ -83,15 +78,10 @@ class Metrics final : public EventSink {
   void finish() override {
     const auto out = families();
     const auto text = prometheus_text(out);
-    if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
+    write(text);
     if (plan_.url.empty()) return;
-    Sending what{
-        .url = plan_.url, .credentials = secret_, .wait = plan_.retry_wait, .timeout = plan_.timeout};
-    if (plan_.form == ExportForm::otlp) {
-      what.type = "application/json";
-      what.body = otlp_metrics_json(out, time_given({}));
-      return send(what);
-    }
+    if (plan_.form == ExportForm::otlp) return send(sending(otlp_metrics_json(out, time_given({}))));
+    auto what = sending({});
     what.method = "PUT";
     what.type = "text/plain; version=0.0.4";
     for (const auto& [key, families] : groups_of(out)) {
@@ -114,9 +104,6 @@ class Metrics final : public EventSink {
       into.insert(into.end(), own.mapped().begin(), own.mapped().end());
     }
     return out;
-  }
-  static files::WriteHow how() {
-    return {.replace = files::Replace::own, .mark = "# HELP mlsysim_", .forced = "another file"};
   }
   static Labels labels(const Event& e, std::string_view reason) {
     return {{"pipeline", std::string(e.pipeline)}, {"model_family", std::string(e.family)},
@@ -171,20 +158,16 @@ class Metrics final : public EventSink {
     if (!folded.samples.empty()) out.push_back(std::move(folded));
     return out;
   }
-  ExportPlan plan_;
-  std::string secret_, commit_ = "unknown";
+  std::string commit_ = "unknown";
   std::map<Labels, double> runs_, breaks_, latest_, failures_, swept_;
   std::map<Labels, MetricSample> seconds_;
   NumberFamilies predicted_{"mlsysim_predicted", "Last predicted number of a stage."};
 };
 
 /// Bodies of Loki's push API, each on a line of a file, or sent.
-class Loki final : public EventSink {
+class Loki final : public detail::SendingSink {
  public:
-  explicit Loki(ExportPlan plan)
-      : plan_(std::move(plan)), secret_(plan_.credentials.empty() ? "" : secret_of(plan_.credentials)) {
-    if (!plan_.file.empty()) files::check_target(plan_.file, how());
-  }
+  explicit Loki(const ExportPlan& plan) : SendingSink(plan, "{\"streams\"") {}
   void take(const Event& e) override {
     // Times within a stream increase strictly.
     last_ = std::max(last_ + 1, e.time);
@@ -194,33 +177,48 @@ class Loki final : public EventSink {
   }
   void finish() override {
     const auto bodies = loki_bodies(log_, plan_.job, "event");
-    if (!plan_.file.empty()) {
-      std::string all;
-      for (const auto& b : bodies) all += b + "\n";
-      files::write_passing(plan_.file, all, how());
-    }
+    std::string all;
+    for (const auto& b : bodies) all += b + "\n";
+    write(all);
     if (plan_.url.empty()) return;
-    for (const auto& b : bodies)
-      send({.url = plan_.url + "/loki/api/v1/push",
-            .method = "POST",
-            .type = "application/json",
-            .body = b,
-            .credentials = secret_,
-            .wait = plan_.retry_wait,
-            .timeout = plan_.timeout});
+    for (const auto& b : bodies) {
+      auto what = sending(b);
+      what.url += "/loki/api/v1/push";
+      send(what);
+    }
   }
 
  private:
-  static files::WriteHow how() {
-    return {.replace = files::Replace::own, .mark = "{\"streams\"", .forced = "another file"};
-  }
-  ExportPlan plan_;
-  std::string secret_;
   std::vector<LogRecord> log_;
   std::uint64_t last_ = 0;
 };
 
 }  // namespace
+
+namespace detail {
+
+SendingSink::SendingSink(ExportPlan plan, std::string_view mark)
+    : plan_(std::move(plan)),
+      secret_(plan_.credentials.empty() ? "" : secret_of(plan_.credentials)),
+      mark_(mark) {
+  if (!plan_.file.empty()) files::check_target(plan_.file, how());
+}
+files::WriteHow SendingSink::how() const {
+  return {.replace = files::Replace::own, .mark = mark_, .forced = "another file"};
+}
+void SendingSink::write(std::string_view text) const {
+  if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
+}
+Sending SendingSink::sending(std::string body) const {
+  return {.url = plan_.url,
+          .type = "application/json",
+          .body = std::move(body),
+          .credentials = secret_,
+          .wait = plan_.retry_wait,
+          .timeout = plan_.timeout};
+}
+
+}  // namespace detail
 
 std::shared_ptr<EventSink> detail::server_sink(const ExportPlan& plan) {
   if (plan.form != ExportForm::loki) return std::make_shared<Metrics>(plan);

@@ -1,7 +1,9 @@
 #pragma once
-/// What sinks share: a file that is filled through a buffer, and numbers as text.
+/// What sinks share: a file that is filled through a buffer, what is sent at the end, and numbers as text.
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/telemetry/push.hpp>
 
 #include <string>
 #include <string_view>
@@ -30,6 +32,23 @@ class BufferedFile {
   std::filesystem::path path_;
   int file_ = -1;
   std::string buffer_;
+};
+
+/// A sink whose text goes to a file, to a server, or to both, when all is over.
+class SendingSink : public EventSink {
+ protected:
+  /// @param mark by which a file of this kind is known as one's own. @throws InputError
+  SendingSink(ExportPlan plan, std::string_view mark);
+  /// To the file, where there is one.
+  void write(std::string_view text) const;
+  /// A body for the server.
+  [[nodiscard]] Sending sending(std::string body) const;
+  ExportPlan plan_;
+
+ private:
+  [[nodiscard]] files::WriteHow how() const;
+  std::string secret_;
+  std::string_view mark_;
 };
 
 /// A number, a flag or a text of a result; empty for objects.

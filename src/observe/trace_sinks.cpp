@@ -2,10 +2,6 @@
 
 #include "observe/sinks.hpp"
 
-#include <mlsysim/files/detail/files.hpp>
-#include <mlsysim/files/detail/passing.hpp>
-#include <mlsysim/telemetry/credentials.hpp>
-#include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
@@ -152,12 +148,9 @@ Json attribute(std::string_view key, std::string_view value) {
 }
 
 /// Spans: a pipeline, and below it its stages, with breaks as their events.
-class Otlp final : public EventSink {
+class Otlp final : public detail::SendingSink {
  public:
-  explicit Otlp(ExportPlan plan)
-      : plan_(std::move(plan)), secret_(plan_.credentials.empty() ? "" : secret_of(plan_.credentials)) {
-    if (!plan_.file.empty()) files::check_target(plan_.file, how());
-  }
+  explicit Otlp(const ExportPlan& plan) : SendingSink(plan, "{\"resourceSpans\"") {}
   void take(const Event& e) override {
     switch (e.kind) {
       case EventKind::pipeline_start:
@@ -197,21 +190,11 @@ class Otlp final : public EventSink {
               {attribute("service.name", "mlsysim"), attribute("vcs.ref.head.revision", commit_)}}}},
            {"scopeSpans", {{{"scope", {{"name", "mlsysim"}}}, {"spans", spans_}}}}}}}};
     const auto text = detail::json_text(body) + "\n";
-    if (!plan_.file.empty()) files::write_passing(plan_.file, text, how());
-    if (!plan_.url.empty())
-      send({.url = plan_.url,
-            .method = "POST",
-            .type = "application/json",
-            .body = text,
-            .credentials = secret_,
-            .wait = plan_.retry_wait,
-            .timeout = plan_.timeout});
+    write(text);
+    if (!plan_.url.empty()) send(sending(text));
   }
 
  private:
-  static files::WriteHow how() {
-    return {.replace = files::Replace::own, .mark = "{\"resourceSpans\"", .forced = "another file"};
-  }
   void span(const Event& e, std::uint64_t id, std::uint64_t parent) {
     commit_ = e.commit;
     Json attributes = Json::array();
@@ -242,8 +225,7 @@ class Otlp final : public EventSink {
     if (first_ == 0) first_ = e.time;
     return detail::fnv1a(fmt::format("{} {}", e.commit, first_));
   }
-  ExportPlan plan_;
-  std::string secret_, commit_;
+  std::string commit_;
   std::vector<Json> spans_;
   std::uint64_t ids_ = 0, root_ = 0, first_ = 0;
 };
