@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 namespace mlsysim::plugin::detail {

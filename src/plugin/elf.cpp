@@ -26,24 +26,12 @@ constexpr Elf64_Half kMachine = EM_NONE;
 constexpr std::uint64_t kLargest = 1ULL << 30;
 
 std::string machine_name(Elf64_Half machine) {
-  switch (machine) {
-    case EM_386:
-      return "i386";
-    case EM_X86_64:
-      return "x86-64";
-    case EM_ARM:
-      return "arm";
-    case EM_AARCH64:
-      return "aarch64";
-    case EM_RISCV:
-      return "riscv";
-    case EM_PPC64:
-      return "ppc64";
-    case EM_S390:
-      return "s390";
-    default:
-      return fmt::format("machine {}", machine);
-  }
+  constexpr std::pair<Elf64_Half, const char*> kNames[] = {
+      {EM_386, "i386"},    {EM_X86_64, "x86-64"}, {EM_ARM, "arm"},  {EM_AARCH64, "aarch64"},
+      {EM_RISCV, "riscv"}, {EM_PPC64, "ppc64"},   {EM_S390, "s390"}};
+  for (const auto& [number, name] : kNames)
+    if (number == machine) return name;
+  return fmt::format("machine {}", machine);
 }
 
 /// Bytes of a file with checked access.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <tuple>
 
 namespace mlsysim::plugin::detail {
 namespace {

@@ -270,13 +270,10 @@ class PluginHost::Impl {
     if (auto* p = find(name)) return *p;
     std::vector<std::string> names;
     for (const auto& p : loaded_) names.push_back(p.name());
-    throw LookupError({.id = "mlsysim.plugin.102",
-                       .message = fmt::format("no plugin '{}' is loaded", name),
-                       .key = name,
-                       .found = fmt::format("'{}'", name),
-                       .expected = names.empty() ? "a plugin that is loaded; there is none"
-                                                 : fmt::format("one of {}", fmt::join(names, ", ")),
-                       .hint = did_you_mean(name, names)});
+    throw LookupError(unknown_name("mlsysim.plugin.102", fmt::format("no plugin '{}' is loaded", name), name,
+                                   names,
+                                   names.empty() ? "a plugin that is loaded; there is none"
+                                                 : fmt::format("one of {}", fmt::join(names, ", "))));
   }
 
   Loaded open(const Candidate& candidate, const HostOptions& options) {

@@ -96,14 +96,7 @@ class InProcess final : public PluginCode {
   std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out,
                      MlsCall& call) override {
     const auto& r = resolvers_[i];
-    if (r.solve == nullptr)
-      fail(MLS_UNIMPLEMENTED,
-           {.id = "mlsysim.plugin.030",
-            .message = fmt::format("{} has no '{}'", description_.resolvers[i].name, "solve"),
-            .key = "solve",
-            .found = "a null slot",
-            .expected = "a function"},
-           description_.name, what("solve", i));
+    if (r.solve == nullptr) refuse_absent(description_.resolvers[i].name, "solve", i);
     MlsSolveArgs args{
         sizeof args, 0,          nullptr,    services_->api(),   r.user, instance, &call, in.data(),
         in.size(),   out.data(), out.size(), MLS_OUTCOME_RESULT, 0};
@@ -140,14 +133,7 @@ class InProcess final : public PluginCode {
                                                       std::int32_t mode, MlsCall& call) override {
     const auto& b = backends_[i];
     const auto slot = what("query_support", i);
-    if (b.query_support == nullptr)
-      fail(MLS_UNIMPLEMENTED,
-           {.id = "mlsysim.plugin.030",
-            .message = fmt::format("{} has no '{}'", description_.backends[i].name, "query_support"),
-            .key = "query_support",
-            .found = "a null slot",
-            .expected = "a function"},
-           description_.name, slot);
+    if (b.query_support == nullptr) refuse_absent(description_.backends[i].name, "query_support", i);
     std::vector<MlsOp> ops;
     for (const auto& op : program.ops)
       ops.push_back({sizeof(MlsOp), 0, nullptr, plugin::to_c(op.name), plugin::to_c(op.kind),
@@ -244,6 +230,16 @@ class InProcess final : public PluginCode {
 
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
     return slot_of(description_, slot, i);
+  }
+
+  [[noreturn]] void refuse_absent(const std::string& owner, const std::string& slot, std::size_t i) const {
+    fail(MLS_UNIMPLEMENTED,
+         {.id = "mlsysim.plugin.030",
+          .message = fmt::format("{} has no '{}'", owner, slot),
+          .key = slot,
+          .found = "a null slot",
+          .expected = "a function"},
+         description_.name, what(slot, i));
   }
 
   void open(const std::string& library) {

@@ -45,12 +45,8 @@ void LocalServices::object_field(const MlsObject* object, std::string_view path,
   std::vector<std::string> known;
   read_object(objects_.object(object), objects_,
               [&](std::string_view name, const MlsValue&) { known.emplace_back(name); });
-  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.023",
-                       .message = fmt::format("there is no figure '{}'", path),
-                       .key = std::string(path),
-                       .found = fmt::format("'{}'", path),
-                       .expected = "a path of the zoo's files, such as 'memory.bandwidth'",
-                       .hint = did_you_mean(path, known)});
+  fail(MLS_NOT_FOUND, unknown_name("mlsysim.plugin.023", fmt::format("there is no figure '{}'", path), path,
+                                   known, "a path of the zoo's files, such as 'memory.bandwidth'"));
 }
 
 void LocalServices::object_read(const MlsObject* object, const Visit& visit) {

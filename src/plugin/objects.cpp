@@ -89,12 +89,9 @@ constexpr auto kTypes = []<class... T>(SpecList<T...>) { return std::array{row_o
 const TypeRow& type_row(std::string_view name) {
   for (const auto& row : kTypes)
     if (row.name == name) return row;
-  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.020",
-                       .message = fmt::format("there are no objects of the type '{}'", name),
-                       .key = std::string(name),
-                       .found = fmt::format("'{}'", name),
-                       .expected = fmt::format("one of {}", fmt::join(object_types(), ", ")),
-                       .hint = did_you_mean(name, object_types())});
+  fail(MLS_NOT_FOUND,
+       unknown_name("mlsysim.plugin.020", fmt::format("there are no objects of the type '{}'", name), name,
+                    object_types()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace mlsysim::plugin::detail {
@@ -124,17 +125,20 @@ MlsString error_message(const MlsHostApi* api, const MlsError* error) {
 }
 void error_destroy(const MlsHostApi* api, MlsError* error) { Services::of(api).destroy_error(error); }
 
+template <class T> void check_new(const std::vector<T>& known, const std::string& name) {
+  if (std::any_of(known.begin(), known.end(), [&](const T& one) { return one.name == name; }))
+    fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
+                              .message = fmt::format("'{}' is registered twice", name),
+                              .key = name,
+                              .found = "the name again",
+                              .expected = "names that differ"});
+}
+
 MlsError* add_resolver(const MlsHostApi* api, MlsRegistration* registration, const MlsResolver* resolver) {
   return registering(api, registration, [&](MlsRegistration& r) {
     const auto full = adopt(resolver);
     auto described = describe_resolver(full);
-    for (const auto& known : r.into->resolvers)
-      if (known.name == described.name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
-                                  .message = fmt::format("'{}' is registered twice", described.name),
-                                  .key = described.name,
-                                  .found = "the name again",
-                                  .expected = "names that differ"});
+    check_new(r.into->resolvers, described.name);
     r.into->resolvers.push_back(std::move(described));
     r.resolvers.push_back(full);
   });
@@ -156,13 +160,7 @@ MlsError* add_callback(const MlsHostApi* api, MlsRegistration* registration, con
   return registering(api, registration, [&](MlsRegistration& r) {
     const auto full = adopt(callback);
     auto name = read_text(full.name, "name of a callback");
-    for (const auto& known : r.into->callbacks)
-      if (known.name == name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
-                                  .message = fmt::format("'{}' is registered twice", name),
-                                  .key = name,
-                                  .found = "the name again",
-                                  .expected = "names that differ"});
+    check_new(r.into->callbacks, name);
     r.into->callbacks.push_back({std::move(name), read_text(full.summary, "summary of a callback"),
                                  full.on_event != nullptr, full.on_break != nullptr,
                                  full.on_sweep != nullptr});
@@ -185,13 +183,7 @@ MlsError* add_backend(const MlsHostApi* api, MlsRegistration* registration, cons
                                     .found = std::string(name_of(r.into->resolvers.back().tier)),
                                     .expected = "a model"});
     }
-    for (const auto& known : r.into->backends)
-      if (known.name == described.name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
-                                  .message = fmt::format("'{}' is registered twice", described.name),
-                                  .key = described.name,
-                                  .found = "the name again",
-                                  .expected = "names that differ"});
+    check_new(r.into->backends, described.name);
     r.into->backends.push_back(std::move(described));
     r.backends.push_back(full);
   });
@@ -200,13 +192,7 @@ MlsError* add_converter(const MlsHostApi* api, MlsRegistration* registration, co
   return registering(api, registration, [&](MlsRegistration& r) {
     const auto full = adopt(converter);
     auto name = read_text(full.name, "name of a converter");
-    for (const auto& known : r.into->converters)
-      if (known.name == name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
-                                  .message = fmt::format("'{}' is registered twice", name),
-                                  .key = name,
-                                  .found = "the name again",
-                                  .expected = "names that differ"});
+    check_new(r.into->converters, name);
     r.into->converters.push_back({std::move(name), read_text(full.summary, "summary of a converter"),
                                   read_text(full.format, "format of a converter"), full.direction});
     r.converters.push_back(full);

@@ -6,7 +6,6 @@
 
 #include <mlsysim/plugin/host.hpp>
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>

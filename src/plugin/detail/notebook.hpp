@@ -2,7 +2,6 @@
 /// What is remembered of libraries from one run to the next: whether one ended the process that ran it.
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 

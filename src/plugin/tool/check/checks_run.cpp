@@ -15,8 +15,6 @@
 #include <cfenv>
 #include <clocale>
 #include <csignal>
-#include <cstring>
-#include <fstream>
 #include <thread>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
