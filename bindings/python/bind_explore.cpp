@@ -31,10 +31,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>

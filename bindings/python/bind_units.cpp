@@ -10,10 +10,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <functional>
 
 namespace mlsysim::python {
 

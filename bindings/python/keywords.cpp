@@ -35,12 +35,8 @@ std::size_t Keywords::index_of(PyObject* name) const {
       if (fields_[i].name == wanted) return i;
   std::vector<std::string> names;
   for (const auto& f : fields_) names.push_back(f.name);
-  throw InputError({.id = "mlsysim.python.015",
-                    .message = fmt::format("{} takes no '{}'", owner_, text),
-                    .key = text,
-                    .found = "'" + text + "'",
-                    .expected = fmt::format("some of {}", fmt::join(names, ", ")),
-                    .hint = did_you_mean(text, names)});
+  throw InputError(unknown_name("mlsysim.python.015", fmt::format("{} takes no '{}'", owner_, text), text,
+                                names, fmt::format("some of {}", fmt::join(names, ", "))));
 }
 
 void Keywords::write(std::size_t index, void* object, PyObject* value, FieldMask& supplied,

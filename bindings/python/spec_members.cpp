@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
 namespace mlsysim::python {
 namespace {
@@ -37,7 +36,6 @@ constexpr auto kCounts = std::to_array<std::string_view>({"release_year",
                                                           "kv_heads",
                                                           "head_dim",
                                                           "vocab",
-                                                          "norms_per_layer",
                                                           "token_types",
                                                           "classes",
                                                           "image_size",
@@ -48,14 +46,9 @@ constexpr auto kCounts = std::to_array<std::string_view>({"release_year",
                                                           "rope_head_dim",
                                                           "value_head_dim",
                                                           "sliding_window",
-                                                          "full_attention_layers",
                                                           "chunk",
                                                           "experts",
                                                           "top_k",
-                                                          "shared_experts",
-                                                          "expert_ffn",
-                                                          "shared_expert_ffn",
-                                                          "dense_layers",
                                                           "moe_every",
                                                           "key_heads",
                                                           "value_heads",

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <deque>
 #include <map>
 #include <stdexcept>
@@ -63,12 +62,8 @@ void refuse_keyword(const SpecType& type, const std::string& name, const Buildin
   std::vector<std::string> names;
   for (const auto& m : type.members) names.push_back(m.name());
   for (const auto& a : type.aliases) names.emplace_back(a.name);
-  throw InputError({.id = "mlsysim.python.010",
-                    .message = fmt::format("{} has no '{}'", building.where, name),
-                    .key = name,
-                    .found = "'" + name + "'",
-                    .expected = fmt::format("some of {}", fmt::join(names, ", ")),
-                    .hint = did_you_mean(name, names)});
+  throw InputError(unknown_name("mlsysim.python.010", fmt::format("{} has no '{}'", building.where, name),
+                                name, names, fmt::format("some of {}", fmt::join(names, ", "))));
 }
 
 void assign_keywords(const SpecType& type, void* spec, const py::dict& values, Building& building) {
@@ -122,12 +117,8 @@ py::object provenance_of(const Entry* entry, const std::string& path, const std:
   if (!path.empty() && figure == nullptr) {
     std::vector<std::string> paths;
     for (const auto& f : entry->figures) paths.push_back(f.path);
-    throw LookupError({.id = "mlsysim.python.011",
-                       .message = fmt::format("'{}' has no authored figure '{}'", spec, path),
-                       .key = path,
-                       .found = "'" + path + "'",
-                       .expected = fmt::format("one of {}", fmt::join(paths, ", ")),
-                       .hint = did_you_mean(path, paths)});
+    throw LookupError(unknown_name("mlsysim.python.011",
+                                   fmt::format("'{}' has no authored figure '{}'", spec, path), path, paths));
   }
   const Source& source = path.empty() ? entry->source : entry->source_of(path);
   py::dict d;

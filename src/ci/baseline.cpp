@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
 
 namespace mlsysim {
 namespace {

@@ -269,13 +269,9 @@ namespace {
 
 [[noreturn]] void unknown(std::string_view what, const std::string& name,
                           const std::vector<std::string>& known) {
-  throw LookupError(
-      {.id = "mlsysim.ci.018",
-       .message = fmt::format("the history has no {} '{}'", what, name),
-       .key = name,
-       .found = fmt::format("'{}'", name),
-       .expected = known.empty() ? "a commit that was stored" : fmt::format("one of {} names", known.size()),
-       .hint = did_you_mean(name, known)});
+  throw LookupError(unknown_name(
+      "mlsysim.ci.018", fmt::format("the history has no {} '{}'", what, name), name, known,
+      known.empty() ? "a commit that was stored" : fmt::format("one of {} names", known.size())));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 namespace mlsysim {
 namespace {
 
@@ -184,23 +186,15 @@ std::string tables_text(const CiReport& r, const RenderOptions& options) {
 }  // namespace
 
 std::string_view mark_of(CiForm form) {
-  switch (form) {
-    case CiForm::json:
-      return "\"schema\": \"mlsysim/ci_report@1\"";
-    case CiForm::junit:
-      return kJunitMark;
-    case CiForm::html:
-      return "<title>Predictions of ";
-    case CiForm::gitlab:
-      return "\"check_name\": ";
-    case CiForm::csv:
-      return "model,hardware,precision,pipeline,status";
-    case CiForm::markdown:
-      return "## Predictions of ";
-    case CiForm::text:
-      break;
-  }
-  return " infeasible, ";
+  constexpr std::array<std::string_view, Choices<CiForm>::names.size()> kMarks{
+      " infeasible, ",
+      "## Predictions of ",
+      "\"schema\": \"mlsysim/ci_report@1\"",
+      "model,hardware,precision,pipeline,status",
+      kJunitMark,
+      "<title>Predictions of ",
+      "\"check_name\": "};
+  return kMarks[static_cast<std::size_t>(form)];
 }
 
 std::string render(const CiReport& r, CiForm form, const RenderOptions& options) {

@@ -172,13 +172,8 @@ std::vector<std::vector<AskedBudget>> asked_budgets(const CiMatrix& matrix, cons
   const std::vector<std::string> known(names.begin(), names.end());
   for (const auto& m : matrix.metrics)
     if (!known.empty() && !names.contains(m.name))
-      problems.push_back({.id = "mlsysim.ci.011",
-                          .message = fmt::format("no cell has the number '{}'", m.name),
-                          .key = m.name,
-                          .found = fmt::format("'{}'", m.name),
-                          .expected = "a result of the pipelines",
-                          .hint = did_you_mean(m.name, known),
-                          .where = m.where});
+      problems.push_back(unknown_name("mlsysim.ci.011", fmt::format("no cell has the number '{}'", m.name),
+                                      m.name, known, "a result of the pipelines", m.where));
   if (whole && !problems.empty())
     throw ErrorList(
         {.id = problems.front().id,

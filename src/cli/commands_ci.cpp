@@ -129,19 +129,7 @@ CiReport report_of(const CiRequest& request, const CiMatrix& matrix) {
   return report;
 }
 
-CiForm form_of(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::json:
-      return CiForm::json;
-    case OutputFormat::markdown:
-      return CiForm::markdown;
-    case OutputFormat::csv:
-      return CiForm::csv;
-    case OutputFormat::text:
-      break;
-  }
-  return CiForm::text;
-}
+CiForm form_of(OutputFormat format) { return choice_of<CiForm>(name_of(format)).value_or(CiForm::text); }
 
 /// Writes what was asked for; what cannot be written is told, and everything else is written all the same.
 void write_all(const CiRequest& request, const CiReport& report, const std::vector<WantedReport>& wanted,

@@ -107,12 +107,8 @@ const plugin::PluginRecord& record_of(const std::vector<plugin::PluginRecord>& a
     if (r.name == name) return r;
   std::vector<std::string> names;
   for (const auto& r : all) names.push_back(r.name);
-  throw LookupError({.id = "mlsysim.cli.090",
-                     .message = fmt::format("there is no plugin '{}'", name),
-                     .key = name,
-                     .found = fmt::format("'{}'", name),
-                     .expected = "a name of mlsysim plugin list",
-                     .hint = did_you_mean(name, names)});
+  throw LookupError(unknown_name("mlsysim.cli.090", fmt::format("there is no plugin '{}'", name), name, names,
+                                 "a name of mlsysim plugin list"));
 }
 
 Json fields_json(const std::vector<plugin::FieldDescription>& fields) {

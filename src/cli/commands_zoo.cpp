@@ -148,12 +148,8 @@ Answer schema(const std::string& type) {
   if (std::find(kinds.begin(), kinds.end(), type) == kinds.end()) {
     auto names = kinds;
     for (const auto& [name, make] : others) names.emplace_back(name);
-    throw LookupError({.id = "mlsysim.cli.012",
-                       .message = fmt::format("there is no schema '{}'", type),
-                       .key = type,
-                       .found = fmt::format("'{}'", type),
-                       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                       .hint = did_you_mean(type, names)});
+    throw LookupError(
+        unknown_name("mlsysim.cli.012", fmt::format("there is no schema '{}'", type), type, names));
   }
   return {json_schema(type)};
 }

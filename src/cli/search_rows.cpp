@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <optional>

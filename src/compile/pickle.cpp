@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <variant>
 
 namespace mlsysim::detail {
 namespace {

@@ -23,7 +23,6 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace mlsysim {

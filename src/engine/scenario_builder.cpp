@@ -154,13 +154,8 @@ ScenarioBuilder& ScenarioBuilder::set(std::string_view field, std::string_view t
   if (find_field(describe<Scenario>(), field) == nullptr) {
     std::vector<std::string> names;
     for (const auto& f : describe<Scenario>()) names.push_back(f.name);
-    throw LookupError({.id = "mlsysim.engine.034",
-                       .message = fmt::format("a scenario has no field '{}'", field),
-                       .key = std::string(field),
-                       .found = fmt::format("'{}'", field),
-                       .expected = "a field of the table of Scenario",
-                       .hint = did_you_mean(field, names),
-                       .where = where});
+    throw LookupError(unknown_name("mlsysim.engine.034", fmt::format("a scenario has no field '{}'", field),
+                                   field, names, "a field of the table of Scenario", where));
   }
   texts_.insert_or_assign(std::string(field), Text{std::string(text), where});
   return *this;

@@ -8,8 +8,6 @@
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/spec/zoo.hpp>
 
-#include <utility>
-
 namespace mlsysim {
 namespace {
 

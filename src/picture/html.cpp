@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace mlsysim {
 namespace detail {
 

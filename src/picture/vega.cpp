@@ -67,22 +67,7 @@ Json channel_of(const PictureAxis& axis, const std::string& column) {
   return out;
 }
 
-std::string_view shape_name(MarkShape shape) {
-  switch (shape) {
-    case MarkShape::bar:
-    case MarkShape::cell:
-      return shape == MarkShape::bar ? "bar" : "rect";
-    case MarkShape::line:
-      return "line";
-    case MarkShape::point:
-      return "point";
-    case MarkShape::rule:
-      return "rule";
-    case MarkShape::text:
-      break;
-  }
-  return "text";
-}
+std::string_view shape_name(MarkShape shape) { return shape == MarkShape::cell ? "rect" : name_of(shape); }
 
 Json encoding_of(const Picture& p, const PictureMark& m, const std::vector<std::string>& series) {
   Json e = Json::object();

@@ -28,12 +28,8 @@ std::size_t PipelineGraph::stage_at(std::string_view wanted) const {
   const auto i = find_stage(wanted);
   if (i != kNone) return i;
   const auto names = stage_names();
-  throw LookupError({.id = "mlsysim.pipeline.001",
-                     .message = fmt::format("pipeline '{}' has no stage '{}'", name, wanted),
-                     .key = std::string(wanted),
-                     .found = fmt::format("'{}'", wanted),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(wanted, names)});
+  throw LookupError(unknown_name(
+      "mlsysim.pipeline.001", fmt::format("pipeline '{}' has no stage '{}'", name, wanted), wanted, names));
 }
 
 std::string describe_source(const PipelineGraph& graph, const PipelineSource& source) {

@@ -24,13 +24,10 @@ std::size_t Run::index_of(std::string_view key) const {
   if (i != kNone) return i;
   std::vector<std::string> names;
   for (const auto& g : graph.givens) names.push_back(g.key);
-  throw LookupError(
-      {.id = "mlsysim.pipeline.020",
-       .message = fmt::format("pipeline '{}' was not told that '{}' would be given", graph.name, key),
-       .key = std::string(key),
-       .found = fmt::format("'{}'", key),
-       .expected = names.empty() ? "no given values" : fmt::format("one of {}", fmt::join(names, ", ")),
-       .hint = did_you_mean(key, names)});
+  throw LookupError(unknown_name(
+      "mlsysim.pipeline.020",
+      fmt::format("pipeline '{}' was not told that '{}' would be given", graph.name, key), key, names,
+      names.empty() ? "no given values" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 Run& Run::set(std::string_view key, const DynamicValue& value) { return set(index_of(key), value); }
@@ -109,12 +106,8 @@ std::size_t field_at(std::span<const FieldInfo> fields, std::string_view owner, 
     if (fields[i].name == name) return i;
     names.push_back(fields[i].name);
   }
-  throw LookupError({.id = "mlsysim.pipeline.021",
-                     .message = fmt::format("stage '{}' has no field '{}'", owner, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(name, names)});
+  throw LookupError(unknown_name("mlsysim.pipeline.021",
+                                 fmt::format("stage '{}' has no field '{}'", owner, name), name, names));
 }
 
 }  // namespace

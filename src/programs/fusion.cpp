@@ -3,7 +3,6 @@
 #include "detail/builder.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace mlsysim {
 namespace detail {

@@ -4,9 +4,7 @@
 
 #include <mlsysim/programs/program_graph.hpp>
 
-#include <algorithm>
 #include <map>
-#include <set>
 
 namespace mlsysim {
 namespace {

@@ -9,62 +9,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace mlsysim {
 namespace detail {
 
 std::string_view onnx_element(int number) {
-  switch (number) {
-    case 1:
-      return "f32";
-    case 2:
-      return "ui8";
-    case 3:
-      return "i8";
-    case 4:
-      return "ui16";
-    case 5:
-      return "i16";
-    case 6:
-      return "i32";
-    case 7:
-      return "i64";
-    case 8:
-      return "text";
-    case 9:
-      return "i1";
-    case 10:
-      return "f16";
-    case 11:
-      return "f64";
-    case 12:
-      return "ui32";
-    case 13:
-      return "ui64";
-    case 14:
-      return "complex<f32>";
-    case 15:
-      return "complex<f64>";
-    case 16:
-      return "bf16";
-    case 17:
-      return "f8E4M3FN";
-    case 18:
-      return "f8E4M3FNUZ";
-    case 19:
-      return "f8E5M2";
-    case 20:
-      return "f8E5M2FNUZ";
-    case 21:
-      return "ui4";
-    case 22:
-      return "i4";
-    case 23:
-      return "f4E2M1FN";
-    default:
-      return "unknown";
-  }
+  constexpr std::array<std::string_view, 24> kNames{
+      "unknown", "f32",      "ui8",        "i8",     "ui16",       "i16",  "i32",          "i64",
+      "text",    "i1",       "f16",        "f64",    "ui32",       "ui64", "complex<f32>", "complex<f64>",
+      "bf16",    "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "ui4",  "i4",           "f4E2M1FN"};
+  const auto i = static_cast<std::size_t>(number);
+  return i < kNames.size() ? kNames[i] : kNames[0];
 }
 
 TensorType OnnxShapes::give(std::size_t i, Dims dims, std::string_view element) {

@@ -234,12 +234,8 @@ Table zoo_table(const Zoo& zoo, std::string_view kind) {
   if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() || wanted == "references" ||
       wanted == "reference") {
     if (kind != "references")
-      throw LookupError({.id = "mlsysim.report.001",
-                         .message = fmt::format("the zoo has no kind '{}'", kind),
-                         .key = std::string(kind),
-                         .found = fmt::format("'{}'", kind),
-                         .expected = fmt::format("one of {}", fmt::join(kinds, ", ")),
-                         .hint = did_you_mean(kind, kinds)});
+      throw LookupError(
+          unknown_name("mlsysim.report.001", fmt::format("the zoo has no kind '{}'", kind), kind, kinds));
     Table out{.schema = "mlsysim/table@1", .title = "references", .columns = {{"key"}, {"text"}, {"url"}}};
     for (const auto* r : zoo.references()) out.rows.push_back({r->key, r->text, r->url});
     return out;

@@ -42,12 +42,8 @@ std::size_t Record::index(std::string_view name) const {
     if (fields_[i].name == name) return i;
     names.push_back(fields_[i].name);
   }
-  throw LookupError({.id = "mlsysim.resolve.017",
-                     .message = fmt::format("{} has no field '{}'", owner_, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(name, names)});
+  throw LookupError(
+      unknown_name("mlsysim.resolve.017", fmt::format("{} has no field '{}'", owner_, name), name, names));
 }
 
 Record& Record::set(std::string_view name, const DynamicValue& value) {

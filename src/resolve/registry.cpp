@@ -53,12 +53,8 @@ std::shared_ptr<const Resolver> ResolverRegistry::share(std::string_view name) c
                        .expected = "a name that means one of them",
                        .hint = "write the name with its namespace"});
   const auto known = names();
-  throw LookupError({.id = "mlsysim.resolve.020",
-                     .message = fmt::format("there is no resolver '{}'", name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {} registered resolvers", known.size()),
-                     .hint = did_you_mean(name, known)});
+  throw LookupError(unknown_name("mlsysim.resolve.020", fmt::format("there is no resolver '{}'", name), name,
+                                 known, fmt::format("one of {} registered resolvers", known.size())));
 }
 
 const Resolver* ResolverRegistry::find(std::string_view name) const {

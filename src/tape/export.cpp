@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <iterator>
@@ -14,6 +15,35 @@
 
 namespace mlsysim {
 namespace {
+
+/// Operations in C; a constant and a loop are written apart.
+constexpr std::array<std::string_view, kTapeOps> kForms{"in[{}]",
+                                                        "",
+                                                        "",
+                                                        "-n{}",
+                                                        "fabs(n{})",
+                                                        "ceil(n{})",
+                                                        "floor(n{})",
+                                                        "sqrt(n{})",
+                                                        "tape_log(n{})",
+                                                        "tape_log2(n{})",
+                                                        "tape_exp(n{})",
+                                                        "1.0 - n{}",
+                                                        "n{} + n{}",
+                                                        "n{} - n{}",
+                                                        "n{} * n{}",
+                                                        "n{} / n{}",
+                                                        "n{1} < n{0} ? n{1} : n{0}",
+                                                        "n{0} < n{1} ? n{1} : n{0}",
+                                                        "tape_pow(n{}, n{})",
+                                                        "sqrt(n{0} * n{0} + n{1} * n{1})",
+                                                        "n{} < n{} ? 1.0 : 0.0",
+                                                        "n{} <= n{} ? 1.0 : 0.0",
+                                                        "n{} == n{} ? 1.0 : 0.0",
+                                                        "n{} != n{} ? 1.0 : 0.0",
+                                                        "n{} * n{}",
+                                                        "n{0} < n{1} ? n{1} : n{0}",
+                                                        "n{} != 0.0 ? n{} : n{}"};
 
 /// A number of C, digit by digit the same.
 std::string c_number(double x) {
@@ -70,63 +100,9 @@ class CWriter {
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   static std::string value(const Recording& r, const TapeNode& n, const std::vector<std::size_t>& called) {
-    const auto two = [&](std::string_view form) { return fmt::format(fmt::runtime(form), n.a, n.b); };
-    const auto one = [&](std::string_view form) { return fmt::format(fmt::runtime(form), n.a); };
-    switch (n.op) {
-      case TapeOp::input:
-        return one("in[{}]");
-      case TapeOp::constant:
-        return c_number(r.constants[n.a]);
-      case TapeOp::loop:
-        return fmt::format("s{}[{}]", called[n.a], n.b);
-      case TapeOp::negate:
-        return one("-n{}");
-      case TapeOp::abs:
-        return one("fabs(n{})");
-      case TapeOp::ceil:
-        return one("ceil(n{})");
-      case TapeOp::floor:
-        return one("floor(n{})");
-      case TapeOp::sqrt:
-        return one("sqrt(n{})");
-      case TapeOp::log:
-        return one("tape_log(n{})");
-      case TapeOp::log2:
-        return one("tape_log2(n{})");
-      case TapeOp::exp:
-        return one("tape_exp(n{})");
-      case TapeOp::negation:
-        return one("1.0 - n{}");
-      case TapeOp::add:
-        return two("n{} + n{}");
-      case TapeOp::subtract:
-        return two("n{} - n{}");
-      case TapeOp::multiply:
-      case TapeOp::both:
-        return two("n{} * n{}");
-      case TapeOp::divide:
-        return two("n{} / n{}");
-      case TapeOp::min:
-        return two("n{1} < n{0} ? n{1} : n{0}");
-      case TapeOp::max:
-      case TapeOp::either:
-        return two("n{0} < n{1} ? n{1} : n{0}");
-      case TapeOp::pow:
-        return two("tape_pow(n{}, n{})");
-      case TapeOp::quadrature:
-        return two("sqrt(n{0} * n{0} + n{1} * n{1})");
-      case TapeOp::less:
-        return two("n{} < n{} ? 1.0 : 0.0");
-      case TapeOp::less_equal:
-        return two("n{} <= n{} ? 1.0 : 0.0");
-      case TapeOp::equal:
-        return two("n{} == n{} ? 1.0 : 0.0");
-      case TapeOp::not_equal:
-        return two("n{} != n{} ? 1.0 : 0.0");
-      case TapeOp::select:
-        return fmt::format("n{} != 0.0 ? n{} : n{}", n.a, n.b, n.c);
-    }
-    return "NAN";
+    if (n.op == TapeOp::constant) return c_number(r.constants[n.a]);
+    if (n.op == TapeOp::loop) return fmt::format("s{}[{}]", called[n.a], n.b);
+    return fmt::format(fmt::runtime(kForms[static_cast<std::size_t>(n.op)]), n.a, n.b, n.c);
   }
 
   /// The states of a loop in an array `s<node>`.

@@ -16,12 +16,8 @@ std::size_t index_of(std::span<const FieldInfo> fields, std::string_view name, s
   if (const auto* found = find_field(fields, name)) return static_cast<std::size_t>(found - fields.data());
   std::vector<std::string> names;
   for (const auto& f : fields) names.push_back(f.name);
-  throw LookupError({.id = "mlsysim.tools.001",
-                     .message = fmt::format("'{}' has no {} '{}'", law, what, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(name, names)});
+  throw LookupError(
+      unknown_name("mlsysim.tools.001", fmt::format("'{}' has no {} '{}'", law, what, name), name, names));
 }
 
 void check_count(const LawEntry& law, std::size_t found) {

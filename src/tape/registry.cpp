@@ -30,12 +30,7 @@ const LawEntry& LawRegistry::at(std::string_view id) const {
   if (const auto* e = find(id)) return *e;
   std::vector<std::string> names;
   for (const auto& e : entries_) names.emplace_back(e.info.id);
-  throw LookupError({.id = "mlsysim.tools.004",
-                     .message = fmt::format("there is no law '{}'", id),
-                     .key = std::string(id),
-                     .found = fmt::format("'{}'", id),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(id, names)});
+  throw LookupError(unknown_name("mlsysim.tools.004", fmt::format("there is no law '{}'", id), id, names));
 }
 
 }  // namespace mlsysim

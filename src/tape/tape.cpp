@@ -3,7 +3,6 @@
 #include "transplant.hpp"
 
 #include <cassert>
-#include <cmath>
 
 namespace mlsysim {
 

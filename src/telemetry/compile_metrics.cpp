@@ -1,7 +1,6 @@
 #include <mlsysim/telemetry/compile_metrics.hpp>
 
 #include <map>
-#include <tuple>
 
 namespace mlsysim {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <mlsysim/units/unit_registry.hpp>
 
-#include <utility>
-
 namespace mlsysim {
 
 using detail::facts_of;

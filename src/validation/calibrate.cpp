@@ -387,12 +387,9 @@ Calibration calibrate(std::string_view what, std::string_view name, std::span<co
   if (what == "engine") return calibrate(zoo.at<ServingEngine>(name), tables, zoo, options);
   if (what == "device") return calibrate(zoo.at<HardwareNode>(name), tables, zoo, options);
   static const std::vector<std::string> known{"device", "engine"};
-  throw InputError({.id = "mlsysim.validation.085",
-                    .message = fmt::format("'{}' is nothing that can be calibrated", what),
-                    .key = std::string(what),
-                    .found = fmt::format("'{}'", what),
-                    .expected = "device or engine",
-                    .hint = did_you_mean(what, known)});
+  throw InputError(unknown_name("mlsysim.validation.085",
+                                fmt::format("'{}' is nothing that can be calibrated", what), what, known,
+                                "device or engine"));
 }
 
 IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand,

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
 namespace mlsysim {
 namespace {
 
@@ -47,12 +45,8 @@ template <class S> Held figure(S& object, const std::string& name, std::string_v
   if (auto found = find_figure(object, name)) return *found;
   std::vector<std::string> names;
   for (const auto& g : figures_of(object)) names.push_back(g.name);
-  throw LookupError({.id = "mlsysim.validation.020",
-                     .message = fmt::format("a {} has no figure '{}'", what, name),
-                     .key = name,
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("the dotted name of a figure of a {}", what),
-                     .hint = did_you_mean(name, names)});
+  throw LookupError(unknown_name("mlsysim.validation.020", fmt::format("a {} has no figure '{}'", what, name),
+                                 name, names, fmt::format("the dotted name of a figure of a {}", what)));
 }
 
 /// A copy of the spec with those values that concern it, made once; the spec itself where there are none.
@@ -74,12 +68,8 @@ const FigureRow& device_figure(const std::string& path) {
   if (const auto* row = find_figure_row(path)) return *row;
   std::vector<std::string> names;
   for (const auto& row : figure_rows()) names.push_back(row.path);
-  throw LookupError({.id = "mlsysim.validation.022",
-                     .message = fmt::format("a device has no figure '{}'", path),
-                     .key = path,
-                     .found = fmt::format("'{}'", path),
-                     .expected = "the dotted name of a figure of a device",
-                     .hint = did_you_mean(path, names)});
+  throw LookupError(unknown_name("mlsysim.validation.022", fmt::format("a device has no figure '{}'", path),
+                                 path, names, "the dotted name of a figure of a device"));
 }
 
 }  // namespace

@@ -164,13 +164,8 @@ void CsvTable::derive(std::string name, std::size_t from, std::map<std::string, 
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
   const auto it = std::find(columns_.begin(), columns_.end(), name);
   if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());
-  throw LookupError({.id = "mlsysim.validation.003",
-                     .message = fmt::format("{} has no column '{}'", file_, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(columns_, ", ")),
-                     .hint = did_you_mean(name, columns_),
-                     .where = asked_at});
+  throw LookupError(unknown_name("mlsysim.validation.003", fmt::format("{} has no column '{}'", file_, name),
+                                 name, columns_, {}, asked_at));
 }
 
 double CsvTable::number(std::size_t row, std::size_t col) const {

@@ -124,12 +124,9 @@ std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string
   }
   for (const auto& field : fields)
     if (std::find(names.begin(), names.end(), field) == names.end())
-      throw LookupError({.id = "mlsysim.validation.080",
-                         .message = fmt::format("'{}' is no constant of {} that can be fitted", field, what),
-                         .key = field,
-                         .found = fmt::format("'{}'", field),
-                         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                         .hint = did_you_mean(field, names)});
+      throw LookupError(unknown_name("mlsysim.validation.080",
+                                     fmt::format("'{}' is no constant of {} that can be fitted", field, what),
+                                     field, names));
   return out;
 }
 

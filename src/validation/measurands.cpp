@@ -41,13 +41,8 @@ const Measurand& measurand(std::string_view name, const Location& where) {
     if (t->name() == name) return *t;
     names.emplace_back(t->name());
   }
-  throw LookupError({.id = "mlsysim.validation.060",
-                     .message = fmt::format("there is no measurand '{}'", name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(name, names),
-                     .where = where});
+  throw LookupError(unknown_name("mlsysim.validation.060", fmt::format("there is no measurand '{}'", name),
+                                 name, names, {}, where));
 }
 
 }  // namespace mlsysim

@@ -4,7 +4,6 @@
 #include <mlsysim/physics/energy.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace mlsysim::detail {
 namespace {
@@ -67,24 +66,11 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   return p;
 }
 
-Prediction closed_loop_token(const ServingRow& row, const PredictionContext& context) {
+/// What is read off a replica to which requests come in one way.
+template <auto Arrivals, auto Read>
+Prediction at_replica(const ServingRow& row, const PredictionContext& context) {
   const Replica replica(row, context);
-  return token(closed_loop(replica), replica, context);
-}
-
-Prediction closed_loop_first_token(const ServingRow& row, const PredictionContext& context) {
-  const Replica replica(row, context);
-  return first(closed_loop(replica), replica, context);
-}
-
-Prediction open_token(const ServingRow& row, const PredictionContext& context) {
-  const Replica replica(row, context);
-  return token(open_loop(replica), replica, context);
-}
-
-Prediction open_first_token(const ServingRow& row, const PredictionContext& context) {
-  const Replica replica(row, context);
-  return first(open_loop(replica), replica, context);
+  return Read(Arrivals(replica), replica, context);
 }
 
 /// All requests are queued at once: the cache decides how many run together.
@@ -157,21 +143,21 @@ Prediction energy(const ServingRow& row, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> steady_measurands() {
-  static const RowMeasurand<ServingRow, closed_loop_token> a(
+  static const RowMeasurand<ServingRow, at_replica<closed_loop, token>> a(
       "closed_loop_token_time", measured("itl"), MeasurandKind::time, "ms",
       "time between tokens with a constant number of requests in flight");
-  static const RowMeasurand<ServingRow, closed_loop_first_token> b(
+  static const RowMeasurand<ServingRow, at_replica<closed_loop, first>> b(
       "closed_loop_first_token", measured("ttft"), MeasurandKind::time, "ms",
       "time to first token with a constant number of requests in flight");
   static const RowMeasurand<ServingRow, queued> c(
       "queued_rate", measured("token_throughput"), MeasurandKind::rate, "1/s",
       "generated tokens a second when all requests are queued at once");
-  static const RowMeasurand<ServingRow, open_token> d("open_loop_token_time", measured("itl"),
-                                                      MeasurandKind::time, "ms",
-                                                      "time between tokens at a rate of arrivals");
-  static const RowMeasurand<ServingRow, open_first_token> e("open_loop_first_token", measured("ttft"),
-                                                            MeasurandKind::time, "ms",
-                                                            "time to first token at a rate of arrivals");
+  static const RowMeasurand<ServingRow, at_replica<open_loop, token>> d(
+      "open_loop_token_time", measured("itl"), MeasurandKind::time, "ms",
+      "time between tokens at a rate of arrivals");
+  static const RowMeasurand<ServingRow, at_replica<open_loop, first>> e(
+      "open_loop_first_token", measured("ttft"), MeasurandKind::time, "ms",
+      "time to first token at a rate of arrivals");
   static const RowMeasurand<ServingRow, energy> f("energy_per_token", measured("energy_per_token"),
                                                   MeasurandKind::other, "J",
                                                   "energy of the accelerators for one generated token");

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 
 namespace mlsysim::detail {
 namespace {

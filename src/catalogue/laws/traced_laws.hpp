@@ -2,7 +2,6 @@
 // Which laws a question is answered with: read from tapes, so that it is what the code calls.
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 

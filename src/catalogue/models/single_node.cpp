@@ -4,8 +4,6 @@
 #include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/catalogue/machine.hpp>
 
-#include <algorithm>
-
 namespace mlsysim {
 namespace {
 

@@ -5,9 +5,6 @@
 #include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/catalogue/models/training_memory.hpp>
 
-#include <algorithm>
-#include <cmath>
-
 namespace mlsysim {
 
 TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& notes) const {

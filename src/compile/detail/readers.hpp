@@ -3,7 +3,6 @@
 
 #include <mlsysim/compile/ingest.hpp>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -189,29 +189,23 @@ Infeasible ExploreAnswer::why_infeasible() const {
   return why;
 }
 
-std::vector<double> ExploreAnswer::ideal() const {
+namespace {
+
+/// The best, or the worst, of the front in each objective.
+std::vector<double> ends_of(const ExploreAnswer& answer, bool best) {
   std::vector<double> out;
-  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
-    double least = front[0].objectives[k];
-    for (const auto& p : front)
-      least = objectives[k].goal == Goal::minimize ? std::min(least, p.objectives[k])
-                                                   : std::max(least, p.objectives[k]);
-    out.push_back(least);
+  for (std::size_t k = 0; k < answer.objectives.size() && !answer.front.empty(); ++k) {
+    const auto [low, high] =
+        std::ranges::minmax_element(answer.front, {}, [&](const auto& point) { return point.objectives[k]; });
+    out.push_back(((answer.objectives[k].goal == Goal::minimize) == best ? low : high)->objectives[k]);
   }
   return out;
 }
 
-std::vector<double> ExploreAnswer::nadir() const {
-  std::vector<double> out;
-  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
-    double worst = front[0].objectives[k];
-    for (const auto& p : front)
-      worst = objectives[k].goal == Goal::minimize ? std::max(worst, p.objectives[k])
-                                                   : std::min(worst, p.objectives[k]);
-    out.push_back(worst);
-  }
-  return out;
-}
+}  // namespace
+
+std::vector<double> ExploreAnswer::ideal() const { return ends_of(*this, true); }
+std::vector<double> ExploreAnswer::nadir() const { return ends_of(*this, false); }
 
 std::optional<double> ExploreAnswer::relative_hypervolume() const {
   if (objectives.size() < 2 || front.empty()) return std::nullopt;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <string>
 
 namespace mlsysim::detail {
 

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>

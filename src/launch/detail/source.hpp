@@ -3,7 +3,6 @@
 
 #include <mlsysim/units/error.hpp>
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,10 +5,7 @@
 #include <mlsysim/units/error.hpp>
 
 #include <deque>
-#include <optional>
-#include <span>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace mlsysim {
 

@@ -5,8 +5,6 @@
 
 #include <Eigen/Core>
 
-#include <limits>
-
 namespace mlsysim::detail {
 
 /// A row of a fit.

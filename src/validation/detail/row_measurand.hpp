@@ -6,7 +6,6 @@
 #include <mlsysim/validation/measurand.hpp>
 
 #include <cmath>
-#include <optional>
 
 namespace mlsysim::detail {
 

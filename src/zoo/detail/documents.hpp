@@ -3,7 +3,6 @@
 
 #include "read_context.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
