@@ -1,6 +1,7 @@
 #include <mlsysim/explore/ask/sensitivity.hpp>
 
 #include "../subject/finite_result.hpp"
+#include "../subject/spec_figures.hpp"
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
@@ -194,13 +195,6 @@ bool is_resource(std::string_view name) {
          name.find(".compute.vector") != std::string_view::npos;
 }
 
-/// Whether the name is a size of a model. No one who runs the model can move it.
-bool is_model(std::string_view name) {
-  for (const std::string_view start : {"workload.", "draft_model.", "totals.", "draft."})
-    if (name.starts_with(start)) return true;
-  return false;
-}
-
 std::string binding_words(const SensitivityReport& r) {
   const Lever* binds = nullptr;
   const Lever* free = nullptr;
@@ -344,7 +338,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
   std::vector<std::size_t> wanted;
   for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
   for (std::size_t i = 0; options.inputs.empty() && i < subject.point.size(); ++i)
-    if (!is_model(subject.entry.inputs[i].name)) wanted.push_back(i);
+    if (!detail::is_size_of_model(subject.entry.inputs[i].name)) wanted.push_back(i);
   const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
   const FieldInfo& field = subject.entry.results[out];
   SensitivityReport r{.subject = subject.title,

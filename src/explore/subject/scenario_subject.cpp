@@ -99,8 +99,7 @@ template <class Problem> bool may_move(const Problem& p, const FieldInfo& field,
   bool sequences = true, chunked = false;
   if constexpr (requires { p.sequences; }) sequences = p.sequences;
   if constexpr (requires { p.chunked_prefill; }) chunked = p.chunked_prefill;
-  for (const std::string_view sizes : {"workload.", "draft_model.", "totals.", "draft."})
-    if (path.starts_with(sizes)) return sequences && value != 0;
+  if (detail::is_size_of_model(path)) return sequences && value != 0;
   if (path == "plan.rank_imbalance") return value != 0;  // 0 stands for what nobody stated
   if (path.starts_with("offload_")) return p.model.structure.offloads;
   if (path == "seq_len") return sequences && !chunked;

@@ -14,6 +14,13 @@
 
 namespace mlsysim::detail {
 
+/// Whether an input is a size of a model. No one who runs the model can move it.
+[[nodiscard]] inline bool is_size_of_model(std::string_view name) {
+  for (const std::string_view start : {"workload.", "draft_model.", "totals.", "draft."})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
 /// The figures of the specs that the fields of one object point to, and of the specs that those point to.
 class SpecFigures {
  public:
