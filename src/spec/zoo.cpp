@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <tuple>
 #include <type_traits>
@@ -36,40 +37,96 @@ using detail::ByName;
 using detail::keys_of;
 
 struct Zoo::Shelves {
-  /// What a name stands for.
-  struct Named {
-    const void* spec = nullptr;
-    const Entry* entry = nullptr;
+  /// The place of a spec or of a reference, which is filled at once or when it is first asked for. Its
+  /// position is that in load order.
+  struct Slot {
+    std::atomic<const void*> object{nullptr};
+    const Entry* entry = nullptr;  ///< of a spec that is there
+    std::size_t position = 0, entry_position = 0;
+    DeferredReader read{};
+    std::atomic<bool> reading{false};  ///< what is added under its name now is its object
+
+    [[nodiscard]] const void* there() const { return object.load(std::memory_order_acquire); }
   };
-  /// Specs of one type. A deque keeps addresses while it grows.
+  /// Objects of one type. Deques keep addresses while they grow.
   template <class T> struct Shelf {
-    std::deque<T> specs;
+    std::deque<T> objects;
     std::vector<const T*> order;
-    ByName<Named> by_name;  // names and aliases
+    std::deque<Slot> slots;
+    ByName<Slot*> by_name;  // names, aliases and keys
+
+    void read_all(Zoo& zoo) {
+      for (Slot& slot : slots) (void)object_of(slot, zoo);
+    }
+    Slot& new_slot(DeferredReader read) {
+      Slot& slot = slots.emplace_back();
+      slot.position = order.size();
+      slot.read = std::move(read);
+      order.push_back(nullptr);
+      return slot;
+    }
+    const T& fill(Slot& slot, T object) {
+      const T& there = objects.emplace_back(std::move(object));
+      order[slot.position] = &there;
+      return there;
+    }
+    static const T* object_of(Slot& slot, Zoo& zoo) {
+      if (slot.there() == nullptr) {
+        slot.reading.store(true, std::memory_order_release);
+        slot.read(zoo);
+      }
+      return static_cast<const T*>(slot.there());
+    }
+    [[nodiscard]] Slot* find(std::string_view name) const {
+      const auto it = by_name.find(name);
+      return it == by_name.end() ? nullptr : it->second;
+    }
   };
 
   ZooSpecs::apply<std::tuple, Shelf> specs;
   std::deque<Entry> entries;
   std::vector<const Entry*> entry_order;
-  std::deque<Reference> references;
-  std::vector<const Reference*> reference_order;
-  ByName<const Reference*> reference_by_key;
+  Shelf<Reference> references;
 
   template <class T> Shelf<T>& shelf() { return std::get<Shelf<T>>(specs); }
+  /// A slot for an entry whose names are free. @throws InputError when one is taken, or given twice
+  template <class T> Slot& announce(const Entry& entry, DeferredReader read, Zoo& zoo);
+  Slot& announce_reference(const std::string& key, DeferredReader read);
 
-  /// Keeps an entry whose names are free among `by_name`. @throws InputError when one is taken, or given
-  /// twice
-  const Entry& keep(Entry&& entry, const ByName<Named>& by_name, std::string_view type);
+  static void check_names(const Entry& entry, const std::function<const Entry*(std::string_view)>& holder,
+                          std::string_view type);
   [[noreturn]] static void not_there(std::string_view name, std::string_view type,
-                                     const ByName<Named>& by_name, std::size_t count);
+                                     const std::vector<std::string>& known, std::size_t count);
   [[noreturn]] static void not_one(std::string_view type, const std::vector<std::string>& names);
 };
 
-const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std::string_view type) {
+template <class T>
+Zoo::Shelves::Slot& Zoo::Shelves::announce(const Entry& entry, DeferredReader read, Zoo& zoo) {
+  auto& of_type = shelf<T>();
+  check_names(
+      entry,
+      [&](std::string_view name) -> const Entry* {
+        Slot* slot = of_type.find(name);
+        if (slot == nullptr) return nullptr;
+        (void)Shelf<T>::object_of(*slot, zoo);
+        return slot->entry;
+      },
+      ObjectType<T>::name);
+  Slot& slot = of_type.new_slot(std::move(read));
+  slot.entry_position = entry_order.size();
+  entry_order.push_back(nullptr);
+  of_type.by_name.emplace(entry.name, &slot);
+  for (const auto& alias : entry.aliases) of_type.by_name.emplace(alias, &slot);
+  return slot;
+}
+
+void Zoo::Shelves::check_names(const Entry& entry,
+                               const std::function<const Entry*(std::string_view)>& holder,
+                               std::string_view type) {
   const auto refuse_taken = [&](const std::string& name, std::string_view what) {
-    const auto it = by_name.find(name);
-    if (it == by_name.end()) return;
-    const Entry& other = *it->second.entry;
+    const Entry* there = holder(name);
+    if (there == nullptr) return;
+    const Entry& other = *there;
     throw InputError(
         {.id = other.name == name && entry.name == name ? "mlsysim.spec.003" : "mlsysim.spec.004",
          .message = fmt::format("the {} '{}' of {} '{}' is taken", what, name, entry.kind, entry.name),
@@ -97,13 +154,11 @@ const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std
            .hint = "leave it out",
            .where = entry.where});
   }
-  entry_order.push_back(&entries.emplace_back(std::move(entry)));
-  return *entry_order.back();
 }
 
-void Zoo::Shelves::not_there(std::string_view name, std::string_view type, const ByName<Named>& by_name,
-                             std::size_t count) {
-  const auto near = did_you_mean(name, keys_of(by_name));
+void Zoo::Shelves::not_there(std::string_view name, std::string_view type,
+                             const std::vector<std::string>& known, std::size_t count) {
+  const auto near = did_you_mean(name, known);
   throw LookupError(
       {.id = "mlsysim.spec.001",
        .message = fmt::format("the zoo has no {} named '{}'", type, name),
@@ -145,10 +200,11 @@ Zoo::~Zoo() = default;
 Zoo::Zoo(Zoo&&) noexcept = default;
 Zoo& Zoo::operator=(Zoo&&) noexcept = default;
 
+// Reading what was deferred changes a Zoo only in what it has not told yet.
+Zoo& Zoo::filling() const { return const_cast<Zoo&>(*this); }
+
 template <ZooSpec T> const T* Zoo::find(std::string_view name) const {
-  const auto& by_name = shelves_->shelf<T>().by_name;
-  const auto it = by_name.find(name);
-  if (it != by_name.end()) return static_cast<const T*>(it->second.spec);
+  if (auto* slot = shelves_->shelf<T>().find(name)) return Shelves::Shelf<T>::object_of(*slot, filling());
   if constexpr (std::is_same_v<T, ServingEngine>)
     return find_release(*this, name);
   else
@@ -159,10 +215,18 @@ template <ZooSpec T> const T& Zoo::at(std::string_view name) const {
   if (const T* spec = find<T>(name)) return *spec;
   if constexpr (std::is_same_v<T, ServingEngine>) refuse_release(*this, name);
   const auto& shelf = shelves_->shelf<T>();
-  Shelves::not_there(name, ObjectType<T>::name, shelf.by_name, shelf.order.size());
+  Shelves::not_there(name, ObjectType<T>::name, keys_of(shelf.by_name), shelf.order.size());
 }
 
-template <ZooSpec T> std::span<const T* const> Zoo::all() const { return shelves_->shelf<T>().order; }
+template <ZooSpec T> bool Zoo::is_read(std::string_view name) const {
+  const auto* slot = shelves_->shelf<T>().find(name);
+  return slot != nullptr && slot->there() != nullptr;
+}
+
+template <ZooSpec T> std::span<const T* const> Zoo::all() const {
+  shelves_->shelf<T>().read_all(filling());
+  return shelves_->shelf<T>().order;
+}
 
 template <ZooSpec T> std::vector<std::string> Zoo::names() const {
   std::vector<std::string> out;
@@ -178,21 +242,35 @@ template <ZooSpec T> const T& Zoo::only() const {
 
 template <ZooSpec T> T& Zoo::add(T spec, Entry entry) {
   auto& shelf = shelves_->shelf<T>();
-  const Entry& kept = shelves_->keep(std::move(entry), shelf.by_name, ObjectType<T>::name);
-  T& added = shelf.specs.emplace_back(std::move(spec));
-  added.name = kept.name;
-  added.entry = &kept;
-  shelf.order.push_back(&added);
-  shelf.by_name.emplace(kept.name, Shelves::Named{&added, &kept});
-  for (const auto& alias : kept.aliases) shelf.by_name.emplace(alias, Shelves::Named{&added, &kept});
-  return added;
+  auto* slot = shelf.find(entry.name);
+  if (slot == nullptr || slot->there() != nullptr || !slot->reading.load(std::memory_order_acquire))
+    slot = &shelves_->announce<T>(entry, {}, *this);
+  const Entry& kept = shelves_->entries.emplace_back(std::move(entry));
+  shelves_->entry_order[slot->entry_position] = slot->entry = &kept;
+  spec.name = kept.name;
+  spec.entry = &kept;
+  const T& added = shelf.fill(*slot, std::move(spec));
+  slot->object.store(&added, std::memory_order_release);
+  return const_cast<T&>(added);
 }
 
-std::span<const Entry* const> Zoo::entries() const { return shelves_->entry_order; }
+template <ZooSpec T> void Zoo::defer(Entry names, DeferredReader read) {
+  (void)shelves_->announce<T>(names, std::move(read), *this);
+}
+
+std::span<const Entry* const> Zoo::entries() const {
+  ZooSpecs::for_each([&]<class T>() { shelves_->shelf<T>().read_all(filling()); });
+  return shelves_->entry_order;
+}
 
 const Reference* Zoo::find_reference(std::string_view key) const {
-  const auto it = shelves_->reference_by_key.find(key);
-  return it == shelves_->reference_by_key.end() ? nullptr : it->second;
+  auto* slot = shelves_->references.find(key);
+  return slot == nullptr ? nullptr : Shelves::Shelf<Reference>::object_of(*slot, filling());
+}
+
+bool Zoo::is_reference_read(std::string_view key) const {
+  const auto* slot = shelves_->references.find(key);
+  return slot != nullptr && slot->there() != nullptr;
 }
 
 const Reference& Zoo::reference(std::string_view key) const {
@@ -202,22 +280,37 @@ const Reference& Zoo::reference(std::string_view key) const {
                      .key = std::string(key),
                      .found = fmt::format("'{}'", key),
                      .expected = "a key of references.yaml",
-                     .hint = did_you_mean(key, keys_of(shelves_->reference_by_key))});
+                     .hint = did_you_mean(key, keys_of(shelves_->references.by_name))});
 }
 
-std::span<const Reference* const> Zoo::references() const { return shelves_->reference_order; }
+std::span<const Reference* const> Zoo::references() const {
+  shelves_->references.read_all(filling());
+  return shelves_->references.order;
+}
 
-const Reference& Zoo::add_reference(Reference reference) {
-  if (find_reference(reference.key) != nullptr)
+Zoo::Shelves::Slot& Zoo::Shelves::announce_reference(const std::string& key, DeferredReader read) {
+  if (references.find(key) != nullptr)
     throw InputError({.id = "mlsysim.spec.006",
-                      .message = fmt::format("the reference '{}' is given twice", reference.key),
-                      .key = reference.key,
-                      .found = fmt::format("'{}'", reference.key),
+                      .message = fmt::format("the reference '{}' is given twice", key),
+                      .key = key,
+                      .found = fmt::format("'{}'", key),
                       .expected = "a key that no other reference has",
                       .hint = "choose another key, or cite the one that is there"});
-  Reference& kept = shelves_->references.emplace_back(std::move(reference));
-  shelves_->reference_order.push_back(&kept);
-  shelves_->reference_by_key.emplace(kept.key, &kept);
+  Slot& slot = references.new_slot(std::move(read));
+  references.by_name.emplace(key, &slot);
+  return slot;
+}
+
+void Zoo::defer_reference(const std::string& key, DeferredReader read) {
+  (void)shelves_->announce_reference(key, std::move(read));
+}
+
+const Reference& Zoo::add_reference(Reference reference) {
+  auto* slot = shelves_->references.find(reference.key);
+  if (slot == nullptr || slot->there() != nullptr || !slot->reading.load(std::memory_order_acquire))
+    slot = &shelves_->announce_reference(reference.key, {});
+  const Reference& kept = shelves_->references.fill(*slot, std::move(reference));
+  slot->object.store(&kept, std::memory_order_release);
   return kept;
 }
 
@@ -267,7 +360,9 @@ const TableInfo* spec_table(std::string_view type) {
   template std::span<const T* const> Zoo::all<T>() const;  \
   template std::vector<std::string> Zoo::names<T>() const; \
   template const T& Zoo::only<T>() const;                  \
-  template T& Zoo::add<T>(T, Entry);
+  template T& Zoo::add<T>(T, Entry);                       \
+  template void Zoo::defer<T>(Entry, DeferredReader);      \
+  template bool Zoo::is_read<T>(std::string_view) const;
 MLSYSIM_INSTANTIATE(DeviceClass)
 MLSYSIM_INSTANTIATE(HardwareNode)
 MLSYSIM_INSTANTIATE(Workload)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 
 namespace mlsysim::detail {
 namespace {
@@ -165,45 +166,52 @@ bool settle_schema(Document& doc, Problems& problems) {
   return settle_kind(doc, problems) && check_outline(doc, problems);
 }
 
-void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {
+namespace {
+
+void read_reference(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Problems& problems) {
   static const std::vector<std::string> known{"key", "text", "url", "measured_on"};
-  doc.root().find("entries")->for_each_item([&](NodeRef map) {
-    Entry nobody;  // the readers of scalars report through a context; references are no entries
-    std::vector<PendingLink> none;
-    ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, nobody, none};
-    if (!expect_kind(ctx, map, NodeKind::map, "entries", "{key: nvidia-h100-datasheet, text: ...}")) return;
-    refuse_unknown_keys(ctx, map, "", known);
-    Reference r;
-    const auto text = [&](const char* key, std::string& out) {
-      if (const auto node = map.find(key))
-        if (auto t = read_text(ctx, *node, key)) out = std::move(*t);
-    };
-    text("key", r.key);
-    text("text", r.text);
-    text("url", r.url);
-    if (const auto devices = map.find("measured_on");
-        devices && expect_kind(ctx, *devices, NodeKind::sequence, "measured_on", "[H100]"))
-      devices->for_each_item([&](NodeRef item) {
-        if (auto name = read_text(ctx, item, "measured_on")) r.measured_on.push_back(std::move(*name));
-      });
-    if (!map.find("key")) report_missing(ctx, map, "", "key", "the name by which it is cited", "");
-    if (!map.find("text")) report_missing(ctx, map, "", "text", "the full citation", "");
-    if (r.key.empty() || r.text.empty()) return;
-    if (base != nullptr && base->find_reference(r.key) != nullptr) {
-      ctx.fault(ZooFault::name_taken, *map.find("key"),
-                {.message = fmt::format("the reference '{}' is there already", r.key),
-                 .key = r.key,
-                 .found = quoted_text(r.key),
-                 .expected = "a key that no other reference has",
-                 .hint = "choose another key, or cite the one that is there"});
-      return;
-    }
-    try {
-      (void)zoo.add_reference(std::move(r));
-    } catch (const Error& error) {
-      problems.add(ZooFault::name_taken, *doc.source, map.find("key")->place(), error.facts());
-    }
-  });
+  Entry nobody;  // the readers of scalars report through a context; references are no entries
+  std::vector<PendingLink> none;
+  ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, nobody, none};
+  if (!expect_kind(ctx, map, NodeKind::map, "entries", "{key: nvidia-h100-datasheet, text: ...}")) return;
+  refuse_unknown_keys(ctx, map, "", known);
+  Reference r;
+  const auto text = [&](const char* key, std::string& out) {
+    if (const auto node = map.find(key))
+      if (auto t = read_text(ctx, *node, key)) out = std::move(*t);
+  };
+  text("key", r.key);
+  text("text", r.text);
+  text("url", r.url);
+  if (const auto devices = map.find("measured_on");
+      devices && expect_kind(ctx, *devices, NodeKind::sequence, "measured_on", "[H100]"))
+    devices->for_each_item([&](NodeRef item) {
+      if (auto name = read_text(ctx, item, "measured_on")) r.measured_on.push_back(std::move(*name));
+    });
+  if (!map.find("key")) report_missing(ctx, map, "", "key", "the name by which it is cited", "");
+  if (!map.find("text")) report_missing(ctx, map, "", "text", "the full citation", "");
+  if (r.key.empty() || r.text.empty()) return;
+  if (base != nullptr && base->find_reference(r.key) != nullptr) {
+    ctx.fault(ZooFault::name_taken, *map.find("key"),
+              {.message = fmt::format("the reference '{}' is there already", r.key),
+               .key = r.key,
+               .found = quoted_text(r.key),
+               .expected = "a key that no other reference has",
+               .hint = "choose another key, or cite the one that is there"});
+    return;
+  }
+  try {
+    (void)zoo.add_reference(std::move(r));
+  } catch (const Error& error) {
+    problems.add(ZooFault::name_taken, *doc.source, map.find("key")->place(), error.facts());
+  }
+}
+
+}  // namespace
+
+void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {
+  doc.root().find("entries")->for_each_item(
+      [&](NodeRef map) { read_reference(doc, map, zoo, base, problems); });
 }
 
 void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems,
@@ -240,25 +248,82 @@ void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* ba
                   .expected = fmt::format("the name or alias of a {}", link.type->what),
                   .hint = did_you_mean(link.name, names)});
   }
-  const auto refuse = [&](const Entry& entry, const char* key, const std::string& found,
-                          const char* expected) {
-    problems.add({.id = std::string(id_of(ZooFault::unknown_entry)),
-                  .message = fmt::format("'{}' of '{}' leads too far", key, entry.name),
-                  .key = key,
-                  .found = quoted_text(found),
-                  .expected = expected,
-                  .where = entry.where});
+  const auto refuse = [&](const PendingLink& link, const char* expected) {
+    problems.add(ZooFault::unknown_entry, *link.source, link.at,
+                 {.message = fmt::format("'{}' leads too far", link.path),
+                  .key = link.path,
+                  .found = quoted_text(link.name),
+                  .expected = expected});
   };
-  for (const HardwareNode* h : zoo.all<HardwareNode>())
-    if (h->part != nullptr && h->part->part != nullptr)
-      refuse(*h->entry, "part", h->part->name, "a device that has no parts itself");
-  for (const DeviceClass* c : zoo.all<DeviceClass>()) {
-    constexpr int most = 4;
-    int others = 0;
-    for (const auto* l = c->like; l != nullptr && others <= most; l = l->like) ++others;
-    if (others > most)
-      refuse(*c->entry, "like", c->like->name, "a class that is like few others, not itself");
+  for (const auto& link : links) {
+    if (link.path == "part" && link.type->what == ObjectType<HardwareNode>::name) {
+      const auto* part = zoo.find<HardwareNode>(link.name);
+      if (part != nullptr && part->part != nullptr) refuse(link, "a device that has no parts itself");
+    }
+    if (link.path == "like" && link.type->what == ObjectType<DeviceClass>::name) {
+      constexpr int most = 4;
+      int others = 0;
+      for (const auto* l = zoo.find<DeviceClass>(link.name); l != nullptr && others <= most; l = l->like)
+        ++others;
+      if (others > most) refuse(link, "a class that is like few others, not itself");
+    }
   }
+}
+
+namespace {
+
+/// Reads one map of a file that was found to be sound. @throws ErrorList when it is not
+template <class Read> void read_sound(const Document& doc, Read&& read) {
+  Problems problems;
+  read(problems);
+  problems.raise(fmt::format("{} cannot be read", doc.source->file));
+}
+
+/// One reader at a time: it may need other entries, which are read by the same thread.
+std::recursive_mutex& reading() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+template <class T> void defer_entry(const std::shared_ptr<const Document>& doc, NodeRef map, Zoo& zoo) {
+  Entry names;
+  names.kind = doc->kind;
+  names.name = map.find("name")->text();
+  if (const auto aliases = map.find("aliases"))
+    aliases->for_each_item([&](NodeRef alias) { names.aliases.emplace_back(alias.text()); });
+  const Place at = map.find("name")->place();
+  names.where = {doc->source->file, static_cast<int>(at.line), static_cast<int>(at.column)};
+  zoo.defer<T>(names, [doc, name = names.name, index = map.index()](Zoo& into) {
+    const std::lock_guard lock(reading());
+    if (into.is_read<T>(name)) return;
+    read_sound(*doc, [&](Problems& problems) {
+      std::vector<PendingLink> links;
+      read_entry<T>(*doc, {doc->tree, index}, into, nullptr, problems, links);
+      settle_links(links, into, nullptr, problems);
+    });
+  });
+}
+
+void defer_reference(const std::shared_ptr<const Document>& doc, NodeRef map, Zoo& zoo) {
+  const std::string key(map.find("key")->text());
+  zoo.defer_reference(key, [doc, key, index = map.index()](Zoo& into) {
+    const std::lock_guard lock(reading());
+    if (into.is_reference_read(key)) return;
+    read_sound(*doc, [&](Problems& problems) {
+      read_reference(*doc, {doc->tree, index}, into, nullptr, problems);
+    });
+  });
+}
+
+}  // namespace
+
+void defer_all(const std::shared_ptr<const Document>& doc, Zoo& zoo) {
+  doc->root().find("entries")->for_each_item([&](NodeRef map) {
+    if (doc->kind == "references")
+      defer_reference(doc, map, zoo);
+    else
+      with_spec_of(doc->kind, [&]<class T>() { defer_entry<T>(doc, map, zoo); });
+  });
 }
 
 }  // namespace mlsysim::detail

@@ -18,23 +18,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Documents = std::vector<std::shared_ptr<const Document>>;
+
 /// Reads one file into the list of documents; problems are collected.
 void read_document(const fs::path& file, const std::string& cache_key, TreeCache& cache,
-                   Authorship authorship, std::vector<Document>& documents, Problems& problems) {
+                   Authorship authorship, Documents& documents, Problems& problems) {
   try {
-    auto source = std::make_shared<SourceText>(read_source(file));
-    auto tree = cache.take(cache_key, source->bytes);
-    if (!tree) tree = parse_yaml(*source, problems);
-    if (!tree) return;
-    Document document{std::move(source), std::move(*tree), {}, authorship};
-    if (settle_schema(document, problems)) documents.push_back(std::move(document));
+    Document document;
+    document.authorship = authorship;
+    if (auto tree = cache.take_unchanged(cache_key, file)) {
+      document.sound = cache.sound();
+      document.tree = std::move(*tree);
+      // Only messages need the text, and a sound file has none.
+      document.source = std::make_shared<SourceText>(document.sound ? SourceText{file.generic_string(), {}}
+                                                                    : read_source(file));
+    } else {
+      auto source = std::make_shared<SourceText>(read_source(file));
+      tree = parse_yaml(*source, problems);
+      document.source = std::move(source);
+      if (!tree) return;
+      document.tree = std::move(*tree);
+    }
+    if (settle_schema(document, problems))
+      documents.push_back(std::make_shared<const Document>(std::move(document)));
   } catch (const Error& error) {
     problems.add(error.facts());
   }
 }
 
 void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options,
-                 std::vector<Document>& documents, Problems& problems) {
+                 Documents& documents, Problems& problems) {
   try {
     TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
     for (const auto& name : yaml_files(folder))
@@ -44,12 +57,21 @@ void read_folder(const fs::path& folder, Authorship authorship, const LoadOption
   }
 }
 
-void read_all(const std::vector<Document>& documents, Zoo& zoo, const Zoo* base, Problems& problems) {
+/// Announces the entries of sound files and reads those of the others.
+void read_all(const Documents& documents, Zoo& zoo, const Zoo* base, Problems& problems) {
   std::vector<PendingLink> links;
-  for (const auto& document : documents)
-    if (document.kind == "references") read_references(document, zoo, base, problems);
-  for (const auto& document : documents)
-    if (document.kind != "references") read_entries(document, zoo, base, problems, links);
+  const auto each = [&](bool references, auto&& read) {
+    for (const auto& document : documents)
+      if ((document->kind == "references") == references) read(document);
+  };
+  each(true, [&](const auto& d) {
+    if (d->sound) return defer_all(d, zoo);
+    read_references(*d, zoo, base, problems);
+  });
+  each(false, [&](const auto& d) {
+    if (d->sound) return defer_all(d, zoo);
+    read_entries(*d, zoo, base, problems, links);
+  });
   settle_links(links, zoo, base, problems);
 }
 
@@ -57,7 +79,7 @@ void read_all(const std::vector<Document>& documents, Zoo& zoo, const Zoo* base,
 
 Gathered gather(const LoadOptions& options, std::span<const ZooContribution> contributed) {
   Gathered out;
-  std::vector<Document> documents;
+  Documents documents;
   const auto shipped = options.directory.empty() ? zoo_directory() : options.directory;
   read_folder(shipped, Authorship::shipped, options, documents, out.problems);
   auto additional = options.additional;
@@ -81,7 +103,8 @@ Gathered gather(const LoadOptions& options, std::span<const ZooContribution> con
     auto tree = parse_yaml(*source, out.problems);
     if (!tree) continue;
     Document document{std::move(source), std::move(*tree), {}, Authorship::shipped, c.origin};
-    if (settle_schema(document, out.problems)) documents.push_back(std::move(document));
+    if (settle_schema(document, out.problems))
+      documents.push_back(std::make_shared<const Document>(std::move(document)));
   }
   read_all(documents, out.zoo, nullptr, out.problems);
   return out;
@@ -92,9 +115,9 @@ Gathered gather_text(SourceText source, const Zoo* base) {
   auto shared = std::make_shared<SourceText>(std::move(source));
   auto tree = parse_yaml(*shared, out.problems);
   if (!tree) return out;
-  std::vector<Document> documents;
-  documents.push_back({std::move(shared), std::move(*tree), {}, Authorship::user});
-  if (settle_schema(documents.front(), out.problems)) read_all(documents, out.zoo, base, out.problems);
+  Document document{std::move(shared), std::move(*tree), {}, Authorship::user};
+  if (settle_schema(document, out.problems))
+    read_all({std::make_shared<const Document>(std::move(document))}, out.zoo, base, out.problems);
   return out;
 }
 
@@ -160,7 +183,10 @@ Zoo load_text(std::string text, const std::string& name, const Zoo& base) {
 }
 
 LintReport lint(const LoadOptions& options) {
-  const auto gathered = detail::gather(options);
+  // Lint reads every entry.
+  auto all = options;
+  all.cache = ZooCache::ignore;
+  const auto gathered = detail::gather(all);
   return {gathered.problems.all(), detail::warnings_of(gathered.zoo)};
 }
 

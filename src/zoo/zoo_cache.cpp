@@ -1,5 +1,7 @@
 #include "detail/zoo_cache.hpp"
 
+#include "detail/gather.hpp"
+
 #include <mlsysim/files/detail/files.hpp>
 
 #include <fmt/format.h>
@@ -15,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // "MLSZOO", version of this format, then a word whose byte order shows. Change the version with YamlNode.
-constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '1'};
+constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '2'};
 constexpr std::uint32_t kByteOrder = 0x01020304u;
 static_assert(std::is_trivially_copyable_v<YamlNode> && sizeof(YamlNode) == 24);
 
@@ -62,13 +64,14 @@ bool get_tree(Reader& in, std::string& path, CachedTree& entry) {
 
 TreeCache TreeCache::parse(std::string_view bytes) {
   char magic[8];
-  std::uint32_t order = 0, count = 0;
+  std::uint32_t order = 0, count = 0, sound = 0;
   std::uint64_t hash = 0;
   Reader in(bytes);
   if (!in.copy(magic, sizeof magic) || std::memcmp(magic, kMagic, sizeof magic) != 0) return {};
   if (!in.get(order) || order != kByteOrder || !in.get(count) || !in.get(hash)) return {};
-  if (content_hash(bytes.substr(bytes.size() - in.left())) != hash) return {};
+  if (content_hash(bytes.substr(bytes.size() - in.left())) != hash || !in.get(sound) || sound > 1) return {};
   TreeCache cache;
+  cache.sound_ = sound == 1;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::string path;
     CachedTree entry;
@@ -81,7 +84,25 @@ TreeCache TreeCache::parse(std::string_view bytes) {
 
 TreeCache TreeCache::read(const fs::path& file) {
   const auto read = files::try_read(file, 16 * kLargestFile);
-  return read.fault == files::ReadFault::none ? parse(read.bytes) : TreeCache();
+  if (read.fault != files::ReadFault::none) return {};
+  TreeCache cache = parse(read.bytes);
+  std::error_code failed;
+  const auto written = fs::last_write_time(file, failed);
+  if (!failed) cache.written_ = written;
+  return cache;
+}
+
+std::optional<YamlTree> TreeCache::take_unchanged(const std::string& path, const fs::path& file) {
+  const auto it = trees_.find(path);
+  if (it == trees_.end()) return std::nullopt;
+  std::error_code no_size, no_time;
+  const auto size = fs::file_size(file, no_size);
+  const auto changed = fs::last_write_time(file, no_time);
+  if (no_size || no_time || size != it->second.bytes || !written_ || changed >= *written_)
+    return take(path, read_source(file).bytes);
+  auto tree = std::move(it->second.tree);
+  trees_.erase(it);
+  return tree;
 }
 
 void TreeCache::add(std::string path, CachedTree tree) { trees_[std::move(path)] = std::move(tree); }
@@ -97,6 +118,7 @@ std::optional<YamlTree> TreeCache::take(const std::string& path, std::string_vie
 
 std::string TreeCache::serialise() const {
   std::string body;
+  put(body, static_cast<std::uint32_t>(sound_ ? 1 : 0));
   for (const auto& [path, entry] : trees_) {
     put(body, static_cast<std::uint32_t>(path.size()));
     put(body, static_cast<std::uint32_t>(entry.tree.nodes.size()));
@@ -151,6 +173,8 @@ std::size_t write_cache(const fs::path& zoo, const fs::path& cache) {
       trees.add(name, {content_hash(source.bytes), source.bytes.size(), std::move(*tree)});
   }
   problems.raise(fmt::format("the zoo {} cannot be cached", zoo.generic_string()));
+  trees.set_sound(gather({.directory = zoo, .cache = ZooCache::ignore, .environment = ZooEnvironment::ignore})
+                      .problems.empty());
   try {
     files::write(cache, trees.serialise(), {.mark = {kMagic, sizeof kMagic}});
   } catch (const InputError& error) {

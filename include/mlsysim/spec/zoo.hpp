@@ -11,6 +11,7 @@
 #include <mlsysim/table/value.hpp>
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,8 +53,9 @@ template <class F> bool with_spec_type(std::string_view type, F&& f) {
 /// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is
 /// moved.
 ///
-/// Names are exact: the canonical name of an entry or one of its declared aliases. Reading is thread-safe;
-/// adding is not. A moved-from Zoo may only be destroyed or assigned to.
+/// Names are exact: the canonical name of an entry or one of its declared aliases. A spec can be deferred:
+/// its names are known, and it is read when it is first asked for. Reading is thread-safe where the readers
+/// of deferred specs are; adding is not. A moved-from Zoo may only be destroyed or assigned to.
 class Zoo {
  public:
   Zoo();
@@ -77,6 +79,19 @@ class Zoo {
   /// @throws InputError when a name or alias is taken; the Zoo is then unchanged: nothing silently shadows
   template <ZooSpec T> T& add(T spec, Entry entry);
 
+  /// Reads what was deferred under a name, with add() or add_reference(). Several threads may call it at
+  /// once: a reader locks, and returns where is_read() says that another thread was faster.
+  using DeferredReader = std::function<void(Zoo&)>;
+  /// Announces a spec that `read` adds when it is first asked for.
+  /// @throws InputError when a name or alias is taken
+  template <ZooSpec T> void defer(Entry names, DeferredReader read);
+  /// Announces a reference that `read` adds when it is first asked for. @throws InputError when the key is
+  /// taken
+  void defer_reference(const std::string& key, DeferredReader read);
+  /// Whether the spec of this name or alias is there, or still deferred.
+  template <ZooSpec T> [[nodiscard]] bool is_read(std::string_view name) const;
+  [[nodiscard]] bool is_reference_read(std::string_view key) const;
+
   /// The named scalar figure, e.g. "cloud.electricity". @throws LookupError with near misses
   [[nodiscard]] const ScalarFigure& scalar(std::string_view name) const { return at<ScalarFigure>(name); }
 
@@ -97,6 +112,7 @@ class Zoo {
 
  private:
   struct Shelves;
+  [[nodiscard]] Zoo& filling() const;
   [[noreturn]] static void refuse_handmade(const std::string& name, std::string_view type);
   std::unique_ptr<Shelves> shelves_;
 };

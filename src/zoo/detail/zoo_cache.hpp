@@ -1,8 +1,10 @@
 #pragma once
 /// A binary copy of the parsed trees, keyed by the content of each file.
 ///
-/// The cache only saves parsing: a tree is used when the hash and size of its file are those it was made
-/// from. A damaged cache is ignored as a whole, and every tree is checked before use.
+/// The cache only saves parsing and reading: a tree is used when its file has the size and the hash that it
+/// was made from, or the size and an earlier time of change than the cache. A damaged cache is ignored as a
+/// whole, and every tree is checked before use. A cache is sound where all entries were read without a
+/// problem when it was written; they need not be read before they are asked for.
 
 #include "yaml_tree.hpp"
 
@@ -34,11 +36,19 @@ class TreeCache {
   void add(std::string path, CachedTree tree);
   /// Takes out the tree of a file with this content.
   [[nodiscard]] std::optional<YamlTree> take(const std::string& path, std::string_view content);
+  /// Takes out the tree of a file that has not changed since; its content is read only where its size and
+  /// times leave doubt. @throws InputError for a file that cannot be read
+  [[nodiscard]] std::optional<YamlTree> take_unchanged(const std::string& path,
+                                                       const std::filesystem::path& file);
+  [[nodiscard]] bool sound() const { return sound_; }
+  void set_sound(bool sound) { sound_ = sound; }
   [[nodiscard]] std::string serialise() const;
   [[nodiscard]] std::size_t size() const { return trees_.size(); }
 
  private:
   std::map<std::string, CachedTree> trees_;
+  bool sound_ = false;
+  std::optional<std::filesystem::file_time_type> written_{};  ///< of a cache that was read from a file
 };
 
 /// Parses every file of a zoo and writes its cache; gives the number of trees.
