@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "MLSZOO", version of this format, then a word whose byte order shows. Change the version with YamlNode.
+// "MLSZOO", the mark of a cache; the version of this format, then a word whose byte order shows. Change the version with YamlNode.
 constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '2'};
 constexpr std::uint32_t kByteOrder = 0x01020304u;
 static_assert(std::is_trivially_copyable_v<YamlNode> && sizeof(YamlNode) == 24);
@@ -176,7 +176,7 @@ std::size_t write_cache(const fs::path& zoo, const fs::path& cache) {
   trees.set_sound(gather({.directory = zoo, .cache = ZooCache::ignore, .environment = ZooEnvironment::ignore})
                       .problems.empty());
   try {
-    files::write(cache, trees.serialise(), {.mark = {kMagic, sizeof kMagic}});
+    files::write(cache, trees.serialise(), {.mark = {kMagic, 6}});
   } catch (const InputError& error) {
     auto facts = error.facts();
     facts.id = id_of(ZooFault::bad_cache);
