@@ -4,6 +4,7 @@
 set(core_file core/mlsysim-core.cmake)
 if(NOT MLSYSIM_CORE)
   get_property(core_targets GLOBAL PROPERTY MLSYSIM_PARTS)
+  list(APPEND core_targets mlsysim)
   if(TARGET mlsysim_program)
     set_target_properties(mlsysim_program PROPERTIES EXPORT_NAME program)
     list(APPEND core_targets mlsysim_program)

@@ -5,6 +5,7 @@ install(EXPORT mlsysimTargets
   NAMESPACE mlsysim::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
   COMPONENT dev)
+list(JOIN MLSYSIM_COMPONENT_NAMES " " MLSYSIM_COMPONENT_NAMES_SPACED)
 configure_package_config_file(cmake/mlsysimConfig.cmake.in ${PROJECT_BINARY_DIR}/mlsysimConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
   PATH_VARS CMAKE_INSTALL_DATADIR)

@@ -27,6 +27,9 @@ function(mlsysim_target_defaults target)
     # g++ takes the sources of a group for headers, in which a class must not hold what is local to a file.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
+  if(MLSYSIM_PLAIN_KERNELS)
+    target_compile_definitions(${target} PRIVATE MLSYSIM_PLAIN_KERNELS)
+  endif()
   if(MLSYSIM_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${MLSYSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

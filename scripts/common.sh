@@ -12,9 +12,11 @@ if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 say() { printf '%s== %s%s\n' "$bold" "$*" "$plain"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# What the kernel and its command line need.
+kernel_packages=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev zlib1g-dev)
 packages=(
-  g++ cmake ninja-build ccache
-  libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libcli11-dev zlib1g-dev libmd-dev libcpp-httplib-dev
+  "${kernel_packages[@]}" ccache
+  libeigen3-dev libmd-dev libcpp-httplib-dev
   libprotobuf-dev protobuf-compiler libzip-dev libsqlite3-dev librsvg2-2
   catch2 libbenchmark-dev
   python3 python3-dev python3-venv python3-numpy python3-pytest python3-yaml pybind11-dev)
@@ -67,6 +69,29 @@ build() {
 
 # has_target <preset> <target>: is there such a target in this build?
 has_target() { ninja -C "build/$1" -t query "$2" >/dev/null 2>&1; }
+
+# build_watched <preset> <target>...: as build; says each minute how far it is where there is no terminal.
+build_watched() {
+  local preset=$1 total log
+  shift
+  configure "$preset"
+  total=$(ninja -C "build/$preset" -n "$@" | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -1)
+  if [ -t 1 ] || [ -z "$total" ]; then
+    cmake --build "build/$preset" -j "$jobs" --target "$@"
+    return
+  fi
+  log=$(mktemp)
+  cmake --build "build/$preset" -j "$jobs" --target "$@" >"$log" 2>&1 &
+  local builder=$! minutes=0
+  while kill -0 "$builder" 2>/dev/null; do
+    sleep 1
+    [ $((SECONDS / 60)) -eq "$minutes" ] && continue
+    minutes=$((SECONDS / 60))
+    say "$(sed -n 's/^\(\[[0-9]*\/[0-9]*\]\).*/\1/p' "$log" | tail -1) steps after $minutes min"
+  done
+  wait "$builder" || { cat "$log"; rm -f "$log"; return 1; }
+  rm -f "$log"
+}
 
 # venv <preset>: .venv with the system's numpy and pytest and this build's package, installed anew where it changed.
 venv() {

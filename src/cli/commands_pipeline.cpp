@@ -90,7 +90,7 @@ Answer resolver_show(const std::string& name, const RenderOptions& options) {
 
 namespace {
 
-Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& options, Observer* observer) {
+Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& options, Callback* observer) {
   const auto parts = parts_of(request);
   const auto pipeline = builder_of(parts, request).build();
   FieldReader reader(zoo());

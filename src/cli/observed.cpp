@@ -3,24 +3,18 @@
 #include "output.hpp"
 #include "plugins.hpp"
 
-#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 namespace mlsysim::cli {
 
-Observed::Observed() {
-  const char* file = files::secure() ? nullptr : std::getenv("MLSYSIM_OBSERVE");
-  if (file != nullptr && *file != '\0') observer_ = observer_of(read_observability(file));
-}
+Observed::Observed() : watcher_(watcher_of_environment()) {}
 
 SweepCallbacks& Observed::sweep(const std::string& title) {
   if (sweep_ == nullptr) {
     auto callbacks = plugin_callbacks();
-    if (observer_ != nullptr) callbacks.push_back(observer_.get());
+    if (observer() != nullptr) callbacks.push_back(observer());
     sweep_ = std::make_unique<SweepCallbacks>(std::move(callbacks), title);
   }
   return *sweep_;
@@ -43,9 +37,9 @@ std::string Observed::sent() {
   if (sweep_ != nullptr)
     for (const auto& f : sweep_->failures())
       faults += fmt::format("mlsysim: error: callback '{}' threw in {}: {}\n", f.who, f.event, f.what);
-  if (observer_ == nullptr) return faults;
+  if (observer() == nullptr) return faults;
   try {
-    observer_->finish();
+    watcher_.finish();
   } catch (const Error& error) {
     faults += error_text(error);
   }

@@ -4,13 +4,22 @@
 #include "commands.hpp"
 
 #include <mlsysim/explore/search/explore.hpp>
-#include <mlsysim/observe/exporters.hpp>
 #include <mlsysim/pipeline/sweep_callbacks.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace mlsysim::cli {
+
+/// An observer that sends events, and how it ends.
+struct Watcher {
+  std::shared_ptr<Callback> callback{};  ///< null: nobody watches
+  std::function<void()> finish{};        ///< @throws Error where something could not be sent
+};
+/// The observer of the observability.yaml that MLSYSIM_OBSERVE names. @throws InputError, ErrorList for a
+/// configuration that cannot be used
+[[nodiscard]] Watcher watcher_of_environment();
 
 /// Who watches a command: the callbacks of loaded plugins, and the observer of the observability.yaml that
 /// MLSYSIM_OBSERVE names.
@@ -19,7 +28,7 @@ class Observed {
   /// @throws InputError, ErrorList for a configuration that cannot be used
   Observed();
   /// Null where MLSYSIM_OBSERVE is not set.
-  [[nodiscard]] Observer* observer() const { return observer_.get(); }
+  [[nodiscard]] Callback* observer() const { return watcher_.callback.get(); }
   /// Tells how far a sweep is, besides `next`, which may be empty.
   [[nodiscard]] std::function<void(const Progress&)> progress(const std::string& title,
                                                               std::function<void(const Progress&)> next);
@@ -46,7 +55,7 @@ class Observed {
   /// What could not be sent, in words; empty where all was.
   [[nodiscard]] std::string sent();
   SweepCallbacks& sweep(const std::string& title);
-  std::unique_ptr<Observer> observer_;
+  Watcher watcher_;
   std::unique_ptr<SweepCallbacks> sweep_;
 };
 

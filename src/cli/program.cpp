@@ -46,7 +46,7 @@ bool lists_everything(std::string_view command) {
 
 }  // namespace
 
-Program::Program() {
+Program::Program(std::vector<std::string> words) : words_(std::move(words)) {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
@@ -85,6 +85,8 @@ Program::Program() {
   values_[app_.get_option("--output")].choices = {"text", "json", "markdown", "csv"};
   eval_commands();
   zoo_commands();
+  memory_command();
+  agent_command();
   model_commands();
   compile_commands();
   ci_commands();
@@ -99,6 +101,13 @@ Program::Program() {
   course_commands();
   validation_commands();
   calibration_commands();
+}
+
+bool Program::is_asked(const CLI::App& command) const {
+  const auto among = [&](std::string_view name) {
+    return std::find(words_.begin(), words_.end(), name) != words_.end();
+  };
+  return words_.empty() || among("schema") || among(command.get_name());
 }
 
 CLI::App* Program::command(CLI::App& parent, const char* name, const char* about, const char* examples,
@@ -225,7 +234,6 @@ Answer Program::with_plugins(const CLI::App* command) {
 
 int Program::run(int argc, char** argv) {
   Answer answer;
-  words_.assign(argv + 1, argv + std::max(argc, 1));
   try {
     app_.parse(argc, argv);
     // Before all that asks what time it is; there are no other threads yet.

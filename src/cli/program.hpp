@@ -47,7 +47,10 @@ template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
  public:
-  Program();
+  /// @param words of the command line: only commands that are among them get all of their options, because
+  /// most of the time of a start goes into options; all commands get them where there are no words, and for
+  /// `schema`
+  explicit Program(std::vector<std::string> words = {});
   int run(int argc, char** argv);
   /// Candidates for the last word.
   Answer complete(std::vector<std::string> words);
@@ -61,6 +64,8 @@ class Program {
       return command(parent, name, about, examples, std::move(run));
     };
   }
+  /// Whether the command line may mean this command.
+  [[nodiscard]] bool is_asked(const CLI::App& command) const;
   void scenario_options(CLI::App& app, std::optional<Mode> fixed,
                         std::span<const std::string_view> lists = {});
   void eval_commands();
@@ -90,6 +95,10 @@ class Program {
   void search_options(CLI::App& app);
   void plugin_commands();
   void support_command();
+  void agent_command();
+  /// A command of a component that is not built: it says so.
+  void absent_command(const char* name, const char* component, const char* option);
+  void memory_command();
   void validation_commands();
   void calibration_commands();
   [[nodiscard]] nlohmann::ordered_json schema_of(const CLI::App& command, const std::string& path) const;

@@ -74,6 +74,7 @@ void Program::interval_option(CLI::App& app, int& level) {
 /// One option per field of the table of Scenario, but for those that the command has as lists.
 void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
                                std::span<const std::string_view> lists) {
+  if (!is_asked(app)) return;
   for (const auto& f : describe<Scenario>()) {
     if (f.name == "workload" || f.name == "hardware" || f.name == "fleet" || f.name == "conventions")
       continue;

@@ -1,13 +1,22 @@
 // Commands about what the library knows and is made of: zoo, pipelines, resolvers, walls, units.
 
+#include "command_agents.hpp"
 #include "program.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <ctime>
+#include <memory>
 
 namespace mlsysim::cli {
+namespace {
+
+constexpr const char* kAgentExamples =
+    "Examples:\n  mlsysim mcp --schemas\n  mlsysim mcp --allow ./plans\n  mlsysim mcp --http 8000\n"
+    "It is a part of the Python package: MLSYSIM_PYTHON names its interpreter (default: python3).";
+
+}  // namespace
 
 void Program::zoo_commands() {
   auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
@@ -170,6 +179,51 @@ void Program::small_commands() {
       "or at once: source <(mlsysim completion bash); mlsysim completion fish | source",
       [this] { return Answer{completion_script(first_)}; }, {Place::shell});
   demand(*k, "SHELL", first_, "bash, zsh or fish");
+}
+
+void Program::agent_command() {
+  struct Served {
+    std::vector<std::string> folders;
+    std::string address;
+    bool schemas = false;
+  };
+  const auto served = std::make_shared<Served>();
+  auto* mcp = command(app_, "mcp", "a server of the Model Context Protocol, for agents", kAgentExamples,
+                      [served]() -> Answer {
+                        std::vector<std::string> words;
+                        for (const auto& folder : served->folders)
+                          words.insert(words.end(), {"--allow", folder});
+                        if (!served->address.empty()) words.insert(words.end(), {"--http", served->address});
+                        if (served->schemas) words.emplace_back("--schemas");
+                        become_server(std::move(words));
+                      });
+  offer(*mcp, "--allow", served->folders, "a folder whose files may be read; may be repeated", "FOLDER");
+  offer(*mcp, "--http", served->address,
+        "streamable HTTP at /mcp in place of standard input and output; HOST is 127.0.0.1", "[HOST:]PORT");
+  mcp->add_flag("--schemas", served->schemas, "the tools with their schemas as JSON, and the end");
+}
+
+void Program::memory_command() {
+  auto* m = command(app_, "memory", "where the memory goes when a model serves requests, to the byte",
+                    "Examples:\n  mlsysim memory Qwen3_8B H100 --context 32768 --requests 16\n"
+                    "  mlsysim memory ./config.json H100 --engine vllm --tensor-parallel 8",
+                    [this] { return memory(memory_, render_); }, {Place::model, Place::device});
+  demand(*m, "MODEL", memory_.model, "a model of the zoo, or a file with one");
+  offer(*m, "DEVICE", memory_.device, "a device of the zoo, or a file with one", "");
+  offer(*m, "--context", memory_.context, "tokens of each request", "N")->capture_default_str();
+  offer(*m, "--requests", memory_.requests, "requests that hold a cache", "N")->capture_default_str();
+  offer(*m, "--tensor-parallel", memory_.tensor_parallel, "ranks that divide each layer", "N")
+      ->capture_default_str();
+  offer(*m, "--expert-parallel", memory_.expert_parallel, "ranks that divide the experts", "N")
+      ->capture_default_str();
+  offer(*m, "--precision", memory_.precision, "format of all weights (default: as the model is stored)",
+        "NAME");
+  offer(*m, "--kv-precision", memory_.kv_precision, "format of keys and values (default: as the model says)",
+        "NAME");
+  auto* engine = offer(*m, "--engine", memory_.engine,
+                       "whose division of the memory: none, or an engine of the zoo", "NAME")
+                     ->capture_default_str();
+  values_[engine].place = Place::engine;
 }
 
 }  // namespace mlsysim::cli

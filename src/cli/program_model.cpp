@@ -1,4 +1,4 @@
-// Commands for model files: memory.
+// Commands for programs.
 
 #include "program.hpp"
 
@@ -27,26 +27,6 @@ void Program::model_commands() {
   offer(*show, "--depth", program_.depth, "parts of a module's path that the graph shows", "N")
       ->capture_default_str();
   program_options(*show);
-  auto* m = command(app_, "memory", "where the memory goes when a model serves requests, to the byte",
-                    "Examples:\n  mlsysim memory Qwen3_8B H100 --context 32768 --requests 16\n"
-                    "  mlsysim memory ./config.json H100 --engine vllm --tensor-parallel 8",
-                    [this] { return memory(memory_, render_); }, {Place::model, Place::device});
-  demand(*m, "MODEL", memory_.model, "a model of the zoo, or a file with one");
-  offer(*m, "DEVICE", memory_.device, "a device of the zoo, or a file with one", "");
-  offer(*m, "--context", memory_.context, "tokens of each request", "N")->capture_default_str();
-  offer(*m, "--requests", memory_.requests, "requests that hold a cache", "N")->capture_default_str();
-  offer(*m, "--tensor-parallel", memory_.tensor_parallel, "ranks that divide each layer", "N")
-      ->capture_default_str();
-  offer(*m, "--expert-parallel", memory_.expert_parallel, "ranks that divide the experts", "N")
-      ->capture_default_str();
-  offer(*m, "--precision", memory_.precision, "format of all weights (default: as the model is stored)",
-        "NAME");
-  offer(*m, "--kv-precision", memory_.kv_precision, "format of keys and values (default: as the model says)",
-        "NAME");
-  auto* engine = offer(*m, "--engine", memory_.engine,
-                       "whose division of the memory: none, or an engine of the zoo", "NAME")
-                     ->capture_default_str();
-  values_[engine].place = Place::engine;
 }
 
 /// What binds the sizes that a program leaves open.

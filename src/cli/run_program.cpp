@@ -3,8 +3,10 @@
 #include "output.hpp"
 #include "program.hpp"
 
+#include <algorithm>
 #include <new>
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace mlsysim::cli {
 namespace {
@@ -12,10 +14,12 @@ namespace {
 int run(int argc, char** argv) {
   prepare_process();
   try {
-    Program program;
-    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+    const bool completes = !words.empty() && words.front() == "__complete";
+    Program program(completes ? std::vector<std::string>() : words);
+    if (completes) {
       try {
-        return put(program.complete({argv + 2, argv + argc}));
+        return put(program.complete({words.begin() + 1, words.end()}));
       } catch (const std::exception&) {
         return static_cast<int>(Exit::bad_input);  // a shell that completes wants names or nothing
       }

@@ -1,11 +1,11 @@
 #include <mlsysim/engine/field_input.hpp>
 
-#include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/spec/releases.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
+#include <mlsysim/zoo/detail/model_reader.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ DynamicValue anything(std::string_view text) {
 
 /// What somebody may have meant who named no entry: a model's folder is a path, so that none hides an entry.
 template <class T> std::string meant(std::string_view text, const std::vector<std::string>& names) {
-  if (std::is_same_v<T, Workload> && names_model(text))
+  if (std::is_same_v<T, Workload> && names_model_file(text))
     return fmt::format("for the model in the folder of that name write ./{}", text);
   return did_you_mean(text, names);
 }
@@ -116,14 +116,14 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
 bool names_a_file(std::string_view text) {
   for (const std::string_view end : {".yaml", ".yml", ".json", ".gguf", ".safetensors"})
     if (text.ends_with(end)) return true;
-  return is_program_file(text) || has_other_reader(text) || text.find('/') != std::string_view::npos;
+  return names_program_file(text) || text.find('/') != std::string_view::npos;
 }
 
 const Zoo& FieldReader::file(const std::string& path) {
   for (const auto& f : files_)
     if (f->path == path) return f->zoo;
   // Files of models as people have them; all others are files of a zoo.
-  auto zoo = names_model(path) ? model_zoo(model_of_path(path)) : load_file(path, *zoo_);
+  auto zoo = names_model_file(path) ? read_model_file(path) : load_file(path, *zoo_);
   files_.push_back(std::make_unique<File>(File{path, std::move(zoo)}));
   return files_.back()->zoo;
 }

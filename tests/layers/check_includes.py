@@ -145,6 +145,17 @@ def check_file(path, root, rooms):
     return found
 
 
+def check_kernel(root, rooms):
+    """The kernel does without components: the rows of its rooms name none of their rooms (src/CMakeLists.txt)."""
+    parts = root / "src/CMakeLists.txt"
+    text = parts.read_text() if parts.exists() else ""
+    of_components = {room for call in re.findall(r"^mlsysim_component\(\w+ ROOMS ([a-z_ ]+)", text, re.M)
+                     for room in call.split()}
+    kernel = [r for r in rooms if "/" not in r and r not in of_components | {"cli", "bindings"}]
+    return [f"{PAGE}: {room} is a room of the kernel and may include {target}, which is one of a component"
+            for room in kernel for target in sorted(rooms[room] & of_components)]
+
+
 # Where users of installed headers are: the command line is a program on the public interface like any other.
 USERS = ("include", "src/cli", "tests", "examples", "plugins", "bindings", "benchmarks")
 
@@ -170,7 +181,8 @@ def main():
                    if path.suffix in SUFFIXES)
     if not files:
         sys.exit(f"no source found below {root}")
-    complaints = check_tree(root) + [text for path in files for text in check_file(path, root, rooms)] + check_installed(root)
+    complaints = check_tree(root) + [text for path in files for text in check_file(path, root, rooms)]
+    complaints += check_installed(root) + check_kernel(root, rooms)
     print("\n".join(complaints) if complaints else f"{len(files)} files keep to {sum(1 for r in rooms if '/' not in r)} rooms and their folders")
     return 1 if complaints else 0
 

@@ -3,7 +3,7 @@
     PYTHONPATH=build/ci/python python3 tests/reference/metamorphic.py [--count N] [--seed N]
 
 Every scenario is asked once as it is and once for each relation with one thing changed. `EXCEPTIONS` names what may
-break a relation, with the reason. MLSYSIM_METAMORPHIC sets the count (700). Exit status: 0 where every relation holds,
+break a relation, with the reason. MLSYSIM_METAMORPHIC sets the count (2000). Exit status: 0 where every relation holds,
 1 else, 77 without the package.
 """
 
@@ -14,7 +14,7 @@ import random
 import sys
 import time
 
-COUNT = 700
+COUNT = 2000
 ANALYZED = 25  # one of so many scenarios is explained
 SLACK = 1e-9  # relative, for the rounding of two ways to one number
 

@@ -1,0 +1,30 @@
+#pragma once
+/// Where the component that reads files of models and programs joins the kernel.
+
+#include <mlsysim/spec/zoo.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// Reads files of models and programs, as people have them, as an entry of a zoo.
+struct ModelReader {
+  /// Whether a path names a model or a program.
+  bool (*names_model)(std::string_view path) = nullptr;
+  /// Whether a word ends like a program, so that it is a path and no name of an entry.
+  bool (*names_program)(std::string_view word) = nullptr;
+  /// A zoo that holds the model alone. @throws InputError
+  Zoo (*read)(const std::string& path) = nullptr;
+};
+
+/// Sets the reader. A component does so before main() begins.
+void set_model_reader(const ModelReader& reader);
+/// Whether there is a reader, and it takes this path.
+[[nodiscard]] bool names_model_file(std::string_view path);
+/// Whether a word is the path of a program or of a file that a plugin reads.
+[[nodiscard]] bool names_program_file(std::string_view word);
+/// Reads a model or a program. @throws InputError, also where no reader is there
+[[nodiscard]] Zoo read_model_file(const std::string& path);
+
+}  // namespace mlsysim

@@ -1,0 +1,13 @@
+#pragma once
+// Commands of components that are not built.
+
+#include "../program.hpp"
+
+#include <string_view>
+
+namespace mlsysim::cli {
+
+/// Says which component a command or an option belongs to, and how to get it.
+[[noreturn]] void refuse_absent(std::string_view what, std::string_view component, std::string_view option);
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,28 @@
+// What a command says whose component is not built.
+
+#include "absent/absent.hpp"
+
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim::cli {
+
+void refuse_absent(std::string_view what, std::string_view component, std::string_view option) {
+  throw InputError({.id = "mlsysim.cli.140",
+                    .message = fmt::format("{} belongs to the component '{}', which this build does not have",
+                                           what, component),
+                    .key = std::string(what),
+                    .found = "a build without it",
+                    .expected = fmt::format("a build with {}", option),
+                    .hint = fmt::format(
+                        "cmake -D {}=ON and build again, or install a package with all components", option)});
+}
+
+void Program::absent_command(const char* name, const char* component, const char* option) {
+  auto* sub = command(app_, name, "", "",
+                      [name, component, option]() -> Answer { refuse_absent(name, component, option); });
+  sub->group("")->allow_extras()->fallthrough(false);
+}
+
+}  // namespace mlsysim::cli
