@@ -9,7 +9,7 @@
 namespace mlsysim::cli {
 
 void refuse_absent(std::string_view what, std::string_view component, std::string_view option) {
-  throw InputError({.id = "mlsysim.cli.140",
+  throw InputError({.id = "mlsysim.cli.187",
                     .message = fmt::format("{} belongs to the component '{}', which this build does not have",
                                            what, component),
                     .key = std::string(what),

@@ -47,7 +47,7 @@ def main():
     for component, commands in ABSENT.items():
         for words in commands:
             done = run(words)
-            if done.returncode != 1 or f"'{component}'" not in done.stderr or "mlsysim.cli.140" not in done.stderr:
+            if done.returncode != 1 or f"'{component}'" not in done.stderr or "mlsysim.cli.187" not in done.stderr:
                 faults.append(f"{' '.join(words)}: expected component '{component}', found exit {done.returncode}: {done.stderr.strip()}")
     model = run(["eval", "./model.gguf", "H100"])
     if "mlsysim.zoo.071" not in model.stderr:

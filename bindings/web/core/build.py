@@ -23,7 +23,7 @@ LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp pict
                "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
                "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "
                "cli/plugin_templates.cpp cli/print_config.cpp cli/print_page.cpp cli/program_ci.cpp cli/program_compile.cpp cli/program_course.cpp "
-               "cli/program_outside.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
+               "cli/program_plugin.cpp cli/program_validation.cpp cli/plugin_exit.cpp cli/watcher.cpp cli/absent_commands.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 # -Os packs best: -Oz and -flto, where exceptions are caught, are larger by brotli.

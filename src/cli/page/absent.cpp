@@ -1,6 +1,7 @@
 // What a page does not have: processes, sockets, shared libraries and a disk. Commands that live of them are
 // not there at all; what other commands reach says what is missing.
 
+#include "cli/command_agents.hpp"
 #include "cli/commands.hpp"
 #include "cli/observed.hpp"
 #include "cli/program.hpp"
@@ -17,6 +18,7 @@
 #include <mlsysim/picture/thing_pictures.hpp>
 #include <mlsysim/programs/model_path.hpp>
 #include <mlsysim/validation/measured_table.hpp>
+#include <mlsysim/zoo/detail/model_reader.hpp>
 
 namespace mlsysim {
 namespace {
@@ -56,6 +58,16 @@ ModelFile model_of_path(const std::string& path, const ProgramOptions&) {
   if (is_program_file(path)) throw SolverError(kAbsent.with({.found = "a program, '" + path + "'"}));
   return read_model(path);
 }
+
+// The page reads models, and joins the kernel as the component does.
+namespace {
+[[maybe_unused]] const bool registered = [] {
+  set_model_reader({.names_model = names_model,
+                    .names_program = is_program_file,
+                    .read = [](const std::string& path) { return model_zoo(model_of_path(path, {})); }});
+  return true;
+}();
+}  // namespace
 
 // The explorer is the page: what it shows is not written down as another one.
 ReportPage report_page(const Scenario&, const Scenario*, std::span<const Assumption>) {
@@ -135,7 +147,12 @@ Answer program_show(const ProgramRequest& request, const RenderOptions&) {
   throw SolverError(kAbsent.with({.found = "a program, '" + request.path + "'"}));
 }
 
+void become_server(std::vector<std::string>) {
+  throw SolverError(kAbsent.with({.found = "a server for agents"}));
+}
+
 // Nobody observes a page: there is no variable that says where events go.
+Watcher watcher_of_environment() { return {}; }
 Observed::Observed() = default;
 std::function<void(const Progress&)> Observed::progress(const std::string&,
                                                         std::function<void(const Progress&)> next) {
