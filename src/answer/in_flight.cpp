@@ -140,7 +140,7 @@ void first_token(const InFlightProblem<>& p, const Steady& s, const Steady::Step
   const double ranks = p.passes.plan.ep, rate = all_rate / step.inflight,
                in_flight = all_in_flight / step.inflight;
   // Others must be there for a pass to be under way.
-  const bool random = p.arrivals == Arrivals::random;
+  const bool random = p.arrivals == ArrivalProcess::random;
   const double busy = random ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
   // The pass under way at a random moment lasts mean (1 + cv^2) on average. Requests that arrive in it share
   // the own pass, unless all prompts of that pass are given.
@@ -191,7 +191,7 @@ void separate_first_token(const InFlightProblem<>& p, const Steady& s, const Ste
   const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
   out.matched_prefill_replicas = std::ceil(out.capacity.base() * slot.base() / s.prompt_ranks());
   const double takers = p.prefill_replicas * s.prompt_ranks(), most = takers / slot.base();
-  out.prompt_bound = p.arrivals != Arrivals::random && rate > kFull * most;
+  out.prompt_bound = p.arrivals != ArrivalProcess::random && rate > kFull * most;
   if (out.prompt_bound) rate = 0.95 * most;
   const auto line = line_of(rate * slot.base(), takers, slot, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
@@ -232,8 +232,8 @@ double most_running(const InFlightProblem<>& p, const Out& r) {
 /// Requests that run at once in the steady state; `r.is_stable` says whether the arrivals allow one.
 double steady_running(const InFlightProblem<>& p, const Steady& s, double most, Out& r) {
   r.is_stable = true;
-  if (p.arrivals != Arrivals::random)
-    return p.arrivals == Arrivals::closed ? std::min(p.concurrency, most) : most;
+  if (p.arrivals != ArrivalProcess::random)
+    return p.arrivals == ArrivalProcess::closed ? std::min(p.concurrency, most) : most;
   const double running = in_flight_at(p.arrival_rate.base(), s, most);
   r.is_stable = running <= most;
   r.overloaded = !r.is_stable;
@@ -257,7 +257,7 @@ void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::St
 
 /// Adds the wait for a free slot to the time to the first token, or removes that time where no mean exists.
 void add_wait_for_slot(const InFlightProblem<>& p, double most, double rate, Out& r) {
-  if (p.arrivals == Arrivals::closed && r.ttft) {
+  if (p.arrivals == ArrivalProcess::closed && r.ttft) {
     // Requests beyond the slots wait for one (Little's law).
     const double line = std::max(0.0, p.concurrency - most);
     if (line > 0) {
@@ -269,7 +269,7 @@ void add_wait_for_slot(const InFlightProblem<>& p, double most, double rate, Out
       forget_quantiles(r);
       r.waiting_requests = line;
     }
-  } else if (p.arrivals != Arrivals::random) {
+  } else if (p.arrivals != ArrivalProcess::random) {
     // A queue that never empties has no mean wait.
     for (auto* time :
          {&r.ttft, &r.ttft_ingress, &r.ttft_queue, &r.ttft_dispatch, &r.ttft_prefill, &r.ttft_egress})
@@ -298,7 +298,7 @@ void describe_service(const InFlightProblem<>& p, double rate, Out& r) {
 InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   Out r;
   const Plan<>& plan = p.passes.plan;
-  const bool closed = p.arrivals == Arrivals::closed, random = p.arrivals == Arrivals::random;
+  const bool closed = p.arrivals == ArrivalProcess::closed, random = p.arrivals == ArrivalProcess::random;
   const Steady s(p);
   r.accelerators = plan.tp * plan.pp * plan.ep;
   if (p.has_workers) r.accelerators += p.prefill_replicas * p.prompts().plan.tp * plan.pp * s.prompt_ranks();
@@ -329,7 +329,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
       first_token(p, s, step, rate, running, r);
   }
   add_wait_for_slot(p, most, rate, r);
-  if (p.arrivals == Arrivals::queued && p.ends && most < p.num_requests) {
+  if (p.arrivals == ArrivalProcess::queued && p.ends && most < p.num_requests) {
     // The last requests leave an engine that empties: about half of the batch runs in the last generation.
     const double rounds = p.num_requests / most;
     rate *= rounds / (rounds + 0.5);

@@ -183,7 +183,7 @@ class Steady {
   /// Ranks of a prefill worker, each of which takes a prompt at a time.
   [[nodiscard]] double prompt_ranks() const { return p_.prompts().plan.ep; }
   /// A closed loop of equal requests keeps its order.
-  [[nodiscard]] bool in_step() const { return p_.equal_lengths && p_.arrivals != Arrivals::random; }
+  [[nodiscard]] bool in_step() const { return p_.equal_lengths && p_.arrivals != ArrivalProcess::random; }
 
  private:
   /// Tokens that a pass yields of a request.

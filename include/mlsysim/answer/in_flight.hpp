@@ -16,7 +16,7 @@
 namespace mlsysim {
 
 /// How requests arrive.
-enum class Arrivals : std::uint8_t {
+enum class ArrivalProcess : std::uint8_t {
   queued,  ///< all at once, more than run: the queue never empties
   random,  ///< at a rate, each by itself (Poisson)
   closed   ///< a new one for each that is finished
@@ -157,7 +157,7 @@ template <class T = double> struct InFlightProblem {
   Bandwidth<T> network_bandwidth;
   Time<T> target_ttft,
       target_itl;  ///< that a good request meets, where they are asked for
-  Arrivals arrivals = Arrivals::queued;
+  ArrivalProcess arrivals = ArrivalProcess::queued;
   Acceptance acceptance = Acceptance::decaying;
   bool has_most = false;       ///< the engine has a limit of requests
   bool ends = false;           ///< the run has so many requests

@@ -148,8 +148,8 @@ void set_requests(const In& in, InFlightProblem<>& p) {
   p.ends = take(in.num_requests, p.num_requests);
   p.has_target_ttft = take(in.target_ttft, p.target_ttft);
   p.has_target_itl = take(in.target_itl, p.target_itl);
-  if (take(in.arrival_rate, p.arrival_rate)) p.arrivals = Arrivals::random;
-  if (take(in.concurrency, p.concurrency)) p.arrivals = Arrivals::closed;
+  if (take(in.arrival_rate, p.arrival_rate)) p.arrivals = ArrivalProcess::random;
+  if (take(in.concurrency, p.concurrency)) p.arrivals = ArrivalProcess::closed;
 }
 
 /// Warns where the host's time for each request is drawn out beyond the passes on which it was measured.
