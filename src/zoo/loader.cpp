@@ -110,6 +110,17 @@ Gathered gather(const LoadOptions& options, std::span<const ZooContribution> con
   return out;
 }
 
+bool are_sound(std::vector<Document> documents) {
+  Documents settled;
+  Zoo zoo;
+  Problems problems;
+  for (auto& document : documents)
+    if (settle_schema(document, problems))
+      settled.push_back(std::make_shared<const Document>(std::move(document)));
+  read_all(settled, zoo, nullptr, problems);
+  return problems.empty();
+}
+
 Gathered gather_text(SourceText source, const Zoo* base) {
   Gathered out;
   auto shared = std::make_shared<SourceText>(std::move(source));

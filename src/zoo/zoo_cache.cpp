@@ -168,14 +168,16 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
 std::size_t write_cache(const fs::path& zoo, const fs::path& cache) {
   TreeCache trees;
   Problems problems;
+  std::vector<Document> documents;
   for (const auto& name : yaml_files(zoo)) {
-    const auto source = read_source(zoo / name);
-    if (auto tree = parse_yaml(source, problems))
-      trees.add(name, {content_hash(source.bytes), source.bytes.size(), std::move(*tree)});
+    auto source = std::make_shared<SourceText>(read_source(zoo / name));
+    auto tree = parse_yaml(*source, problems);
+    if (!tree) continue;
+    trees.add(name, {content_hash(source->bytes), source->bytes.size(), *tree});
+    documents.push_back({std::move(source), std::move(*tree), {}, Authorship::shipped});
   }
   problems.raise(fmt::format("the zoo {} cannot be cached", zoo.generic_string()));
-  trees.set_sound(gather({.directory = zoo, .cache = ZooCache::ignore, .environment = ZooEnvironment::ignore})
-                      .problems.empty());
+  trees.set_sound(are_sound(std::move(documents)));
   try {
     files::write(cache, trees.serialise(), {.mark = {kMagic, 6}});
   } catch (const InputError& error) {

@@ -17,6 +17,9 @@ struct Gathered {
 /// Reads one text as a file of the user.
 [[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base);
 
+/// Whether all entries of these files can be read without a problem. Files are read no second time.
+[[nodiscard]] bool are_sound(std::vector<Document> documents);
+
 /// What could be better about the entries of a zoo.
 [[nodiscard]] std::vector<ErrorFacts> warnings_of(const Zoo& zoo);
 

@@ -401,14 +401,21 @@ TEST_CASE("a batch that does not fit in memory at once is divided until it does"
   const auto r = run(in);
   CHECK(r.feasible);
   CHECK(r.microbatch_size < 64);
-  CHECK(r.microbatch_size * r.microbatch_count == 64);
-  CHECK(noted(in).warnings.empty());
-  // Equal parts, where they are not many more.
-  in.batch_size = 36 * 256;
-  const auto thirds = run(in);
-  CHECK(thirds.feasible);
-  CHECK(thirds.microbatch_size * thirds.microbatch_count == 36);
-  CHECK(thirds.microbatch_size <= r.microbatch_size + r.microbatch_size / 2);
+  // The largest micro-batch and their count hold all sequences, and one micro-batch less would not fit.
+  CHECK(r.microbatch_size * r.microbatch_count >= 64);
+  CHECK(r.microbatch_size * (r.microbatch_count - 1) < 64);
+  in.microbatch_count = r.microbatch_count - 1;
+  CHECK_FALSE(run(in).feasible);
+  // No other division of an uneven batch is faster.
+  in.batch_size = 37 * 256;
+  in.microbatch_count.reset();
+  const auto uneven = run(in);
+  CHECK(uneven.feasible);
+  for (int more = 1; more <= 16; ++more) {
+    in.microbatch_count = uneven.microbatch_count + more;
+    CHECK(run(in).step_latency >= uneven.step_latency);
+  }
+  in.microbatch_count.reset();
   in.batch_size = 16384;
   in.microbatch_size = 2 * r.microbatch_size;
   CHECK_FALSE(run(in).feasible);

@@ -49,7 +49,7 @@ ResolvedScenario resolved(const Scenario& s) {
 }
 
 /// Names of the table of `S`.
-template <class S> std::vector<std::string> names_of() {
+template <class S> std::vector<std::string> field_names_of() {
   std::vector<std::string> out;
   for (const auto& f : describe<S>()) out.push_back(f.name);
   return out;
@@ -85,9 +85,10 @@ TEST_CASE("every plan field of the resolvers is a field of the scenario", "[engi
   // Resolved from the scenario, or in need of a second kind of device, which is a second fleet.
   const std::vector<std::string> resolved_otherwise{"hardware", "fleet", "decode_hardware",
                                                     "network_bandwidth", "dp_size"};
-  const auto scenario = names_of<Scenario>();
-  for (const auto& names : {names_of<DistributedModel::Inputs>(), names_of<TrainingMemoryModel::Inputs>(),
-                            names_of<ServingModel::Inputs>()})
+  const auto scenario = field_names_of<Scenario>();
+  for (const auto& names :
+       {field_names_of<DistributedModel::Inputs>(), field_names_of<TrainingMemoryModel::Inputs>(),
+        field_names_of<ServingModel::Inputs>()})
     for (const auto& name : names) {
       INFO(name);
       const bool known = std::find(scenario.begin(), scenario.end(), name) != scenario.end();
@@ -134,7 +135,7 @@ TEST_CASE("what is asked of a scenario reaches the resolver", "[engine][requests
 
 TEST_CASE("every field has a key in plan files, and every mode uses some", "[engine][requests]") {
   const auto keys = plan_keys();
-  for (const auto& name : names_of<Scenario>()) {
+  for (const auto& name : field_names_of<Scenario>()) {
     if (name == "fleet" || name == "conventions") continue;  // a plan names a fleet as its hardware
     INFO(name);
     CHECK(std::count_if(keys.begin(), keys.end(), [&](const PlanKey& k) { return k.field == name; }) == 1);
