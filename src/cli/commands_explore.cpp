@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 namespace mlsysim::cli {
 
@@ -28,10 +30,16 @@ struct NamedResolver {
   std::unique_ptr<Record> inputs;
 };
 
+/// A reader that lives as long as the program: answers refer to the entries of the files that it read.
+FieldReader& kept_reader() {
+  static std::deque<FieldReader> readers;
+  return readers.emplace_back(zoo());
+}
+
 /// A law, model or solver by name with its inputs as key=value.
 NamedResolver resolver_of(const std::vector<std::string>& words) {
   auto resolver = ResolverRegistry::standard().share(words[0]);
-  FieldReader reader(zoo());
+  FieldReader& reader = kept_reader();
   auto record = std::make_unique<Record>(*resolver, Side::inputs);
   Record& in = *record;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -155,6 +163,7 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
   const bool named = !metric.empty();
   Explanation found;
   std::vector<std::string> names;
+  std::optional<BuiltScenario> built;  // the explanation refers to the files that it holds until it is text
   if (resolver) {
     const auto asked_of = resolver_of(request.targets);
     if (named)
@@ -163,12 +172,12 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
       for (const auto& f : subject_of(asked_of.resolver, asked_of.inputs->data()).entry.results)
         names.push_back(f.name);
   } else {
-    const auto built = scenario_of(request);
+    built = scenario_of(request);
     if (named) {
-      found = explanation(built.scenario, metric, asked.open);
-      found.assumptions.insert(found.assumptions.end(), built.assumptions.begin(), built.assumptions.end());
+      found = explanation(built->scenario, metric, asked.open);
+      found.assumptions.insert(found.assumptions.end(), built->assumptions.begin(), built->assumptions.end());
     } else {
-      names = explainable_numbers(built.scenario);
+      names = explainable_numbers(built->scenario);
     }
   }
   if (!named) {

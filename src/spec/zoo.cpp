@@ -45,6 +45,7 @@ struct Zoo::Shelves {
     std::size_t position = 0, entry_position = 0;
     DeferredReader read{};
     std::atomic<bool> reading{false};  ///< what is added under its name now is its object
+    std::atomic<bool> ready{false};    ///< it is read, and so is what it refers to
 
     [[nodiscard]] const void* there() const { return object.load(std::memory_order_acquire); }
   };
@@ -71,9 +72,20 @@ struct Zoo::Shelves {
       return there;
     }
     static const T* object_of(Slot& slot, Zoo& zoo) {
-      if (slot.there() == nullptr) {
-        slot.reading.store(true, std::memory_order_release);
-        slot.read(zoo);
+      if (!slot.ready.load(std::memory_order_acquire)) {
+        // The first to come reads; other threads wait in the reader, and the same thread comes again where
+        // entries refer to each other.
+        const bool first = !slot.reading.exchange(true, std::memory_order_acq_rel);
+        try {
+          slot.read(zoo);
+        } catch (...) {
+          if (first) {  // read again when it is asked for again
+            slot.object.store(nullptr, std::memory_order_release);
+            slot.reading.store(false, std::memory_order_release);
+          }
+          throw;
+        }
+        if (first) slot.ready.store(true, std::memory_order_release);
       }
       return static_cast<const T*>(slot.there());
     }
@@ -243,14 +255,16 @@ template <ZooSpec T> const T& Zoo::only() const {
 template <ZooSpec T> T& Zoo::add(T spec, Entry entry) {
   auto& shelf = shelves_->shelf<T>();
   auto* slot = shelf.find(entry.name);
-  if (slot == nullptr || slot->there() != nullptr || !slot->reading.load(std::memory_order_acquire))
-    slot = &shelves_->announce<T>(entry, {}, *this);
+  const bool deferred =
+      slot != nullptr && slot->there() == nullptr && slot->reading.load(std::memory_order_acquire);
+  if (!deferred) slot = &shelves_->announce<T>(entry, {}, *this);
   const Entry& kept = shelves_->entries.emplace_back(std::move(entry));
   shelves_->entry_order[slot->entry_position] = slot->entry = &kept;
   spec.name = kept.name;
   spec.entry = &kept;
   const T& added = shelf.fill(*slot, std::move(spec));
   slot->object.store(&added, std::memory_order_release);
+  if (!deferred) slot->ready.store(true, std::memory_order_release);
   return const_cast<T&>(added);
 }
 
@@ -307,10 +321,12 @@ void Zoo::defer_reference(const std::string& key, DeferredReader read) {
 
 const Reference& Zoo::add_reference(Reference reference) {
   auto* slot = shelves_->references.find(reference.key);
-  if (slot == nullptr || slot->there() != nullptr || !slot->reading.load(std::memory_order_acquire))
-    slot = &shelves_->announce_reference(reference.key, {});
+  const bool deferred =
+      slot != nullptr && slot->there() == nullptr && slot->reading.load(std::memory_order_acquire);
+  if (!deferred) slot = &shelves_->announce_reference(reference.key, {});
   const Reference& kept = shelves_->references.fill(*slot, std::move(reference));
   slot->object.store(&kept, std::memory_order_release);
+  if (!deferred) slot->ready.store(true, std::memory_order_release);
   return kept;
 }
 

@@ -46,12 +46,27 @@ void read_document(const fs::path& file, const std::string& cache_key, TreeCache
   }
 }
 
+/// The files of a folder. They are sound together: where one has changed since the cache was written, has
+/// gone or is new, entries of the others may no longer find what they refer to, and all are read.
 void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options,
                  Documents& documents, Problems& problems) {
   try {
     TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
-    for (const auto& name : yaml_files(folder))
-      read_document(folder / name, name, cache, authorship, documents, problems);
+    if (authorship != Authorship::shipped) cache.set_sound(false);
+    Documents read;
+    const auto names = yaml_files(folder);
+    for (const auto& name : names) read_document(folder / name, name, cache, authorship, read, problems);
+    const bool sound = cache.sound() && cache.size() == 0 && read.size() == names.size() &&
+                       std::all_of(read.begin(), read.end(), [](const auto& d) { return d->sound; });
+    for (auto& document : read) {
+      if (document->sound && !sound) {
+        Document doubtful = *document;
+        doubtful.sound = false;
+        doubtful.source = std::make_shared<SourceText>(read_source(document->source->file));
+        document = std::make_shared<const Document>(std::move(doubtful));
+      }
+      documents.push_back(std::move(document));
+    }
   } catch (const Error& error) {
     problems.add(error.facts());
   }

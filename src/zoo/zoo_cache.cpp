@@ -11,6 +11,8 @@
 #include <system_error>
 #include <type_traits>
 
+#include <sys/stat.h>
+
 namespace mlsysim::detail {
 namespace {
 
@@ -50,6 +52,13 @@ template <class T> void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
+/// When a file, or where it lies, was last changed [ns]; an older time of modification does not hide it.
+std::optional<std::int64_t> changed_at(const fs::path& file) {
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return std::nullopt;
+  return std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
+}
+
 bool get_tree(Reader& in, std::string& path, CachedTree& entry) {
   std::uint32_t path_size = 0, pool_size = 0, nodes = 0;
   if (!in.get(path_size) || !in.get(nodes) || !in.get(pool_size) || !in.get(entry.hash) ||
@@ -87,19 +96,17 @@ TreeCache TreeCache::read(const fs::path& file) {
   const auto read = files::try_read(file, 16 * kLargestFile);
   if (read.fault != files::ReadFault::none) return {};
   TreeCache cache = parse(read.bytes);
-  std::error_code failed;
-  const auto written = fs::last_write_time(file, failed);
-  if (!failed) cache.written_ = written;
+  cache.written_ = changed_at(file);
   return cache;
 }
 
 std::optional<YamlTree> TreeCache::take_unchanged(const std::string& path, const fs::path& file) {
   const auto it = trees_.find(path);
   if (it == trees_.end()) return std::nullopt;
-  std::error_code no_size, no_time;
+  std::error_code no_size;
   const auto size = fs::file_size(file, no_size);
-  const auto changed = fs::last_write_time(file, no_time);
-  if (no_size || no_time || size != it->second.bytes || !written_ || changed >= *written_)
+  const auto changed = changed_at(file);
+  if (no_size || !changed || size != it->second.bytes || !written_ || *changed >= *written_)
     return take(path, read_source(file).bytes);
   auto tree = std::move(it->second.tree);
   trees_.erase(it);

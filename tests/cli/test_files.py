@@ -257,3 +257,11 @@ def test_a_report_on_paper_has_formulas_where_the_printer_draws_them(run, tmp_pa
     page = (tmp_path / "chat.pdf").read_text()
     assert done.code == 0 and ("<math>" in page) is formulas and ("\nlaw by law\n" in page) is not formulas
     assert not (tmp_path / "chat.pdf.html").exists()
+
+
+def test_answers_outlive_the_files_that_they_name(run):
+    model = sorted((ROOT / "tests/data/model_files/configs").glob("*.json"))[0]
+    for words in (["explain", model, "H100", "itl"], ["explain", "ServingModel", f"workload={model}", "hardware=H100", "itl"],
+                  ["sensitivity", "ServingModel", f"workload={model}", "hardware=H100", "itl"]):
+        done = run(*words)
+        assert done.code == 0 and "itl" in done.out, done.err

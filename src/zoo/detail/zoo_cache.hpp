@@ -48,7 +48,7 @@ class TreeCache {
  private:
   std::map<std::string, CachedTree> trees_;
   bool sound_ = false;
-  std::optional<std::filesystem::file_time_type> written_{};  ///< of a cache that was read from a file
+  std::optional<std::int64_t> written_{};  ///< when the file of the cache was last changed [ns]
 };
 
 /// Parses every file of a zoo and writes its cache; gives the number of trees.

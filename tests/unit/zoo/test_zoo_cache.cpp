@@ -5,6 +5,7 @@
 
 #include <mlsysim/zoo/writer.hpp>
 
+#include <chrono>
 #include <random>
 #include <sstream>
 
@@ -92,6 +93,24 @@ TEST_CASE("the tree of the cache is what is read, not the file again", "[zoo]") 
   auto ignoring = options_of(folder);
   ignoring.cache = ZooCache::ignore;
   CHECK(load_zoo(ignoring).at<HardwareNode>("X1").memory.capacity->base() == 80e9);
+}
+
+TEST_CASE("an edit is seen whatever time the file says", "[zoo]") {
+  const Folder folder;
+  make_zoo(folder);
+  const auto file = folder.path() / "sub" / "hardware.yaml";
+  write_cache(folder.path(), folder.path() / kCacheName);
+  REQUIRE(TreeCache::read(folder.path() / kCacheName).sound());
+  CHECK(load_zoo(options_of(folder)).at<HardwareNode>("X1").memory.capacity->base() == 80e9);
+  auto edited = zoo_test::kDevice;
+  edited.replace(edited.find("80 GB"), 5, "96 GB");
+  folder.write("sub/hardware.yaml", edited);
+  std::filesystem::last_write_time(
+      file, std::filesystem::last_write_time(folder.path() / kCacheName) - std::chrono::hours(24));
+  CHECK(load_zoo(options_of(folder)).at<HardwareNode>("X1").memory.capacity->base() == 96e9);
+  // A file that is gone is missed by those that refer to it, and they are shown with their place.
+  std::filesystem::remove(file);
+  CHECK_FALSE(load_zoo(options_of(folder)).find<HardwareNode>("X1"));
 }
 
 TEST_CASE("a damaged cache is never used and never crashes", "[zoo]") {
