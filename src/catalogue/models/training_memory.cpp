@@ -5,6 +5,8 @@
 #include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/catalogue/models/training_memory.hpp>
 
+#include <cmath>
+
 namespace mlsysim {
 
 TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& notes) const {
