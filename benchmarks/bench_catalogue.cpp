@@ -2,14 +2,14 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/catalogue/models/compression.hpp>
-#include <mlsysim/catalogue/models/continuous_batching.hpp>
-#include <mlsysim/catalogue/models/distributed.hpp>
-#include <mlsysim/catalogue/models/in_flight_batching.hpp>
-#include <mlsysim/catalogue/models/reliability.hpp>
-#include <mlsysim/catalogue/models/serving_capacity.hpp>
-#include <mlsysim/catalogue/models/tail_latency.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolvers/models/compression.hpp>
+#include <mlsysim/resolvers/models/continuous_batching.hpp>
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/models/in_flight_batching.hpp>
+#include <mlsysim/resolvers/models/reliability.hpp>
+#include <mlsysim/resolvers/models/serving_capacity.hpp>
+#include <mlsysim/resolvers/models/tail_latency.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -1,14 +1,14 @@
 // Matrices, histories and observers: what a check of predictions costs, and what watching adds.
 
-#include <mlsysim/ci/differences.hpp>
-#include <mlsysim/ci/history.hpp>
-#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/search/explore.hpp>
-#include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/ops/events/exporters.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/ops/regression/differences.hpp>
+#include <mlsysim/ops/regression/history.hpp>
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <benchmark/benchmark.h>

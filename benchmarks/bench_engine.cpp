@@ -3,12 +3,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
-#include <mlsysim/resolve/registry.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;

@@ -4,9 +4,9 @@
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/search/explore.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/typed_resolver.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/typed_resolver.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/resolve/non_dominated.hpp>
+#include <mlsysim/resolver_api/non_dominated.hpp>
 
 #include <cmath>
 #include <random>

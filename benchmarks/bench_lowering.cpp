@@ -2,11 +2,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/catalogue/detail/settle.hpp>
-#include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/physics/textbook.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/resolvers/models/economics.hpp>
 #include <mlsysim/scalars/recorder.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

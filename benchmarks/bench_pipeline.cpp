@@ -2,8 +2,8 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
 
 #include <benchmark/benchmark.h>
 

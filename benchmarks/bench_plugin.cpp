@@ -4,8 +4,8 @@
 #include "bench_plugin_twice.hpp"
 
 #include <mlsysim/plugin/host.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <benchmark/benchmark.h>

@@ -1,7 +1,7 @@
 #pragma once
 /// The model that bench_plugin asks, built in and from a plugin.
 
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 
 namespace mlsysim::bench {
 

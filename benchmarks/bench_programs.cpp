@@ -1,6 +1,6 @@
 // Reading programs: a megabyte of StableHLO text, and the memory that fifty take.
 
-#include <mlsysim/programs/program.hpp>
+#include <mlsysim/model_graphs/program.hpp>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

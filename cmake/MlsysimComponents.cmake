@@ -56,7 +56,7 @@ function(mlsysim_component name)
   endif()
   string(TOLOWER "${MLSYSIM_NEEDS_${option}}" needed)
   list(TRANSFORM needed PREPEND mlsysim_)
-  mlsysim_part(${name} TARGET mlsysim_${name} ROOMS ${arg_ROOMS}
+  mlsysim_part(${name} TARGET mlsysim_${name} ROOMS ${arg_ROOMS} BELOW components/
     PUBLIC mlsysim_kernel ${needed} PRIVATE ${arg_PRIVATE})
   mlsysim_glue(mlsysim_${name})
   if(arg_REGISTERS)

@@ -3,21 +3,22 @@
 #
 # Most of what a small file costs is its includes, so neighbours of a room are compiled together (MLSYSIM_UNITY).
 
-# mlsysim_alone(<room> <file>...): sources of a room that are compiled for themselves, because their local names would meet
+# mlsysim_alone(<folder of src> <file>...): sources of a room that are compiled for themselves, because their local names would meet
 # those of their neighbours.
-function(mlsysim_alone room)
-  list(TRANSFORM ARGN PREPEND ${room}/)
+function(mlsysim_alone folder)
+  list(TRANSFORM ARGN PREPEND ${folder}/)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# mlsysim_part(<part> TARGET <name> HEADERS <file>... ROOMS <room>... [KERNELS <file>...] [PUBLIC <library>...]
-#              [PRIVATE <library>...])
+# mlsysim_part(<part> TARGET <name> HEADERS <file>... ROOMS <room>... [BELOW <folder>] [KERNELS <file>...]
+#              [PUBLIC <library>...] [PRIVATE <library>...])
 #
 # The library of the rooms, with the headers of include/mlsysim that lie in no room. KERNELS are compiled with the flags of
-# mlsysim_kernel_sources(). Programs of a room lie in its folder `tool` and are no part of the library. PRIVATE libraries that
+# mlsysim_kernel_sources(). Programs of a room lie in its folder `tool`, its commands in `cli`: neither is part of the library. The
+# rooms of components lie BELOW src/components, their headers beside the others. PRIVATE libraries that
 # are header-only should be wrapped in $<BUILD_INTERFACE:>, so that users need not find them.
 function(mlsysim_part part)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET" "HEADERS;ROOMS;KERNELS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;BELOW" "HEADERS;ROOMS;KERNELS;PUBLIC;PRIVATE")
   mlsysim_kernel_sources(${arg_KERNELS})
   add_library(${arg_TARGET} ${arg_KERNELS})
   set(include ${PROJECT_SOURCE_DIR}/include)
@@ -27,10 +28,11 @@ function(mlsysim_part part)
     set_property(GLOBAL PROPERTY MLSYSIM_PART_OF_${room} ${part})
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${include}/mlsysim/${room}/*.hpp ${include}/mlsysim/${room}/*.h)
     list(APPEND headers ${found})
-    file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${room}/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "^${room}/tool/")
+    file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${arg_BELOW}${room}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "^${arg_BELOW}${room}/(tool|cli)/")
     list(REMOVE_ITEM sources ${arg_KERNELS})
     target_sources(${arg_TARGET} PRIVATE ${sources})
+    string(REPLACE "/" "_" name ${room})
     # Groups of nearly equal length. Files with flags of their own are left out by CMake itself.
     list(LENGTH sources count)
     math(EXPR groups "(${count} + 7) / 8")
@@ -38,12 +40,12 @@ function(mlsysim_part part)
     foreach(file IN LISTS sources)
       math(EXPR group "${i} * ${groups} / ${count}")
       math(EXPR i "${i} + 1")
-      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${room}_${group})
+      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${name}_${group})
     endforeach()
   endforeach()
   mlsysim_target_defaults(${arg_TARGET})
   # Private headers are named by their room: "explore/search/search.hpp".
-  target_include_directories(${arg_TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${arg_TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/src $<$<BOOL:${arg_BELOW}>:${PROJECT_SOURCE_DIR}/src/components>)
   target_link_libraries(${arg_TARGET} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   add_library(mlsysim::${part} ALIAS ${arg_TARGET})
   target_compile_features(${arg_TARGET} PUBLIC cxx_std_20)

@@ -49,7 +49,7 @@ FAULTS = [
     ("a sweep that is killed before its first state", ["tests/cli/test_files.py::test_a_search_leaves_a_state_before_its_first_ten_seconds",
                                                          "tests/cli/test_files.py::test_rows_killed_at_any_time_are_gone_on_with"]),
     ("states and rows without checksums", ["tests/cli/test_files.py::test_every_change_of_a_state_is_noticed", "tests/fuzz/fuzz_states.cpp::goes_on", "tests/cli/test_files.py::test_damaged_rows_are_named_and_what_is_intact_is_kept",
-      "tests/unit/ci/test_matrix.cpp::Another digit anywhere", "tests/fuzz/fuzz_logs.cpp::check_forged"]),
+      "tests/unit/ops/regression/test_matrix.cpp::Another digit anywhere", "tests/fuzz/fuzz_logs.cpp::check_forged"]),
     ("files of others overwritten, links followed, two processes on one state",
      ["tests/cli/test_files.py::test_a_file_of_somebody_else_is_not_replaced", "tests/cli/test_files.py::test_rows_and_states_replace_nothing_unasked_and_states_are_private",
       "tests/cli/test_files.py::test_two_processes_do_not_share_a_state", "tests/python/test_trust.py::test_what_is_written_goes_through_no_link_and_is_whole"]),

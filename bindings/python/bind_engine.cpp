@@ -8,7 +8,7 @@
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 #include <mlsysim/zoo/schema.hpp>
 

@@ -21,8 +21,8 @@
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 
 #include <mlsysim/units/format.hpp>
 

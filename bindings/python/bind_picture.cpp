@@ -7,10 +7,10 @@
 #include "values.hpp"
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
-#include <mlsysim/picture/answer_pictures.hpp>
-#include <mlsysim/picture/render.hpp>
-#include <mlsysim/picture/report_page.hpp>
-#include <mlsysim/picture/scenario_pictures.hpp>
+#include <mlsysim/plot/answer_pictures.hpp>
+#include <mlsysim/plot/render.hpp>
+#include <mlsysim/plot/report_page.hpp>
+#include <mlsysim/plot/scenario_pictures.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <pybind11/stl.h>

@@ -9,9 +9,9 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/resolve/detail/standard_registry.hpp>
-#include <mlsysim/resolve/dynamic_resolver.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/detail/standard_registry.hpp>
+#include <mlsysim/resolver_api/dynamic_resolver.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 
 #include <pybind11/stl.h>
 

@@ -5,8 +5,8 @@
 
 #include <mlsysim/plugin/program.hpp>
 
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -5,7 +5,7 @@
 #include "bindings.hpp"
 #include "export_law.hpp"
 
-#include <mlsysim/resolve/dynamic_resolver.hpp>
+#include <mlsysim/resolver_api/dynamic_resolver.hpp>
 #include <mlsysim/tape/export.hpp>
 #include <mlsysim/tape/method.hpp>
 #include <mlsysim/tape/record.hpp>

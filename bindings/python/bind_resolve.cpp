@@ -4,12 +4,12 @@
 #include "result_box.hpp"
 #include "values.hpp"
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/scenario.hpp>
-#include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/resolve/registry.hpp>
-#include <mlsysim/resolve/tier_scope.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolver_api/tier_scope.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 
 #include <pybind11/stl.h>

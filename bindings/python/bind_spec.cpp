@@ -2,8 +2,8 @@
 
 #include "spec_table.hpp"
 
-#include <mlsysim/price/fill.hpp>
-#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/timing/fill.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 namespace mlsysim::python {

@@ -2,10 +2,10 @@
 
 #include "spec_table.hpp"
 
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/scalar_figure.hpp>
-#include <mlsysim/spec/system_extra.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/scalar_figure.hpp>
+#include <mlsysim/specs/system_extra.hpp>
 
 namespace mlsysim::python {
 

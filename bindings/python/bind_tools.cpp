@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "quantities.hpp"
 
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/derivation.hpp>

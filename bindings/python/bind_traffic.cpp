@@ -2,7 +2,7 @@
 
 #include "bindings.hpp"
 
-#include <mlsysim/traffic/traffic.hpp>
+#include <mlsysim/request_trace/traffic.hpp>
 
 #include <string>
 

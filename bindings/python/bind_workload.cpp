@@ -2,7 +2,7 @@
 
 #include "spec_table.hpp"
 
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <fmt/format.h>
 

@@ -4,9 +4,9 @@
 #include "spec_owner.hpp"
 #include "values.hpp"
 
-#include <mlsysim/compile/ingest.hpp>
-#include <mlsysim/programs/model_path.hpp>
-#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/model_graphs/model_path.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <pybind11/stl.h>

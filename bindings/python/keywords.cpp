@@ -4,7 +4,7 @@
 #include "values.hpp"
 
 #include <mlsysim/pipeline/adapters.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 
 #include "bindings.hpp"
 
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/resolve/report.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/resolver_api/report.hpp>
 
 #include <span>
 #include <string_view>

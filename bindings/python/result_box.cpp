@@ -3,7 +3,7 @@
 #include "quantities.hpp"
 #include "values.hpp"
 
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
 
 #include <new>
 

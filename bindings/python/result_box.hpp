@@ -6,8 +6,8 @@
 
 #include "bindings.hpp"
 
-#include <mlsysim/resolve/report.hpp>
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolver_api/report.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
 
 #include <memory>
 #include <optional>

@@ -5,9 +5,9 @@
 #include "quantities.hpp"
 #include "spec_owner.hpp"
 
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <string>
 #include <string_view>

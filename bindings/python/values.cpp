@@ -3,8 +3,8 @@
 #include "quantities.hpp"
 #include "spec_table.hpp"
 
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

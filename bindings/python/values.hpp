@@ -3,8 +3,8 @@
 
 #include "bindings.hpp"
 
-#include <mlsysim/resolve/dynamic_value.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
 
 #include <string_view>
 

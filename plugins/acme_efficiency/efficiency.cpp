@@ -1,6 +1,6 @@
 // Three resolvers in C++, one of each tier, as ordinary classes; and a unit.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <tuple>

@@ -1,7 +1,7 @@
 // A backend for chips with two memories: what does not fit into the fast one is streamed from the slow one,
 // layer by layer, over the link between them. It answers with a plan, not with "does not fit".
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace {

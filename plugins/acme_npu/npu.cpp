@@ -1,6 +1,6 @@
 // A hardware backend: a chip of its own, what it can run, and how long one decode step takes on it.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <charconv>

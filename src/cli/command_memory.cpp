@@ -1,9 +1,9 @@
 #include "commands.hpp"
 
-#include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
 

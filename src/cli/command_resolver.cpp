@@ -8,7 +8,7 @@
 #include <mlsysim/files/detail/folders.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/resolver_page.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "command_resolver.hpp"
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

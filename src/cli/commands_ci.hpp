@@ -3,8 +3,8 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/ci/report.hpp>
-#include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/ops/events/exporters.hpp>
+#include <mlsysim/ops/regression/report.hpp>
 
 #include <optional>
 #include <string>

@@ -3,9 +3,9 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/ci/breaks.hpp>
-#include <mlsysim/compile/ingest.hpp>
-#include <mlsysim/picture/report_page.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/ops/regression/breaks.hpp>
+#include <mlsysim/plot/report_page.hpp>
 #include <mlsysim/report/table.hpp>
 
 #include <string>

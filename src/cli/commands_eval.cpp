@@ -28,19 +28,6 @@ struct Asked {
                     .hint = std::move(hint)});
 }
 
-/// A file without a schema line and with a section 'workload' is a plan; other files hold entries of a zoo.
-bool holds_a_plan(const std::string& path) {
-  const auto file = files::try_read(path);  // what cannot be read is refused by whoever reads it for good
-  std::string_view rest = file.bytes;
-  bool workload = false;
-  for (std::string_view line; !rest.empty(); rest.remove_prefix(std::min(rest.size(), line.size() + 1))) {
-    line = rest.substr(0, rest.find('\n'));
-    if (line.starts_with("schema:")) return false;
-    workload = workload || line.starts_with("workload:");
-  }
-  return workload;
-}
-
 void apply(ScenarioBuilder& builder, const ScenarioRequest& request) {
   for (const auto& [field, text] : request.fields) builder.set(field, text);
   if (!request.region.empty()) builder.region(request.region);
@@ -81,6 +68,20 @@ std::string mode_note(const Asked& asked) {
 }
 
 }  // namespace
+
+bool holds_a_plan(const std::string& path) {
+  const auto file = files::try_read(path);  // what cannot be read is refused by whoever reads it for good
+  std::string_view rest = file.bytes;
+  bool workload = false;
+  for (std::string_view line; !rest.empty(); rest.remove_prefix(std::min(rest.size(), line.size() + 1))) {
+    line = rest.substr(0, rest.find('\n'));
+    if (line.starts_with("schema:")) return false;
+    workload = workload || line.starts_with("workload:");
+    line.remove_prefix(std::min(line.find_first_not_of(" {\t"), line.size()));  // a plan as JSON
+    workload = workload || line.starts_with("\"workload\":");
+  }
+  return workload;
+}
 
 BuiltScenario scenario_of(const ScenarioRequest& request) { return ask(request).built; }
 

@@ -6,9 +6,9 @@
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/detail/name_list.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/detail/name_list.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/tape/export.hpp>
 
 #include <fmt/format.h>
@@ -110,8 +110,8 @@ std::string popped_result(ScenarioRequest& request) {
   if (words.empty()) return {};
   const bool alone = names_a_resolver(words[0])
                          ? words.back().find('=') != std::string::npos || words.size() == 1
-                     : names_a_file(words[0]) ? words.size() == 1
-                                              : words.size() <= 2;
+                     : names_a_file(words[0]) && holds_a_plan(words[0]) ? words.size() == 1
+                                                                        : words.size() <= 2;
   if (alone) return {};
   auto out = std::move(words.back());
   words.pop_back();

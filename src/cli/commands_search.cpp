@@ -7,7 +7,7 @@
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 

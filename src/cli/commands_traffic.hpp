@@ -3,8 +3,8 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/table/describe.hpp>
-#include <mlsysim/traffic/traffic.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/request_trace/traffic.hpp>
 
 #include <span>
 #include <string>

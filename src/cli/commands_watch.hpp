@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/watch/live.hpp>
+#include <mlsysim/ops/live/live.hpp>
 
 #include <string>
 #include <vector>

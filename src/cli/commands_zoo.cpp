@@ -1,10 +1,10 @@
 #include "commands.hpp"
 
-#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/engine/plan_file.hpp>
-#include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/ops/events/exporters.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/report/zoo_report.hpp>
-#include <mlsysim/spec/releases.hpp>
+#include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>

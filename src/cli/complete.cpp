@@ -1,6 +1,6 @@
 #include "commands.hpp"
 
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 #include <mlsysim/zoo/schema.hpp>
 

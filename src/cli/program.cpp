@@ -2,7 +2,7 @@
 
 #include "program.hpp"
 
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/version.hpp>
 

@@ -1,6 +1,6 @@
 #include "row_text.hpp"
 
-#include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -1,9 +1,9 @@
 #include "detail/also.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
-#include <mlsysim/resolve/detail/name_list.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/detail/name_list.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

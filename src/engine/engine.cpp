@@ -1,5 +1,5 @@
 #include <mlsysim/engine/engine.hpp>
-#include <mlsysim/resolve/input_guard.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
 
 namespace mlsysim {
 

@@ -1,19 +1,19 @@
 #include "detail/also.hpp"
 #include "detail/plan_table.hpp"
 
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
 
-#include <mlsysim/answer/detail/bottleneck.hpp>
-#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/engine/detail/finite.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
+#include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
 
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

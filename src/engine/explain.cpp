@@ -5,11 +5,11 @@
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>
-#include <mlsysim/spec/provenance.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/format.hpp>

@@ -1,7 +1,7 @@
 #include <mlsysim/engine/field_input.hpp>
 
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/spec/releases.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>

@@ -1,6 +1,6 @@
 #include <mlsysim/engine/detail/finite.hpp>
 
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include <mlsysim/engine/operator_times.hpp>
 
 #include <mlsysim/lowering/lower.hpp>
-#include <mlsysim/price/op_price.hpp>
-#include <mlsysim/price/views.hpp>
+#include <mlsysim/timing/op_price.hpp>
+#include <mlsysim/timing/views.hpp>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/price/figures.hpp>
+#include <mlsysim/timing/figures.hpp>
 #include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>

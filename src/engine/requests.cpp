@@ -1,11 +1,11 @@
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/machine.hpp>
-#include <mlsysim/price/stored_formats.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/detail/divisor.hpp>
-#include <mlsysim/table/take_fields.hpp>
+#include <mlsysim/reflect/take_fields.hpp>
+#include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/specs/detail/divisor.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include <mlsysim/engine/scenario_builder.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/spec/releases.hpp>
+#include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>

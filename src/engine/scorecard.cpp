@@ -1,5 +1,5 @@
 #include <mlsysim/engine/scorecard.hpp>
-#include <mlsysim/table/detail/aliases.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/units/format.hpp>
 
 namespace mlsysim {

@@ -1,12 +1,12 @@
 #include <mlsysim/engine/detail/settle.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/detail/settle.hpp>
-#include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/price/detail/failure.hpp>
-#include <mlsysim/price/figures.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/resolvers/models/reliability.hpp>
+#include <mlsysim/timing/detail/failure.hpp>
+#include <mlsysim/timing/figures.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>

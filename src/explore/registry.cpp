@@ -1,9 +1,9 @@
 // The resolvers that ship: the catalogue, and the solver that inverts scenarios, which needs the tools
 // above it.
 
-#include <mlsysim/catalogue/detail/catalogue.hpp>
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
-#include <mlsysim/resolve/detail/standard_registry.hpp>
+#include <mlsysim/resolver_api/detail/standard_registry.hpp>
+#include <mlsysim/resolvers/detail/catalogue.hpp>
 
 namespace mlsysim {
 

@@ -1,6 +1,6 @@
 #include <mlsysim/lowering/stack_view.hpp>
 #include <mlsysim/scalars/recorded.hpp>
-#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <algorithm>

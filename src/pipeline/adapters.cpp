@@ -1,7 +1,7 @@
 #include <mlsysim/pipeline/adapters.hpp>
 
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/system.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/system.hpp>
 
 #include <algorithm>
 

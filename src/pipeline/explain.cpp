@@ -2,8 +2,8 @@
 
 #include "detail/run_state.hpp"
 
-#include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>

@@ -4,7 +4,7 @@
 
 #include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 
 namespace mlsysim {
 

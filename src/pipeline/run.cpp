@@ -2,7 +2,7 @@
 
 #include "detail/run_state.hpp"
 
-#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>

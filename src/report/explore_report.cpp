@@ -2,7 +2,7 @@
 
 #include "detail/json_value.hpp"
 
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 

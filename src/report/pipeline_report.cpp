@@ -4,7 +4,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include <mlsysim/report/resolver_page.hpp>
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/report/resolver_report.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/tape/latex.hpp>
 
 #include <fmt/format.h>

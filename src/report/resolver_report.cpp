@@ -3,8 +3,8 @@
 #include <mlsysim/report/detail/text_layout.hpp>
 #include "detail/json_value.hpp"
 
-#include <mlsysim/catalogue/walls.hpp>
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "detail/read_table.hpp"
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 
 #include <algorithm>
 

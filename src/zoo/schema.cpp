@@ -3,7 +3,7 @@
 #include "detail/kinds.hpp"
 #include "detail/zoo_faults.hpp"
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>

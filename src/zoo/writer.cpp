@@ -2,7 +2,7 @@
 
 #include "detail/kinds.hpp"
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/schema.hpp>

@@ -210,7 +210,7 @@ def check(section, tree, checks):
         raise Broken("does not say what to compile first")
     tree.apply(section.changes)
     loads = any(path.startswith("zoo/") for path in section.changes) and not any(
-        path.startswith("include/mlsysim/spec/") for path in section.changes)  # the program has not its tables
+        path.startswith("include/mlsysim/specs/") for path in section.changes)  # the program has not its tables
     for who in [*CHECKERS, "compiler", *(["zoo lint"] if loads else [])]:
         well, said = checks.said_by(who, section)
         if not well:

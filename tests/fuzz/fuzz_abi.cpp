@@ -8,8 +8,8 @@
 #include "fuzz/promise.hpp"
 
 #include <mlsysim/plugin/host.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>

@@ -6,7 +6,7 @@
 
 #include "fuzz/mutate.hpp"
 
-#include <mlsysim/compile/ingest.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <cmath>

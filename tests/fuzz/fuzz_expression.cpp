@@ -7,7 +7,7 @@
 #include "fuzz/mutate.hpp"
 #include "fuzz/promise.hpp"
 
-#include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
 
 #include <array>
 #include <bit>

@@ -9,12 +9,12 @@
 #include "fuzz/mutate.hpp"
 #include "fuzz/promise.hpp"
 
-#include <mlsysim/ci/differences.hpp>
-#include <mlsysim/ci/state.hpp>
 #include <mlsysim/files/detail/seal.hpp>
-#include <mlsysim/telemetry/compile_metrics.hpp>
-#include <mlsysim/telemetry/fetch.hpp>
-#include <mlsysim/traffic/traffic.hpp>
+#include <mlsysim/ops/export/compile_metrics.hpp>
+#include <mlsysim/ops/export/fetch.hpp>
+#include <mlsysim/ops/regression/differences.hpp>
+#include <mlsysim/ops/regression/state.hpp>
+#include <mlsysim/request_trace/traffic.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <sys/mman.h>

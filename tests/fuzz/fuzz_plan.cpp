@@ -7,10 +7,10 @@
 #include "fuzz/mutate.hpp"
 #include "fuzz/promise.hpp"
 
-#include <mlsysim/catalogue/optimizers/placement.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
-#include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolvers/optimizers/placement.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -8,8 +8,8 @@
 #include "fuzz/mutate.hpp"
 #include "fuzz/promise.hpp"
 
-#include <mlsysim/programs/program.hpp>
-#include <mlsysim/programs/representation.hpp>
+#include <mlsysim/model_graphs/program.hpp>
+#include <mlsysim/model_graphs/representation.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <zlib.h>

@@ -2,8 +2,8 @@
 // Every law of the physics room seen through its field tables: numbers in base units in and out, and its
 // tape. The tests are then plain code, and the laws are instantiated once.
 
-#include <mlsysim/table/describe.hpp>
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/tape.hpp>

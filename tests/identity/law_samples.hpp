@@ -1,7 +1,7 @@
 #pragma once
 // Sampling of any law's inputs inside the ranges of its field table, in canonical base units.
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 
 #include "support/catch.hpp"
 
-#include <mlsysim/catalogue/models/distributed.hpp>
-#include <mlsysim/catalogue/models/economics.hpp>
-#include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/catalogue/models/single_node.hpp>
-#include <mlsysim/price/fill.hpp>
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/models/economics.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/resolvers/models/single_node.hpp>
+#include <mlsysim/timing/fill.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -6,7 +6,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/physics/laws.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <map>

@@ -1,7 +1,7 @@
 """Checks that each resolver branches on the fidelity at most once.
 
 A resolver holds its textbook and its operator equations side by side in its own file and chooses between them in one place.
-The room `price` chooses for passes and for what several resolvers share. No other code names a fidelity.
+The directory `timing` chooses for passes and for what several resolvers share. No other code names a fidelity.
 
 usage: check_fidelity.py <top folder>
 """
@@ -18,9 +18,9 @@ COMMENT = re.compile(r"//.*")
 SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
 
 # Where the choice of passes is made and defined.
-HOME = ("src/price/", "include/mlsysim/price/", "include/mlsysim/spec/choices.hpp")
-RESOLVERS = ("src/catalogue/models/", "src/catalogue/optimizers/", "src/catalogue/solvers/")
-SHARED = "src/catalogue/shared/"
+HOME = ("src/timing/", "include/mlsysim/timing/", "include/mlsysim/specs/choices.hpp")
+RESOLVERS = ("src/resolvers/models/", "src/resolvers/optimizers/", "src/resolvers/solvers/")
+SHARED = "src/resolvers/shared/"
 
 
 def complaint(name, text):
@@ -34,7 +34,7 @@ def complaint(name, text):
         if branches > 1:
             return f"{name}: {branches} branches on the fidelity: at most one"
     elif NAMED.search(text):
-        return f"{name}: names a fidelity; only resolvers and the room price do"
+        return f"{name}: names a fidelity; only resolvers and timing do"
     return None
 
 

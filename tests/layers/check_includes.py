@@ -18,7 +18,7 @@ SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
 TOP_HEADERS = {"fwd.hpp", "version.hpp", "export.hpp"}
 
 # Rooms that also compile where there are no threads, files or clock.
-CORE_ROOMS = {"units", "scalars", "table", "tape", "physics", "spec", "lowering", "resolve", "price", "answer"}
+CORE_ROOMS = {"units", "scalars", "reflect", "tape", "physics", "specs", "lowering", "resolver_api", "timing", "estimate"}
 CORE_FORBIDDEN = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "chrono", "ctime", "time.h",
                   "fstream", "filesystem", "iostream", "cstdio", "stdio.h", "dlfcn.h", "unistd.h"}
 
@@ -65,19 +65,29 @@ def check_tree(root):
     for top in ("include/mlsysim", "src"):
         for folder in (path for path in (root / top).rglob("*") if path.is_dir()):
             name = folder.relative_to(root / top).as_posix()
-            if not re.search(r"(^|/)(detail|tool|__pycache__)(/|$)", name):
-                here.add(name)
+            if not re.search(r"(^|/)(detail|tool|__pycache__)(/|$)|^components(/\w+/cli)?$", name):
+                here.add(name.removeprefix("components/"))
     return [f"{PAGE}: the tree does not name {name}" for name in sorted(here - named)] + [
         f"{PAGE}: the tree names {name}, which is not there" for name in sorted(named - here)]
 
 
+def inside(path, root):
+    """Parts of a file's path from its room on: components lie in a folder of their own, and the commands of one are of the room cli."""
+    parts = path.relative_to(root).parts
+    parts = parts[2:] if parts[0] == "include" else parts[1:]
+    if parts[0] == "components":
+        parts = parts[1:]
+        if "cli" in parts:
+            parts = ("cli", *parts)
+    return parts
+
+
 def room_of(path, root):
     """Room of a file, "" for the files of the top folder."""
-    parts = path.relative_to(root).parts
-    if parts[0] == "bindings":
+    if path.relative_to(root).parts[0] == "bindings":
         return "bindings"
-    inside = parts[2:] if parts[0] == "include" else parts[1:]
-    return inside[0] if len(inside) > 1 else ""
+    parts = inside(path, root)
+    return parts[0] if len(parts) > 1 else ""
 
 
 def idea_of(inner, rooms):
@@ -88,8 +98,7 @@ def idea_of(inner, rooms):
 
 def check_idea(path, root, inner, rooms):
     """What is wrong with an include of one's own room, or None."""
-    mine = path.relative_to(root).parts
-    mine = idea_of(mine[2:] if mine[0] == "include" else mine[1:], rooms)
+    mine = idea_of(inside(path, root), rooms)
     target = idea_of(inner, rooms)
     if mine and target and target != mine and target not in rooms[mine]:
         return f"{mine} -> {target} is forbidden; {mine} may include: {' '.join(sorted(rooms[mine])) or 'no other idea'}"
@@ -128,7 +137,7 @@ def check_file(path, root, rooms):
                     found.append(f"{where}: {wrong}")
             if "detail" in inner[:-1] and public:
                 found.append(f"{where}: a public header includes the private {name}")
-        elif room and (path.parent / name).exists() is False and (root / "src" / name).exists():
+        elif room and not (path.parent / name).exists() and any((root / top / name).exists() for top in ("src", "src/components")):
             inner = name.split("/")
             wrong = check_idea(path, root, inner, rooms)
             if inner[0] != room:
@@ -149,7 +158,7 @@ def check_kernel(root, rooms):
     """The kernel does without components: the rows of its rooms name none of their rooms (src/CMakeLists.txt)."""
     parts = root / "src/CMakeLists.txt"
     text = parts.read_text() if parts.exists() else ""
-    of_components = {room for call in re.findall(r"^mlsysim_component\(\w+ ROOMS ([a-z_ ]+)", text, re.M)
+    of_components = {room.split("/")[0] for call in re.findall(r"^mlsysim_component\(\w+ ROOMS ([a-z_/ ]+)", text, re.M)
                      for room in call.split()}
     kernel = [r for r in rooms if "/" not in r and r not in of_components | {"cli", "bindings"}]
     return [f"{PAGE}: {room} is a room of the kernel and may include {target}, which is one of a component"
@@ -157,13 +166,13 @@ def check_kernel(root, rooms):
 
 
 # Where users of installed headers are: the command line is a program on the public interface like any other.
-USERS = ("include", "src/cli", "tests", "examples", "plugins", "bindings", "benchmarks")
+USERS = ("include", "src/cli", "src/components/*/cli", "tests", "examples", "plugins", "bindings", "benchmarks")
 
 
 def check_installed(root):
     """Installed headers that nothing but sources of the library includes."""
     used = set()
-    for path in (p for top in USERS for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+    for path in (p for top in USERS for folder in root.glob(top) for p in folder.rglob("*") if p.suffix in SUFFIXES):
         used |= set(re.findall(r'^\s*#\s*include\s*[<"]mlsysim/([^">]+)[">]', path.read_text(), re.M))
     top = root / "include/mlsysim"
     installed = sorted(p.relative_to(top) for p in top.rglob("*") if p.suffix in SUFFIXES and "detail" not in p.parts)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Laws that pages of resolvers name because code calls them unrecorded (src/catalogue/resolvers.cpp) are called, and every call has a
+"""Laws that pages of resolvers name because code calls them unrecorded (src/resolvers/resolvers.cpp) are called, and every call has a
 page: names are held to the sources."""
 
 import pathlib
@@ -14,7 +14,7 @@ def calls(paths):
     return {a or b for path in paths for a, b in CALL.findall(path.read_text())}
 
 
-rows = re.findall(r'shipped<(\w+)>\(\s*Question::[^,]+,\s*((?:"[^"]*"\s*)+),', (root / "src/catalogue/resolvers.cpp").read_text())
+rows = re.findall(r'shipped<(\w+)>\(\s*Question::[^,]+,\s*((?:"[^"]*"\s*)+),', (root / "src/resolvers/resolvers.cpp").read_text())
 assert len(rows) >= 28, "the table of resolvers.cpp is not what this test reads"
 named = {}
 for resolver, text in rows:
@@ -23,9 +23,9 @@ for resolver, text in rows:
 
 sources = [*(root / "src").rglob("*.?pp"), *(root / "include").rglob("*.hpp")]
 # Unrecorded code: resolvers, and what they share. Solvers live with what they ask.
-own = [*(root / "src/catalogue").rglob("*.cpp"), *(root / "src/price").rglob("*.cpp")]
+own = [*(root / "src/resolvers").rglob("*.cpp"), *(root / "src/timing").rglob("*.cpp")]
 assert calls(own), "no law is called where this test looks for calls"
 faults = [f"{law} is on the pages of {', '.join(of)} and called by nothing" for law, of in named.items() if law not in calls(sources)]
-faults += [f"{law} is called by a resolver and on no page (src/catalogue/resolvers.cpp)" for law in sorted(calls(own) - set(named))]
+faults += [f"{law} is called by a resolver and on no page (src/resolvers/resolvers.cpp)" for law in sorted(calls(own) - set(named))]
 print("\n".join(faults) or f"{len(named)} laws that are named are called, and the other way round")
 sys.exit(bool(faults))

@@ -22,7 +22,7 @@ class Tree(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        self.write("docs/explanation/architecture.md", "```rooms\nunits:\ntable: units\nzoo: units table\n```\n")
+        self.write("docs/explanation/architecture.md", "```rooms\nunits:\nreflect: units\nzoo: units reflect\n```\n")
 
     def write(self, name, text):
         path = self.root / name
@@ -36,15 +36,15 @@ class Tree(unittest.TestCase):
 
     def test_a_resolver_branches_on_the_fidelity_once(self):
         branch = "if (f == Fidelity::textbook) {}\n"
-        self.write("src/price/a.cpp", branch + branch)
-        self.write("src/catalogue/shared/a.hpp", branch)
-        self.write("src/catalogue/models/a.cpp", "// Fidelity::textbook in words\nAModel::solve(const In& in) {\n" + branch + "}\n")
+        self.write("src/timing/a.cpp", branch + branch)
+        self.write("src/resolvers/shared/a.hpp", branch)
+        self.write("src/resolvers/models/a.cpp", "// Fidelity::textbook in words\nAModel::solve(const In& in) {\n" + branch + "}\n")
         self.write("src/engine/a.cpp", "// Fidelity::textbook in words\nFidelity fidelity{};\n")
         self.assertEqual([], check_fidelity.complaints_of(self.root))
-        self.write("src/catalogue/models/b.cpp", "BModel::solve(const In& in) {\n" + branch + "switch (in.fidelity) {}\n}\n")
+        self.write("src/resolvers/models/b.cpp", "BModel::solve(const In& in) {\n" + branch + "switch (in.fidelity) {}\n}\n")
         self.write("src/engine/b.cpp", branch)
-        self.assertEqual(["src/catalogue/models/b.cpp: 2 branches on the fidelity for 1 resolvers: at most one each",
-                          "src/engine/b.cpp: names a fidelity; only resolvers and the room price do"],
+        self.assertEqual(["src/engine/b.cpp: names a fidelity; only resolvers and timing do",
+                          "src/resolvers/models/b.cpp: 2 branches on the fidelity for 1 resolvers: at most one each"],
                          check_fidelity.complaints_of(self.root))
 
     def test_an_id_stands_for_one_error_and_is_in_the_table(self):
@@ -78,14 +78,14 @@ class Tree(unittest.TestCase):
         self.assertEqual([f"src/zoo/b.cpp:2: dump() throws at names that are no UTF-8; {check_errors.JSON_TEXT} has what replaces them"], found)
 
     def test_allowed(self):
-        self.assertEqual([], self.includes("src/table/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"
-                                           "#include <mlsysim/table/a.hpp>\n#include <mlsysim/fwd.hpp>\n"))
+        self.assertEqual([], self.includes("src/reflect/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"
+                                           "#include <mlsysim/reflect/a.hpp>\n#include <mlsysim/fwd.hpp>\n"))
         self.assertEqual([], self.includes("src/zoo/a.cpp", "#include <fstream>\n#include <yaml-cpp/yaml.h>\n"))
         self.assertEqual([], self.includes("include/mlsysim/units/fmt.hpp", "#include <fmt/format.h>\n"))
 
     def test_forbidden_edge_names_file_line_edge_and_what_is_allowed(self):
-        found = self.includes("include/mlsysim/table/a.hpp", "#pragma once\n#include <mlsysim/zoo/zoo.hpp>\n")
-        self.assertEqual(["include/mlsysim/table/a.hpp:2: table -> zoo is forbidden; table may include: units"], found)
+        found = self.includes("include/mlsysim/reflect/a.hpp", "#pragma once\n#include <mlsysim/zoo/zoo.hpp>\n")
+        self.assertEqual(["include/mlsysim/reflect/a.hpp:2: reflect -> zoo is forbidden; reflect may include: units"], found)
 
     def test_forbidden_outside(self):
         for text in ("<yaml-cpp/yaml.h>", "<nlohmann/json.hpp>", "<pybind11/pybind11.h>", "<Eigen/Dense>",

@@ -5,7 +5,7 @@
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/plugin/host.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 
 #include <unistd.h>
 #include <filesystem>

@@ -3,7 +3,7 @@
 
 #include "plugin_support.hpp"
 
-#include <mlsysim/programs/model_path.hpp>
+#include <mlsysim/model_graphs/model_path.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -3,8 +3,8 @@
 #include "plugin_support.hpp"
 
 #include <mlsysim/explore/search/explore.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

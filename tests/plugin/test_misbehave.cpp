@@ -4,7 +4,7 @@
 
 #include "plugin_support.hpp"
 
-#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include "support/catch.hpp"

@@ -4,7 +4,7 @@
 #include "plugin_support.hpp"
 
 #include <mlsysim/plugin/fault.hpp>
-#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -9,9 +9,9 @@
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/pipeline/sweep_callbacks.hpp>
 #include <mlsysim/plugin/host.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

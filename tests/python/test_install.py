@@ -19,7 +19,7 @@ def test_the_distribution_has_a_name_of_its_own():
 
 def test_plugins_depend_on_that_name():
     assert 'name = "mlsysim-cpp"' in (ROOT / "pyproject.toml").read_text()
-    for file in ("plugins/acme_python/pyproject.toml", "src/cli/plugin_templates.cpp"):
+    for file in ("plugins/acme_python/pyproject.toml", "src/components/plugin/cli/plugin_templates.cpp"):
         assert 'dependencies = ["mlsysim-cpp"]' in (ROOT / file).read_text()
 
 

@@ -1,7 +1,7 @@
 #pragma once
 // A machine of which little more than rates and capacities is known, so that defaults stand in for the rest.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

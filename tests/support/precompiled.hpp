@@ -3,9 +3,9 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/fmt.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/units/unit_registry.hpp>

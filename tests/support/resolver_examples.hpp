@@ -3,10 +3,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/field_input.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

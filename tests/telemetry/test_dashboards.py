@@ -63,7 +63,7 @@ def test_metrics_are_those_that_the_program_writes():
     used = {name: set(re.findall(r"\b(?:mlsysim_\w+|compile_breaks_total|push_time_seconds)", " ".join(q for _, _, q in boards.queries(name)))) for name in boards.BOARDS}
     for name in ("overview", "breaks", "compile-time"):
         assert used[name] and used[name] <= written, used[name] - written
-    cells = "".join((ROOT / name).read_text() for name in ("src/ci/metrics.cpp", "src/telemetry/numbers.cpp"))
+    cells = "".join((ROOT / name).read_text() for name in ("src/components/ops/regression/metrics.cpp", "src/components/ops/export/numbers.cpp"))
     stems, endings = re.findall(r'"(mlsysim_(?:predicted|budget))"', cells), re.findall(r'return "(_\w+)"', cells)
     assert used["predictions"] <= {stem + end for stem in stems for end in endings} | set(re.findall(r'"(mlsysim_\w+)"', cells))
     live = set(re.findall(r'"(mlsysim_watch_\w+)"', "".join(p.read_text() for p in (ROOT / "src").glob("watch/*.cpp"))))

@@ -16,14 +16,13 @@ ROOT = HERE.parents[2]
 VERSION = "0.17.1"  # of ziglang: clang 22
 
 # Folders of src that are compiled, and files of theirs that are not.
-ROOMS = ("units scalars table tape physics spec lowering resolve price answer files zoo model_files catalogue pipeline engine intervals explore "
-         "launch traffic report picture cli").split()
-LEFT_OUT = set("files/write.cpp picture/png.cpp picture/measured_points.cpp picture/nearest_rows.cpp picture/report_forms.cpp picture/report_page.cpp cli/main.cpp cli/complete.cpp cli/zoo_templates.cpp cli/run_program.cpp cli/process.cpp "
-               "cli/child_process.cpp cli/command_agents.cpp cli/command_calibrate.cpp cli/command_ci_send.cpp cli/command_compare_measured.cpp cli/command_compile_diff.cpp cli/command_compile_page.cpp "
-               "cli/command_submit.cpp cli/command_validate.cpp cli/commands_ci.cpp cli/commands_compile.cpp cli/commands_course.cpp "
-               "cli/commands_plugin.cpp cli/commands_program.cpp cli/commands_support.cpp cli/commands_watch.cpp cli/observed.cpp "
-               "cli/plugin_templates.cpp cli/print_config.cpp cli/print_page.cpp cli/program_ci.cpp cli/program_compile.cpp cli/program_course.cpp "
-               "cli/program_plugin.cpp cli/program_validation.cpp cli/plugin_exit.cpp cli/watcher.cpp cli/absent_commands.cpp cli/ranks.cpp cli/report_records.cpp cli/row_text.cpp cli/search_bounds.cpp cli/search_rows.cpp cli/search_files.cpp".split())
+ROOMS = ("units scalars reflect tape physics specs lowering resolver_api timing estimate files zoo resolvers pipeline engine intervals explore report cli "
+         "components/model_files components/launch components/request_trace components/plot").split()
+LEFT_OUT = {f"{folder}/{name}.cpp" for folder, names in {
+    "files": "write",
+    "cli": "main complete zoo_templates run_program process child_process command_agents command_submit observed plugin_exit absent_commands ranks row_text "
+           "search_bounds search_rows search_files",
+    "components/plot": "png measured_points nearest_rows report_forms report_page cli/print_page"}.items() for name in names.split()}
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 # -Os packs best: -Oz and -flto, where exceptions are caught, are larger by brotli.
@@ -51,18 +50,18 @@ def rooms():
     """Groups of sources that are compiled together, as cmake/MlsysimRooms.cmake makes them: [(name, [file])]."""
     out = []
     text = (ROOT / "src/CMakeLists.txt").read_text(encoding="utf-8")
-    alone = {f"{room}/{f}" for room, files in re.findall(r"mlsysim_alone\((\w+) (.*?)\)", text, re.DOTALL) for f in files.split()}
+    alone = {f"{room}/{f}" for room, files in re.findall(r"mlsysim_alone\(([\w/]+) (.*?)\)", text, re.DOTALL) for f in files.split()}
     alone |= set(re.findall(r"KERNELS (\S+)", text))
     for room in ROOMS:
-        top = ROOT / "src" / room
+        top, name = ROOT / "src" / room, room.replace("/", "_")
         files = sorted(f.relative_to(top).as_posix() for f in (top.glob("*.cpp") if room == "cli" else top.rglob("*.cpp")))
         files = [f for f in files if not f.startswith("tool/") and f"{room}/{f}" not in LEFT_OUT]
         apart = [f for f in files if f"{room}/{f}" in alone]
         joined = [f for f in files if f not in apart]
         groups = (len(joined) + 7) // 8
         for g in range(groups):
-            out.append((f"{room}_{g}", [f"{room}/{f}" for i, f in enumerate(joined) if i * groups // len(joined) == g]))
-        out += [(f"{room}_{f[:-4].replace('/', '_')}", [f"{room}/{f}"]) for f in apart]
+            out.append((f"{name}_{g}", [f"{room}/{f}" for i, f in enumerate(joined) if i * groups // len(joined) == g]))
+        out += [(f"{name}_{f[:-4].replace('/', '_')}", [f"{room}/{f}"]) for f in apart]
     return out
 
 
@@ -85,7 +84,7 @@ def write(folder, sources, tool):
         objects.append(f"obj/{name}.o")
         lines.extend([f"build obj/{name}.o: {rule} {source}", f"  flags = {flags}"])
 
-    own = f"{OURS} -I{ROOT / 'include'} -I{ROOT / 'src'} -I{headers} -I{sources / 'yaml-cpp/include'} -I{sources / 'zlib'} -DMLSYSIM_ZOO_INSTALL_DIR='\"/zoo\"'"
+    own = f"{OURS} -I{ROOT / 'include'} -I{ROOT / 'src'} -I{ROOT / 'src/components'} -I{headers} -I{sources / 'yaml-cpp/include'} -I{sources / 'zlib'} -DMLSYSIM_ZOO_INSTALL_DIR='\"/zoo\"'"
     units = folder / "units"
     units.mkdir(exist_ok=True)
     for name, files in rooms():

@@ -1,6 +1,6 @@
 // A Model of your own: how much arithmetic a device gives per watt.
-#include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <cstdio>

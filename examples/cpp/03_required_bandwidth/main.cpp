@@ -1,7 +1,7 @@
 // A Solver of your own, twice: by hand, and by asking a law backwards.
-#include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/resolve/solve_for.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolver_api/solve_for.hpp>
+#include <mlsysim/specs/workload.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // An Optimizer of your own: the cheapest device that is fast enough.
-#include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // Three resolvers joined by the names of what they give and need; one asked where its number came from.
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/system.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/system.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <cstdio>

@@ -7,7 +7,7 @@
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/explore/search/explore.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

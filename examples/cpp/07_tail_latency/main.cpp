@@ -1,6 +1,6 @@
 // How many servers a latency target needs: the tail of a waiting line, and the line that never ends.
-#include <mlsysim/catalogue/models/tail_latency.hpp>
-#include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolvers/models/tail_latency.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <cstdio>

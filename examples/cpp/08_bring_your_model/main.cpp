@@ -1,10 +1,10 @@
 // Models as people have them: a mixture with sparse attention, a model that sees, and a training step that
 // JAX lowered.
-#include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/programs/model_path.hpp>
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
+#include <mlsysim/model_graphs/model_path.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>

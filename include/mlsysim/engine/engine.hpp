@@ -1,7 +1,7 @@
 #pragma once
 /// Engine: the answer for one batch on one device.
 
-#include <mlsysim/catalogue/models/single_node.hpp>
+#include <mlsysim/resolvers/models/single_node.hpp>
 
 namespace mlsysim {
 

@@ -1,9 +1,9 @@
 #pragma once
 /// SystemEvaluator: the three-level scorecard of a scenario.
 
-#include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/estimate/replicas.hpp>
 
 #include <memory>
 

@@ -1,8 +1,8 @@
 #pragma once
 /// From text to the value of a field: what plan files, command-line options and `key=value` arguments share.
 
-#include <mlsysim/resolve/dynamic_value.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <memory>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 /// The operators of a program by their time on a device.
 
-#include <mlsysim/spec/choices.hpp>
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/specs/choices.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <optional>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 /// The tapes of problems, kept.
 
-#include <mlsysim/answer/problem_law.hpp>
+#include <mlsysim/estimate/problem_law.hpp>
 
 namespace mlsysim {
 

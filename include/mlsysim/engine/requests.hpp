@@ -1,12 +1,12 @@
 #pragma once
 /// From a resolved scenario to the inputs of the resolvers that answer it.
 
-#include <mlsysim/catalogue/models/distributed.hpp>
-#include <mlsysim/catalogue/models/economics.hpp>
-#include <mlsysim/catalogue/models/inference_pass.hpp>
-#include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/models/economics.hpp>
+#include <mlsysim/resolvers/models/inference_pass.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/resolvers/models/single_node.hpp>
 
 namespace mlsysim::detail {
 

@@ -4,13 +4,13 @@
 /// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python
 /// keywords are made from it.
 
-#include <mlsysim/catalogue/row_groups.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
-#include <mlsysim/spec/system.hpp>
-#include <mlsysim/spec/workload.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/resolvers/row_groups.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario.hpp>
-#include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
 
 #include <map>
 #include <memory>

@@ -2,8 +2,8 @@
 /// The scorecard: does it fit, how fast is it and what limits it, what does it cost and emit.
 
 #include <mlsysim/engine/lazy_text.hpp>
-#include <mlsysim/resolve/notes.hpp>
-#include <mlsysim/table/value.hpp>
+#include <mlsysim/reflect/value.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 
 #include <string>

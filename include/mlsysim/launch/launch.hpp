@@ -4,8 +4,8 @@
 /// Nothing of a launch is executed. Every flag has one of three ends: it is used, it is ignored for a stated
 /// reason, or it contradicts an assumption of the library. Tables of flags are data: zoo/launch/*.yaml.
 
-#include <mlsysim/answer/memory_account.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 
 #include <filesystem>
 #include <map>

@@ -2,7 +2,7 @@
 /// Forward pass of a convolutional network, from its layer records.
 
 #include <mlsysim/lowering/emit.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <span>
 

@@ -4,7 +4,7 @@
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/lowering/stack_view.hpp>
 #include <mlsysim/lowering/structure.hpp>
-#include <mlsysim/spec/views.hpp>
+#include <mlsysim/specs/views.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim::detail {

@@ -1,7 +1,7 @@
 #pragma once
 /// Who holds the same weights.
 
-#include <mlsysim/spec/views.hpp>
+#include <mlsysim/specs/views.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 namespace mlsysim {

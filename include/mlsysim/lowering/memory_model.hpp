@@ -4,8 +4,8 @@
 #include <mlsysim/lowering/holders.hpp>
 #include <mlsysim/lowering/stored.hpp>
 #include <mlsysim/lowering/totals.hpp>
-#include <mlsysim/spec/views.hpp>
-#include <mlsysim/table/field.hpp>
+#include <mlsysim/reflect/field.hpp>
+#include <mlsysim/specs/views.hpp>
 
 namespace mlsysim {
 

@@ -2,7 +2,7 @@
 /// The operator list: what a model does, as plain records in the caller's memory.
 
 #include <mlsysim/lowering/structure.hpp>
-#include <mlsysim/table/choice.hpp>
+#include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <array>

@@ -2,7 +2,7 @@
 /// The numbers of a stack as lowering rules read them: every gap filled, and layers that are alike put
 /// together, so that a periodic pattern costs by its period and not by its depth.
 
-#include <mlsysim/spec/layer_table.hpp>
+#include <mlsysim/specs/layer_table.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 /// Bytes of weights as they are stored.
 
 #include <mlsysim/lowering/structure.hpp>
-#include <mlsysim/spec/views.hpp>
+#include <mlsysim/specs/views.hpp>
 
 namespace mlsysim {
 

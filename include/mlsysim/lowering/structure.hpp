@@ -1,8 +1,8 @@
 #pragma once
 /// The categories of a lowering: they fix which operators exist. All numbers are elsewhere, as `T`.
 
-#include <mlsysim/spec/choices.hpp>
-#include <mlsysim/table/category.hpp>
+#include <mlsysim/reflect/category.hpp>
+#include <mlsysim/specs/choices.hpp>
 
 #include <array>
 

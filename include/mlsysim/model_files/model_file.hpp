@@ -3,7 +3,7 @@
 /// safetensors and GGUF files. Nothing is guessed in silence: what a file leaves to a default, and what of it
 /// was not understood, are notes.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 /// Activations that a transformer layer keeps for its backward pass.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 
 namespace mlsysim {
 

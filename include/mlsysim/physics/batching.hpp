@@ -2,7 +2,7 @@
 /// Steady-state decoding of many requests: how much cache pages hold, and how fast a full batch runs.
 
 #include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// From IT energy to facility energy, greenhouse gases and water.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -5,7 +5,7 @@
 /// reduction is not charged, ranks are equal, links do not contend. Every factor is written so that one rank
 /// costs exactly 0.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

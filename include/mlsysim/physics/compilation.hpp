@@ -6,8 +6,8 @@
 /// reads a value from the device empties the queue: the device then waits until the host has issued work
 /// again.
 
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

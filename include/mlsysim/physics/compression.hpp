@@ -1,7 +1,7 @@
 #pragma once
 /// Size of weights that are stored in fewer bits or with zeros left out.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

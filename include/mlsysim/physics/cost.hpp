@@ -1,7 +1,7 @@
 #pragma once
 /// Cost of owning and running machines, and the cost of one token.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// The way of the training data: from storage over caches and links, through preparation, to the device.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// Electrical energy of a device: from its load, or from what it computes and moves.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

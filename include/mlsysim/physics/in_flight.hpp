@@ -1,7 +1,7 @@
 #pragma once
 /// In-flight batching: requests join and leave a running batch between two passes of the model.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

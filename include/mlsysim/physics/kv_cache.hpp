@@ -1,7 +1,7 @@
 #pragma once
 /// The key-value cache: bytes per token, per batch, in pages, and in compressed form.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

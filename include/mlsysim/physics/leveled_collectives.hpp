@@ -5,7 +5,7 @@
 /// Every factor is written so that one rank costs exactly 0. `way` is the sustained rate at which what one
 /// node sends leaves it, over all its ports; `link` that at which a device sends inside.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

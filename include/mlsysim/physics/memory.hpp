@@ -1,7 +1,7 @@
 #pragma once
 /// Model states held in training: weights, gradients, and what the optimizer keeps.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// How much of its power a device draws while its kernels run.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// The pipeline bubble: time that stages wait at the start and the end of a step.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 
 namespace mlsysim {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// What a cap on power, or on the clock, makes of a pass.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

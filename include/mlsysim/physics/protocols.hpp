@@ -5,7 +5,7 @@
 /// Every factor is written so that one rank costs exactly 0. Shares are of the one-way link bandwidth of a
 /// device.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

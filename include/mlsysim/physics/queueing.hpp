@@ -1,8 +1,8 @@
 #pragma once
 /// Waiting lines: how long a request waits before somebody serves it, and how the wait is distributed.
 
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// Failures of many devices, and what checkpoints cost and save.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

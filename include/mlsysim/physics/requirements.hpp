@@ -2,7 +2,7 @@
 /// Laws asked backwards or across a fleet: the machine that a target needs, the tokens that hide a gradient
 /// exchange, and the privacy that noise buys.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -2,8 +2,8 @@
 /// Failures by component, better checkpoint intervals, spare nodes, and what a checkpoint costs.
 
 #include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <array>

@@ -2,7 +2,7 @@
 /// The roofline: a machine does arithmetic at one rate and moves bytes at another, and the slower side
 /// decides.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -2,8 +2,8 @@
 /// Routing of tokens to experts: how many experts a batch touches, how uneven their loads are, and to how
 /// many ranks or nodes a token goes.
 
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <array>

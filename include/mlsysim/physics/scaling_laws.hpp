@@ -3,7 +3,7 @@
 /// both.
 
 #include <mlsysim/physics/training.hpp>
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

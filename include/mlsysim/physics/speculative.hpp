@@ -1,8 +1,8 @@
 #pragma once
 /// Speculative decoding: a small model drafts tokens, the large one checks them in one pass.
 
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <array>

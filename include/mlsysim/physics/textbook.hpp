@@ -5,7 +5,7 @@
 /// right.
 
 #include <mlsysim/physics/roofline.hpp>
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

@@ -1,7 +1,7 @@
 #pragma once
 /// Networks between nodes: what crosses the narrowest cut through the middle.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

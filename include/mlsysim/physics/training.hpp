@@ -1,7 +1,7 @@
 #pragma once
 /// Arithmetic of training and decoding by parameter counts, and the compute-optimal size of a model.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {

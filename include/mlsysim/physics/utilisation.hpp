@@ -1,7 +1,7 @@
 #pragma once
 /// Utilisation: useful or executed arithmetic over what the devices could have done.
 
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/law.hpp>
 
 namespace mlsysim {
 

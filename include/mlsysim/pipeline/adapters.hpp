@@ -1,7 +1,7 @@
 #pragma once
 /// What an object implies: a fleet brings its node, a node its accelerator.
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 
 #include <span>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 /// Breaks: places where there is no full answer, and why.
 
-#include <mlsysim/resolve/break_reason.hpp>
-#include <mlsysim/resolve/outcome.hpp>
+#include <mlsysim/resolver_api/break_reason.hpp>
+#include <mlsysim/resolver_api/outcome.hpp>
 
 #include <exception>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 
 #include <memory>
 #include <optional>

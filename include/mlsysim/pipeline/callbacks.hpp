@@ -2,8 +2,8 @@
 /// Watching a run. Callbacks see names, results and times, and cannot change anything.
 
 #include <mlsysim/pipeline/breaks.hpp>
-#include <mlsysim/resolve/resolver.hpp>
-#include <mlsysim/resolve/search.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 
 #include <cstdint>
 #include <exception>

@@ -1,8 +1,8 @@
 #pragma once
 /// A built pipeline: an immutable graph of stages without data. Runs hold the data.
 
-#include <mlsysim/resolve/dynamic_value.hpp>
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
 
 #include <initializer_list>
 #include <memory>

@@ -3,8 +3,8 @@
 
 #include <mlsysim/pipeline/callbacks.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>
-#include <mlsysim/resolve/report.hpp>
-#include <mlsysim/resolve/resolver_shape.hpp>
+#include <mlsysim/resolver_api/report.hpp>
+#include <mlsysim/resolver_api/resolver_shape.hpp>
 
 #include <memory>
 #include <string>

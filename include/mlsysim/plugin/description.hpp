@@ -2,8 +2,8 @@
 /// What a plugin says about itself and registers, in owned texts.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
-#include <mlsysim/resolve/resolver_info.hpp>
-#include <mlsysim/table/choice.hpp>
+#include <mlsysim/reflect/choice.hpp>
+#include <mlsysim/resolver_api/resolver_info.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include <mlsysim/plugin/fault.hpp>
 #include <mlsysim/plugin/manifest.hpp>
 #include <mlsysim/plugin/support.hpp>
-#include <mlsysim/table/value.hpp>
+#include <mlsysim/reflect/value.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,9 +3,9 @@
 /// mlsysim_plugin.hpp.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
-#include <mlsysim/spec/leaves.hpp>
-#include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/specs/leaves.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <cctype>

@@ -2,9 +2,9 @@
 /// A resolver class behind the C interface. Part of mlsysim_plugin.hpp.
 
 #include <mlsysim/plugin/sdk_host.hpp>
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/resolve/typed_resolver.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/resolver_api/typed_resolver.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <algorithm>

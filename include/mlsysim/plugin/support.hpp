@@ -2,7 +2,7 @@
 /// Does a backend run a program on a device? Yes, no or maybe, with every reason.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
-#include <mlsysim/table/choice.hpp>
+#include <mlsysim/reflect/choice.hpp>
 
 #include <cstdint>
 #include <string>

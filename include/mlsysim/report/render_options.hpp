@@ -1,7 +1,7 @@
 #pragma once
 /// How answers are shown.
 
-#include <mlsysim/table/choice.hpp>
+#include <mlsysim/reflect/choice.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
 /// Reference pages of resolvers, written from their tables, laws and examples.
 
-#include <mlsysim/resolve/resolver.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <string>
 #include <vector>

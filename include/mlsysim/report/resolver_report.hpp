@@ -3,7 +3,7 @@
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #pragma once
 /// A table of values with units, shown in every format.
 
+#include <mlsysim/reflect/value.hpp>
 #include <mlsysim/report/render_options.hpp>
-#include <mlsysim/table/value.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <string>
 #include <string_view>

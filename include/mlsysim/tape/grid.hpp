@@ -8,7 +8,7 @@
 /// that saves nothing. A part in which there is less to compute than to hand on is not worth a part: its
 /// nodes are computed where they are used.
 
-#include <mlsysim/table/axis.hpp>
+#include <mlsysim/reflect/axis.hpp>
 #include <mlsysim/tape/columns.hpp>
 
 #include <cstdint>

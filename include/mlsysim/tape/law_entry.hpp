@@ -4,8 +4,8 @@
 /// All tools work on entries, so they are compiled once and not per law. `entry_of<Law>()` and
 /// `plain_entry(resolver, inputs)` in tape/register.hpp make them.
 
-#include <mlsysim/table/describe.hpp>
-#include <mlsysim/table/law.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/law.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -57,8 +57,8 @@ template <Law L>
   return derive(entry_of<L>(), numbers_of(in), std::vector<std::string>(open));
 }
 
-/// Goals of the typed `solve_for` below; apart from the targets of resolve/solve_for.hpp, which work on any
-/// resolver.
+/// Goals of the typed `solve_for` below; apart from the targets of resolver_api/solve_for.hpp, which work on
+/// any resolver.
 namespace goal {
 
 /// `result == target`, for `solve_for`; likewise `at_most` and `at_least`.

@@ -5,8 +5,8 @@
 /// Kernels load and store member by member through this: a struct copied as a block does not vectorise (four
 /// times slower, measured).
 
-#include <mlsysim/table/field.hpp>
-#include <mlsysim/table/lift.hpp>
+#include <mlsysim/reflect/field.hpp>
+#include <mlsysim/reflect/lift.hpp>
 
 #include <cstddef>
 #include <type_traits>

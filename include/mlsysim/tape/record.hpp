@@ -1,9 +1,9 @@
 #pragma once
 /// Records laws: completes the recording scalar with what only field tables know.
 
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/describe.hpp>
-#include <mlsysim/table/law.hpp>
 #include <mlsysim/tape/leaves.hpp>
 #include <mlsysim/tape/tape.hpp>
 

@@ -21,7 +21,7 @@ struct Location {
   [[nodiscard]] std::string text() const;
 };
 
-/// Why there is no full answer: a closed list. mlsysim/resolve/break_reason.hpp has the names.
+/// Why there is no full answer: a closed list. mlsysim/resolver_api/break_reason.hpp has the names.
 enum class BreakReason : std::uint8_t {
   missing_field,
   missing_stage_input,

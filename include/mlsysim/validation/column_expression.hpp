@@ -1,7 +1,7 @@
 #pragma once
 /// Expressions over the columns of a table: how the mapping of a row to an input is written as data.
 
-#include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
 #include <mlsysim/validation/csv.hpp>
 
 #include <optional>

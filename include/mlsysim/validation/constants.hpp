@@ -2,9 +2,9 @@
 /// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and
 /// calibration fits.
 
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 
 #include <map>
 #include <memory>

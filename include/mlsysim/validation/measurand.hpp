@@ -2,8 +2,8 @@
 /// What a table measures, and how the library predicts it.
 
 #include <mlsysim/intervals/residual_groups.hpp>
-#include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/validation/constants.hpp>
 
 #include <cstdint>

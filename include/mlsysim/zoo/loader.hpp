@@ -1,7 +1,7 @@
 #pragma once
 /// Reads the zoo from its YAML files.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #pragma once
 /// Entries of the zoo as canonical YAML.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <string>
 #include <string_view>

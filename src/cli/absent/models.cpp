@@ -1,6 +1,6 @@
 // The component 'models' is not built.
 
-#include <mlsysim/programs/program.hpp>
+#include <mlsysim/model_graphs/program.hpp>
 #include "absent.hpp"
 
 namespace mlsysim::cli {

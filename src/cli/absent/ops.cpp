@@ -4,8 +4,8 @@
 
 #include "../observed.hpp"
 
-#include <mlsysim/compile/ingest.hpp>
-#include <mlsysim/observe/exporters.hpp>
+#include <mlsysim/ops/events/exporters.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
 
 #include <cstdlib>
 

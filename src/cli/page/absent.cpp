@@ -9,14 +9,14 @@
 #include "cli/search_bounds.hpp"
 #include "cli/search_files.hpp"
 
-#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/files/detail/files.hpp>
-#include <mlsysim/observe/exporters.hpp>
-#include <mlsysim/picture/front_beside.hpp>
-#include <mlsysim/picture/render.hpp>
-#include <mlsysim/picture/report_page.hpp>
-#include <mlsysim/picture/thing_pictures.hpp>
-#include <mlsysim/programs/model_path.hpp>
+#include <mlsysim/model_graphs/model_path.hpp>
+#include <mlsysim/ops/events/exporters.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/plot/front_beside.hpp>
+#include <mlsysim/plot/render.hpp>
+#include <mlsysim/plot/report_page.hpp>
+#include <mlsysim/plot/thing_pictures.hpp>
 #include <mlsysim/validation/measured_table.hpp>
 #include <mlsysim/zoo/detail/model_reader.hpp>
 

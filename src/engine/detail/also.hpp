@@ -3,7 +3,7 @@
 
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scorecard.hpp>
-#include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
 
 #include <string_view>
 #include <utility>

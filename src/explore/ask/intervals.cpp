@@ -2,8 +2,8 @@
 
 #include "explore/ask/nothing_uncertain.hpp"
 
-#include <mlsysim/spec/device_class.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 
 #include <fmt/format.h>
 

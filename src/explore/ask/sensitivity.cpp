@@ -3,7 +3,7 @@
 #include "../subject/finite_result.hpp"
 #include "../subject/spec_figures.hpp"
 
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -1,7 +1,7 @@
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
-#include <mlsysim/price/pricing.hpp>
+#include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include <mlsysim/explore/ask/solve.hpp>
 
-#include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/resolve/solve_for.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
+#include <mlsysim/resolver_api/solve_for.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

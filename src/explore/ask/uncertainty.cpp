@@ -3,8 +3,8 @@
 #include "explore/ask/nothing_uncertain.hpp"
 #include "explore/ask/samples.hpp"
 
-#include <mlsysim/answer/detail/bottleneck.hpp>
-#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/detail/quantile.hpp>
 #include <mlsysim/tape/gradient.hpp>

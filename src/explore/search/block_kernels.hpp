@@ -2,7 +2,7 @@
 // Loops over the points of a block, compiled for each instruction set. What a point misses is a word as wide
 // as a number, so that both go through the same vector lanes.
 
-#include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
 
 #include <cstddef>
 #include <cstdint>

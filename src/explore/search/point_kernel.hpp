@@ -4,8 +4,8 @@
 
 #include "explore/search/block_kernels.hpp"
 
-#include <mlsysim/catalogue/detail/once.hpp>
 #include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/resolvers/detail/once.hpp>
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/grid.hpp>
 

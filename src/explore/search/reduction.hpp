@@ -4,8 +4,8 @@
 
 #include "explore/search/point_kernel.hpp"
 
-#include <mlsysim/resolve/non_dominated.hpp>
-#include <mlsysim/resolve/points.hpp>
+#include <mlsysim/resolver_api/non_dominated.hpp>
+#include <mlsysim/resolver_api/points.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,6 +1,6 @@
 #include "explore/space/axis_files.hpp"
 
-#include <mlsysim/resolve/axes.hpp>
+#include <mlsysim/resolver_api/axes.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

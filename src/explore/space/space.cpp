@@ -1,8 +1,8 @@
 #include <mlsysim/explore/space/space.hpp>
 
-#include <mlsysim/resolve/detail/exchangeable.hpp>
-#include <mlsysim/resolve/input_guard.hpp>
-#include <mlsysim/spec/content.hpp>
+#include <mlsysim/resolver_api/detail/exchangeable.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/specs/content.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -2,11 +2,11 @@
 
 #include "explore/subject/spec_ranges.hpp"
 
-#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
 
-#include <mlsysim/price/fill.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/specs/leaves.hpp>
+#include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
 /// A result that is not finite can neither be explained nor compared.
 
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>

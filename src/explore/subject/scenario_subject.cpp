@@ -2,13 +2,13 @@
 
 #include "explore/subject/spec_figures.hpp"
 
-#include <mlsysim/catalogue/detail/once.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/resolvers/detail/once.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 

@@ -1,14 +1,14 @@
 #include "explore/subject/spec_figures.hpp"
 
-#include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/price/fill.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/leaves.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
-#include <mlsysim/spec/system.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/leaves.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/workload.hpp>
+#include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/views.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 // The numbers of the specs that a struct points to, as inputs that can move: "hardware.memory.bandwidth",
 // "fleet.node.accelerator.compute.dense.fp16", "conventions.textbook_efficiency".
 
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/leaves.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/leaves.hpp>
 
 #include <memory>
 #include <optional>

@@ -2,7 +2,7 @@
 // Ranges of the zoo behind the inputs of a resolver.
 
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
 
 #include <span>
 #include <vector>

@@ -3,9 +3,9 @@
 #include "explore/subject/spec_figures.hpp"
 #include "explore/subject/spec_ranges.hpp"
 
-#include <mlsysim/resolve/detail/exchangeable.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
-#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolver_api/detail/exchangeable.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
+#include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/tape/register.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>

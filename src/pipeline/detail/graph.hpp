@@ -3,7 +3,7 @@
 
 #include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>
-#include <mlsysim/resolve/input_guard.hpp>
+#include <mlsysim/resolver_api/input_guard.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 /// Values as JSON; numbers that are not finite become null.
 
-#include <mlsysim/table/value.hpp>
+#include <mlsysim/reflect/value.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The kinds of files and the specs they hold, in one list.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <array>
 #include <string_view>

@@ -3,8 +3,8 @@
 
 #include "problems.hpp"
 
-#include <mlsysim/spec/provenance.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/specs/provenance.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 namespace mlsysim::detail {
 

@@ -3,7 +3,7 @@
 
 #include "yaml_tree.hpp"
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <memory>
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include "read_context.hpp"
 
-#include <mlsysim/table/member.hpp>
+#include <mlsysim/reflect/member.hpp>
 
 namespace mlsysim::detail {
 

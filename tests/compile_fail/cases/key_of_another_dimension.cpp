@@ -3,7 +3,7 @@
 // mistake: a member whose dimension is not that of the key it is bound to
 // fix: give the member the key's type, or another name
 
-#include <mlsysim/table/field.hpp>
+#include <mlsysim/reflect/field.hpp>
 using namespace mlsysim;
 
 struct Inputs {

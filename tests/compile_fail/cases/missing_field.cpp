@@ -2,7 +2,7 @@
 // expect-match: static assertion failed: the field table does not list every member
 // mistake: Forgetting a member in the field table
 // fix: Name every member in the table: `rows(field(&Inputs::weights, ...), field(&Inputs::host, ...))`.
-#include <mlsysim/table/field.hpp>
+#include <mlsysim/reflect/field.hpp>
 using namespace mlsysim;
 
 struct Inputs {

@@ -3,7 +3,7 @@
 // mistake: a member bound to a key that does not exist
 // fix: name the member like the key of the vocabulary, or give it a row of its own with field(&S::x, ...)
 
-#include <mlsysim/table/field.hpp>
+#include <mlsysim/reflect/field.hpp>
 using namespace mlsysim;
 
 struct Inputs {

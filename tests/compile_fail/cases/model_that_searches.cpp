@@ -3,7 +3,7 @@
 // mistake: a model that loops over options
 // fix: derive from Optimizer<>; a Model calculates one state
 
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 using namespace mlsysim;
 
 struct BestOf : Model<BestOf> {

@@ -3,7 +3,7 @@
 // mistake: a resolver whose Inputs have no field table
 // fix: end the struct with MLSYSIM_FIELDS(Inputs, every, member)
 
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 using namespace mlsysim;
 
 struct Doubling : Model<Doubling> {

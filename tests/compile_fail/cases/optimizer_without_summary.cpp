@@ -3,7 +3,7 @@
 // mistake: an optimizer whose result does not say what was tried
 // fix: give Result a member SearchSummary search, list it in its table, and keep the summary of the search there
 
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 using namespace mlsysim;
 
 struct Cheapest : Optimizer<Cheapest> {

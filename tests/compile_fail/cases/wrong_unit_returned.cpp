@@ -3,7 +3,7 @@
 // mistake: a solver that returns the wrong dimension: time over data instead of data over time
 // fix: read the two dimensions in the message; the expression has the one, the result member the other
 
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 using namespace mlsysim;
 
 struct RequiredBandwidth : Solver<RequiredBandwidth> {

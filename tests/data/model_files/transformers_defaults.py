@@ -4,7 +4,7 @@
     python3 tests/data/model_files/transformers_defaults.py [FOLDER...]
 
 Needs `pip install transformers` (no torch). Two kinds of rows: of a class made from nothing, for every default that
-src/model_files/keys.cpp holds and for tied embeddings; and of each config.json of the folders (by default the committed
+src/components/model_files/keys.cpp holds and for tied embeddings; and of each config.json of the folders (by default the committed
 ones) read by its class, for every number that the file is silent about. The C++ test holds the table against these rows.
 """
 
@@ -22,7 +22,7 @@ PARTS = ("text_config", "llm_config", "language_config", "text_model_config")
 
 def aliases():
     """Field and key pairs of the table in keys.cpp, those of towers left out."""
-    text = (ROOT / "src/model_files/keys.cpp").read_text()
+    text = (ROOT / "src/components/model_files/keys.cpp").read_text()
     pairs = re.findall(r'Alias\{"(\w+)",\s*"(\w+)"\}', text)
     return [(field, key) for field, key in pairs if not field.startswith("tower") and field not in ("patch", "projector")]
 
@@ -54,7 +54,7 @@ def stated(made, key):
 
 def class_rows(mapping, pairs):
     """Of the classes themselves; `full_every` is the period of the list of layers that they make."""
-    text = (ROOT / "src/model_files/keys.cpp").read_text()
+    text = (ROOT / "src/components/model_files/keys.cpp").read_text()
     wanted = re.findall(r'Default\{"(\w+)",\s*"(\w+)"', text)
     wanted += [(kind, "tied") for kind in re.findall(r'Family\{"([\w-]+)"', text)]
     for kind, field in wanted:

@@ -1,6 +1,6 @@
 // Grading: what passes, what is said of what does not, and files of a course that cannot be read.
 #include <mlsysim/course/grade.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

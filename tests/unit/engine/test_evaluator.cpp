@@ -2,10 +2,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/resolvers/models/reliability.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>

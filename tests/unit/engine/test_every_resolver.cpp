@@ -4,10 +4,10 @@
 #include <support/catch.hpp>
 #include <support/resolver_examples.hpp>
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/field_input.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/units/standard_units.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -3,10 +3,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

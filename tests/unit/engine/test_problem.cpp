@@ -2,10 +2,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/answer/problem_law.hpp>
-#include <mlsysim/catalogue/detail/settle.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
+#include <mlsysim/estimate/problem_law.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/tape/leaves.hpp>
 #include <mlsysim/tape/tape.hpp>
 #include <mlsysim/zoo/loader.hpp>

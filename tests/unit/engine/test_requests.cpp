@@ -2,13 +2,13 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/models/training_memory.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
+#include <mlsysim/resolvers/models/training_memory.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

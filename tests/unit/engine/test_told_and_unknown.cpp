@@ -5,8 +5,8 @@
 #include <support/catch.hpp>
 #include <support/resolver_examples.hpp>
 
-#include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/units/standard_units.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

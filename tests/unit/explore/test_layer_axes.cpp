@@ -4,7 +4,7 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <set>

@@ -3,10 +3,10 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
-#include <mlsysim/resolve/typed_resolver.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolver_api/typed_resolver.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -5,10 +5,10 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
-#include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolvers/walls.hpp>
 
 #include <cmath>
 

@@ -3,9 +3,9 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/explore/ask/solve.hpp>
-#include <mlsysim/resolve/expression.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -3,8 +3,8 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/gradient.hpp>

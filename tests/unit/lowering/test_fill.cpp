@@ -2,9 +2,9 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/price/fill.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

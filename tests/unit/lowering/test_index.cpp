@@ -3,10 +3,10 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/attention.hpp>
-#include <mlsysim/price/pricer.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>

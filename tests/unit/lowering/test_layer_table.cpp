@@ -3,8 +3,8 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/lower.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <chrono>

@@ -3,12 +3,12 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/single_op.hpp>
-#include <mlsysim/price/op_price.hpp>
-#include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/system_extra.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/system_extra.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/op_price.hpp>
+#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <initializer_list>

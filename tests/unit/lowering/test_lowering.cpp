@@ -3,11 +3,11 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/physics/activations.hpp>
-#include <mlsysim/price/pricer.hpp>
-#include <mlsysim/price/step.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/step.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>

@@ -3,10 +3,10 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/single_op.hpp>
-#include <mlsysim/price/pass_cost.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/spec/conventions.hpp>
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-#include <mlsysim/answer/memory_account.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

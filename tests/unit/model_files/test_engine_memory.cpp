@@ -2,9 +2,9 @@
 
 #include "support/catch.hpp"
 
-#include <mlsysim/answer/memory_account.hpp>
-#include <mlsysim/spec/hardware.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -3,10 +3,10 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/system.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/specs/infrastructure.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/workload.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace sample {

@@ -1,6 +1,6 @@
 #include "samples.hpp"
 
-#include <mlsysim/resolve/dynamic_resolver.hpp>
+#include <mlsysim/resolver_api/dynamic_resolver.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,10 +1,10 @@
 #include <mlsysim/lowering/stack_view.hpp>
+#include <mlsysim/model_graphs/model_path.hpp>
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/plugin/host.hpp>
-#include <mlsysim/programs/model_path.hpp>
-#include <mlsysim/resolve/record.hpp>
-#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolver_api/record.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

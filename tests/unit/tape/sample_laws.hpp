@@ -1,8 +1,8 @@
 #pragma once
 /// Laws for the tests of scalars and tools: small, and together they use the whole overload set.
 
+#include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/table/law.hpp>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "sample_laws.hpp"
 
-#include <mlsysim/table/lift.hpp>
+#include <mlsysim/reflect/lift.hpp>
 #include <mlsysim/tape/law_tools.hpp>
 #include <mlsysim/units/unit.hpp>
 

@@ -1,6 +1,6 @@
 #include "support/catch.hpp"
 
-#include <mlsysim/catalogue/models/in_flight_batching.hpp>
+#include <mlsysim/resolvers/models/in_flight_batching.hpp>
 #include <mlsysim/validation/record.hpp>
 #include <mlsysim/validation/report.hpp>
 

@@ -1,7 +1,7 @@
 #include "support/catch.hpp"
 
-#include <mlsysim/spec/releases.hpp>
-#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/specs/releases.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "support/catch.hpp"
 #include "zoo_fixtures.hpp"
 
-#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/specs/conventions.hpp>
 
 #include <cmath>
 #include <set>

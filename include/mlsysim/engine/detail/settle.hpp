@@ -1,9 +1,9 @@
 #pragma once
 /// From a scenario, or from the inputs of a resolver, to the problem that its numbers are computed from.
 
-#include <mlsysim/answer/evaluate.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
 
 #include <optional>
 

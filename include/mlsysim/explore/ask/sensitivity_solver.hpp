@@ -2,8 +2,8 @@
 /// Which figure of a device a latency hangs on (wall 21).
 
 #include <mlsysim/engine/scenario.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/specs/conventions.hpp>
 
 namespace mlsysim {
 

@@ -2,9 +2,9 @@
 /// Any question asked backwards: which value of an input meets a condition on a result.
 
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/resolve/check.hpp>
-#include <mlsysim/resolve/expression.hpp>
-#include <mlsysim/resolve/outcome.hpp>
+#include <mlsysim/resolver_api/check.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
+#include <mlsysim/resolver_api/outcome.hpp>
 #include <mlsysim/tape/invert.hpp>
 
 #include <optional>

@@ -6,8 +6,8 @@
 /// computed alone, and of equal points the one with the lower index wins.
 
 #include <mlsysim/explore/space/space.hpp>
-#include <mlsysim/resolve/expression.hpp>
-#include <mlsysim/resolve/search_summary.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
+#include <mlsysim/resolver_api/search_summary.hpp>
 
 #include <atomic>
 #include <cstdint>

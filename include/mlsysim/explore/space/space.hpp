@@ -6,8 +6,8 @@
 /// over numbers follow in the order given, the last one fastest.
 
 #include <mlsysim/explore/subject/subject.hpp>
-#include <mlsysim/resolve/axes.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/resolver_api/dynamic_value.hpp>
 
 #include <cstdint>
 #include <functional>

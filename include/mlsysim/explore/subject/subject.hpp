@@ -3,8 +3,8 @@
 /// point.
 
 #include <mlsysim/engine/scenario.hpp>
-#include <mlsysim/resolve/notes.hpp>
-#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/resolver_api/resolver.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Where the component that reads files of models and programs joins the kernel.
 
-#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <string>
 #include <string_view>

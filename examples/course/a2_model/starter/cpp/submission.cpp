@@ -1,6 +1,6 @@
 // Energy of a generated token on a device that reads all weights in each pass [J/token].
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace {

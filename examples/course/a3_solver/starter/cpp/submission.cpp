@@ -1,6 +1,6 @@
 // The memory bandwidth that a latency needs [GB/s].
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace {

@@ -1,6 +1,6 @@
 // All-reduce by recursive halving and doubling [s].
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 
 namespace {
 

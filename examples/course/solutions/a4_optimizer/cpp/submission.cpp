@@ -1,7 +1,7 @@
 // The batch that serves most within a latency and a memory.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
-#include <mlsysim/resolve/search.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // What a die costs [USD].
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // The bill of a job, in three stages.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
-#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
 
 namespace {
 

@@ -1,0 +1,34 @@
+#pragma once
+/// From a problem to every number of its answer: `evaluate<T>(problem)`.
+///
+/// A problem holds the numbers and categories that an answer is computed from; its tables list them.
+/// `evaluate` on double is the answer; on the recording scalar it leaves the tape from which sweeps, bounds,
+/// slopes, inversions and derivations are read (estimate/problem_law.hpp).
+
+#include <mlsysim/estimate/inference.hpp>
+#include <mlsysim/estimate/macro.hpp>
+#include <mlsysim/estimate/reliability.hpp>
+#include <mlsysim/estimate/serving.hpp>
+#include <mlsysim/estimate/training.hpp>
+
+#include <variant>
+
+namespace mlsysim {
+
+/// One of the questions that are asked of a model.
+using AnyProblem = std::variant<InferenceProblem<>, ServingProblem<>, TrainingProblem<>>;
+
+/// Every number of an answer. Instantiated for double and for the recording scalar.
+template <class T> [[nodiscard]] ServingEstimate<T> evaluate(const ServingProblem<T>& problem);
+template <class T> [[nodiscard]] TrainingEstimate<T> evaluate(const TrainingProblem<T>& problem);
+template <class T> [[nodiscard]] InferenceEstimate<T> evaluate(const InferenceProblem<T>& problem);
+
+/// The models of a problem, each with the name of its owner: `f("workload", model)`.
+template <class T, class F> void for_each_model(ServingProblem<T>& p, F&& f) {
+  f("workload", p.model);
+  f("draft_model", p.draft.model);
+}
+template <class T, class F> void for_each_model(TrainingProblem<T>& p, F&& f) { f("workload", p.model); }
+template <class T, class F> void for_each_model(InferenceProblem<T>& p, F&& f) { f("workload", p.model); }
+
+}  // namespace mlsysim

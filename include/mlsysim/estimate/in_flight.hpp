@@ -1,0 +1,299 @@
+#pragma once
+/// A replica that batches in flight, in steady state: its problem and its estimate.
+///
+/// The number of requests in flight is a fixed point and quantiles are searched for, so what is computed how
+/// often depends on the numbers. A tape cannot hold that: `evaluate` is for double alone. The laws that it is
+/// made of are recorded each by itself (physics/in_flight.hpp).
+
+#include <mlsysim/estimate/first_token.hpp>
+#include <mlsysim/estimate/serving.hpp>
+#include <mlsysim/reflect/join.hpp>
+#include <mlsysim/timing/pricing.hpp>
+
+#include <cmath>
+#include <optional>
+
+namespace mlsysim {
+
+/// How requests arrive.
+enum class ArrivalProcess : std::uint8_t {
+  queued,  ///< all at once, more than run: the queue never empties
+  random,  ///< at a rate, each by itself (Poisson)
+  closed   ///< a new one for each that is finished
+};
+
+/// The passes of one model on one replica of tp x pp x ep devices. Requests and prompts are those of one
+/// micro-batch.
+template <class T = double> struct ReplicaPasses {
+  Plan<T> plan;             ///< degrees and bytes
+  Device<T> prompt_device;  ///< that computes prompts
+  Device<T> step_device;    ///< that generates tokens
+  Links<T> links;
+  ModelView<T> model;     ///< its structure is that of prompts
+  Time<T> prompt_launch;  ///< host time of one kernel of a prompt
+  T graph_batch{0.0};     ///< requests of a rank up to which a step is replayed from a graph
+  const Pricing* pricing = nullptr;
+  Structure decode_structure;  ///< of a step of decoding
+  bool eager_steps = false;    ///< larger steps are no captured graphs
+
+  static constexpr auto fields() {
+    using P = ReplicaPasses;
+    return rows(
+        field(&P::plan, "plan", "", ""), field(&P::prompt_device, "prompt_hardware", "", ""),
+        field(&P::step_device, "step_hardware", "", ""), field(&P::links, "links", "", ""),
+        field(&P::model, "", "", ""),
+        field(&P::prompt_launch, "prompt_launch", "us", "host time of a prompt's kernel").non_negative(),
+        field(&P::graph_batch, "graph_batch", "", "requests of the largest captured step").non_negative());
+  }
+  static constexpr auto categories() {
+    using P = ReplicaPasses;
+    return rows(category(&P::pricing, "pricing", "level of detail"),
+                category(&P::decode_structure, "decode", "operators of a step of decoding"),
+                category(&P::eager_steps, "eager_steps", "larger steps are no captured graphs"));
+  }
+
+  /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
+  [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context) const {
+    const Plan<T> p = pass(prompts, new_tokens, context);
+    return pricing->template pricer<T>().prefill({model, p, prompt_launch}, prompt_device, links, context);
+  }
+  /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
+  /// several, which are attended to as a prompt is).
+  [[nodiscard]] PassEstimate<T> decode(const T& requests, const T& context, double new_tokens = 1) const {
+    const Plan<T> p = pass(requests, T{new_tokens}, context);
+    const auto& pricer = pricing->template pricer<T>();
+    const Time<T> launch = step_launch(requests);
+    if (new_tokens > 1) return pricer.decode({model, p, launch}, step_device, links);
+    return pricer.decode({decoding(), p, launch}, step_device, links);
+  }
+  /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
+  /// where the weights alone do not fit.
+  [[nodiscard]] T capacity(const T& tokens, const T& kv_share) const {
+    const Plan<T> p = pass(plan.ep, T{1.0}, tokens);
+    const auto m = pricing->template pricer<T>().pass_memory(decoding(), p, step_device);
+    const Data<T> rest = m.capacity - (m.total - m.kv_cache);
+    if (rest <= Data<T>()) return T{0.0};
+    // Without a shape no cache is counted (noted with the problem) and any number fits.
+    if (m.kv_cache <= Data<T>()) return T{decode_structure.known ? 0.0 : 65536.0};
+    return plan.ep * floor(kv_share * rest / m.kv_cache);
+  }
+  /// Cache of one request of `tokens`.
+  [[nodiscard]] Data<T> cache(const T& tokens) const {
+    return pricing->template pricer<T>().cache(decoding(), pass(T{1.0}, T{1.0}, tokens));
+  }
+
+ private:
+  [[nodiscard]] Plan<T> pass(const T& sequences, const T& new_tokens, const T& context) const {
+    Plan<T> p = plan;
+    p.batch = sequences;
+    p.new_tokens = new_tokens;
+    p.context = context;
+    return p;
+  }
+  /// Host time of one kernel of a step: none where a graph of that size was captured.
+  [[nodiscard]] Time<T> step_launch(const T& requests) const {
+    const Time<T>& each = step_device.kernels.issue;
+    return eager_steps ? select(requests / plan.ep > graph_batch, each, Time<T>()) : each;
+  }
+  [[nodiscard]] ModelView<T> decoding() const {
+    ModelView<T> m = model;
+    m.structure = decode_structure;
+    return m;
+  }
+};
+
+/// What the software of a replica adds to its passes.
+template <class T = double> struct EngineTimes {
+  Time<T> host_step, host_request;  ///< host time of a pass, and of each request in it
+  Time<T> request_time;             ///< outside the engine
+  T lookahead{0.0};                 ///< passes by which a first token is seen late
+  bool beside = false;              ///< host work runs beside the device
+  bool mixed = true;                ///< prompts and steps share passes
+
+  static constexpr auto fields() {
+    using E = EngineTimes;
+    return rows(
+        field(&E::host_step, "host_step", "ms", "host time of one pass").non_negative(),
+        field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),
+        field(&E::request_time, "request_time", "ms", "time of a request outside the engine").non_negative(),
+        field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late").non_negative());
+  }
+  static constexpr auto categories() {
+    using E = EngineTimes;
+    return rows(category(&E::beside, "beside", "passes are prepared while another runs"),
+                category(&E::mixed, "mixed", "prompts and steps share a pass"));
+  }
+};
+
+/// Host time of a pass over `requests`.
+[[nodiscard]] inline Time<> host_time(const EngineTimes<>& e, double requests) {
+  return e.host_step + e.host_request * requests;
+}
+/// A pass that takes this long on the device: the host works before it, or beside it (soft maximum).
+[[nodiscard]] inline Time<> with_host(const EngineTimes<>& e, Time<> device, double requests) {
+  const Time<> host = host_time(e, requests);
+  return e.beside ? Time<>::from_base(std::hypot(device.base(), host.base())) : device + host;
+}
+
+/// One replica whose requests join and leave a running batch.
+template <class T = double> struct InFlightProblem {
+  T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};  ///< tokens of a request
+  T prefill_chunk_tokens{1.0};                                 ///< of a pass of prompts
+  RequestRate<T> arrival_rate;                                 ///< of random arrivals
+  T concurrency{1.0};                                          ///< requests of a closed loop
+  T max_batch_size{1.0};  ///< most requests that the engine runs, where it has a limit
+  T num_requests{1.0};    ///< of the whole run, where it ends
+  T page_tokens{16.0}, kv_share{1.0};
+  ReplicaPasses<T> passes;
+  EngineTimes<T> engine;
+  ReplicaPasses<T> draft;  ///< of the model that proposes tokens
+  Data<T> draft_weights;   ///< of one copy of it
+  T draft_predicts{1.0};   ///< tokens that one of its steps proposes
+  T draft_tokens{0.0};     ///< proposals of a check; none without speculation
+  T draft_acceptance_rate{0.0}, draft_acceptance_decay{1.0};
+  T acceptance_length{1.0};  ///< tokens that a check yields, where that was measured
+  T prefill_replicas{0.0};   ///< workers that only process prompts, where there are any
+  ReplicaPasses<T> workers;  ///< of one of them, where its degrees are its own
+  Bandwidth<T> network_bandwidth;
+  Time<T> target_ttft,
+      target_itl;  ///< that a good request meets, where they are asked for
+  ArrivalProcess arrivals = ArrivalProcess::queued;
+  Acceptance acceptance = Acceptance::decaying;
+  bool has_most = false;       ///< the engine has a limit of requests
+  bool ends = false;           ///< the run has so many requests
+  bool equal_lengths = false;  ///< all requests have the same lengths
+  bool speculates = false;     ///< a pass checks proposals
+  bool has_draft = false;      ///< a model makes them
+  bool own_draft = false;      ///< ... which is a part of the model
+  bool has_workers = false;    ///< prompts are processed by workers of their own
+  bool own_degrees = false;    ///< ... whose degrees are not those of the replica
+  bool has_target_ttft = false, has_target_itl = false;
+
+  static constexpr auto fields() {
+    using P = InFlightProblem;
+    return rows(
+        field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
+        field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens),
+        field(&P::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson"),
+        field(&P::concurrency, "concurrency", "", "requests that clients keep in flight"),
+        field(&P::max_batch_size, "max_batch_size", "", "most requests that decode together"),
+        field(&P::num_requests, "num_requests", "", "requests of the whole run"),
+        field(&P::page_tokens, "page_tokens", "", "tokens of a page of the cache"),
+        field(&P::kv_share, "kv_share", "", "share of the free memory that the cache may take"),
+        field(&P::passes, "", "", ""), field(&P::engine, "engine", "", ""), field(&P::draft, "draft", "", ""),
+        field(&P::draft_weights, "draft_weights", "GB", "weights of one copy of the draft model"),
+        field(&P::draft_predicts, "draft_predicts", "", "tokens that one step of the draft model proposes"),
+        field(&P::draft_tokens, key::draft_tokens),
+        field(&P::draft_acceptance_rate, key::draft_acceptance_rate),
+        field(&P::draft_acceptance_decay, "draft_acceptance_decay", "", "").within(0.01, 1),
+        field(&P::acceptance_length, "acceptance_length", "", "").within(1, 1025),
+        field(&P::prefill_replicas, "prefill_replicas", "", "workers that only process prompts"),
+        field(&P::workers, "workers", "", ""), field(&P::network_bandwidth, key::network_bandwidth),
+        field(&P::target_ttft, "target_ttft", "ms", "time to first token that a good request meets"),
+        field(&P::target_itl, "target_itl", "ms", "time between tokens that a good request meets"));
+  }
+  static constexpr auto categories() {
+    using P = InFlightProblem;
+    return rows(category(&P::arrivals, "arrivals", "how requests arrive"),
+                category(&P::acceptance, "acceptance", "how many proposals are kept"),
+                category(&P::has_most, "has_most", "the engine has a limit of requests"),
+                category(&P::ends, "ends", "the run has so many requests"),
+                category(&P::equal_lengths, "equal_lengths", "all requests have the same lengths"),
+                category(&P::speculates, "speculates", "a pass checks proposals"),
+                category(&P::has_draft, "has_draft", "a model proposes tokens"),
+                category(&P::own_draft, "own_draft", "the model that proposes tokens is a part of the model"),
+                category(&P::has_workers, "has_workers", "prompts are processed by workers of their own"),
+                category(&P::own_degrees, "own_degrees", "the degrees of the workers are their own"),
+                category(&P::has_target_ttft, "has_target_ttft", "the first token has a target"),
+                category(&P::has_target_itl, "has_target_itl", "the time between tokens has a target"));
+  }
+
+  /// The passes of prompts.
+  [[nodiscard]] const ReplicaPasses<T>& prompts() const { return own_degrees ? workers : passes; }
+};
+
+/// Latency, throughput and goodput of a replica in steady state.
+template <class T = double> struct InFlightEstimate {
+  bool feasible = false, is_stable = false;
+  T running_requests{0.0}, max_active_requests{0.0};
+  Time<T> itl, p99_itl;
+  std::optional<Time<T>> ttft, p50_ttft, p99_ttft, request_latency, p99_request_latency;
+  std::optional<Time<T>> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
+  std::optional<Time<T>> p50_ttft_queue, p99_ttft_queue;
+  TokenRate<T> token_throughput, token_throughput_per_accelerator;
+  RequestRate<T> request_throughput, capacity, goodput;
+  std::optional<T> slo_attainment;
+  Time<T> decode_pass, prompt_pass, host_time;
+  T prompts_per_step{0.0}, prefill_share{0.0}, tokens_per_pass{1.0};
+  std::optional<T> matched_prefill_replicas;
+  Time<T> kv_transfer_time;
+  Data<T> kv_cache_size;
+  T paged_internal_fragmentation{0.0}, utilization{0.0}, accelerators{1.0};
+  T slots{0.0}, waiting_requests{0.0}, requests_per_pass{0.0};
+  bool overloaded = false, prompt_bound = false;
+
+  static constexpr auto fields() {
+    using R = InFlightEstimate;
+    return join(
+        reported_fields(),
+        rows(field(&R::slots, "slots", "", "most requests that run at once"),
+             field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
+             field(&R::requests_per_pass, "requests_per_pass", "", "requests of a rank in one pass"),
+             field(&R::overloaded, "overloaded", "", "the arrivals exceed what a full replica serves"),
+             field(&R::prompt_bound, "prompt_bound", "", "the prefill workers are the bottleneck")));
+  }
+  /// What a resolver reports; the rest is for its warnings.
+  static constexpr auto reported_fields() {
+    using R = InFlightEstimate;
+    return join(
+        rows(field(&R::feasible, "feasible", "", "at least one request fits beside the weights"),
+             field(&R::is_stable, "is_stable", "", "the replica keeps up with the arrivals"),
+             field(&R::running_requests, "running_requests", "", "requests that decode together, mean"),
+             field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit"),
+             field(&R::itl, "itl", "ms", "inter-token latency, mean"),
+             field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
+             field(&R::ttft, "ttft", "ms", "time to first token, mean of the run"),
+             field(&R::p50_ttft, "p50_ttft", "ms",
+                   "half of the first tokens come no later; none in step or in "
+                   "a queue"),
+             field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
+             field(&R::request_latency, key::request_latency)),
+        first_token_rows<R>(),
+        rows(field(&R::p50_ttft_queue, "p50_ttft_queue", "ms",
+                   "half of the requests wait no longer for others; the other "
+                   "terms are alike for all"),
+             field(&R::p99_ttft_queue, "p99_ttft_queue", "ms",
+                   "99 % of the requests wait no longer for others"),
+             field(&R::p99_request_latency, "p99_request_latency", "ms",
+                   "99 % of the requests take no longer"),
+             field(&R::token_throughput, key::token_throughput),
+             field(&R::token_throughput_per_accelerator, "token_throughput_per_accelerator", "token/s",
+                   "generated tokens a second and device"),
+             field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
+             field(&R::capacity, "capacity", "request/s", "what a full replica finishes"),
+             field(&R::goodput, "goodput", "request/s", "requests that meet both targets"),
+             field(&R::slo_attainment, "slo_attainment", "", "share of the requests that meet both targets"),
+             field(&R::decode_pass, "decode_pass", "ms", "a step without prompts, host included"),
+             field(&R::prompt_pass, "prompt_pass", "ms", "a pass with prompts, host included"),
+             field(&R::host_time, "host_time", "ms", "host work of one pass"),
+             field(&R::prompts_per_step, "prompts_per_step", "",
+                   "prompts that arrive during one step, and rank"),
+             field(&R::prefill_share, "prefill_share", "", "share of the time of passes with prompts"),
+             field(&R::tokens_per_pass, "tokens_per_pass", "", "tokens of a request that one pass yields"),
+             field(&R::matched_prefill_replicas, "matched_prefill_replicas", "",
+                   "prefill workers that keep this replica full"),
+             field(&R::kv_transfer_time, "kv_transfer_time", "ms",
+                   "move of a prompt's cache to the decoding devices"),
+             field(&R::kv_cache_size, "kv_cache_size", "GB", "pages held by the running requests"),
+             field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "",
+                   "share of the held pages that is empty"),
+             field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
+             field(&R::accelerators, key::accelerators)));
+  }
+};
+
+/// The steady state of a replica.
+[[nodiscard]] InFlightEstimate<> evaluate(const InFlightProblem<>& problem);
+
+}  // namespace mlsysim

@@ -1,0 +1,107 @@
+#pragma once
+/// Where the memory of one device goes when a model serves requests, item by item.
+///
+/// The items are sums over the operators of the lowering, and the total is that of the memory model
+/// (`memory_of`): there is no second count. Stacks beside the main one (towers, drafts) are counted too.
+
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/workload.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+struct EngineMemoryRule;
+
+struct HardwareNode;
+struct ServingEngine;
+
+/// What an item is.
+enum class MemoryPart : std::uint8_t {
+  weights,
+  cache,
+  index_keys,
+  state,
+  activations,
+  logits,
+  reserve,
+  margin
+};
+template <> struct Choices<MemoryPart> {
+  static constexpr std::string_view what = "part of the memory";
+  static constexpr std::array<std::string_view, 8> names{"weights",     "cache",  "index_keys", "state",
+                                                         "activations", "logits", "reserve",    "margin"};
+};
+
+struct MemoryItem {
+  MemoryPart part = MemoryPart::weights;
+  std::string what;   ///< "keys and values, window 128"
+  double layers = 0;  ///< that have it; 0: none in particular
+  Params<> weights;   ///< of an item of weights
+  Data<> bytes;
+  Data<> per_token{};  ///< of a cache: what one more token of a sequence adds while nothing is capped
+  double cap = 0;      ///< tokens after which a cache does not grow; 0: it always does
+};
+
+/// What an engine was told about the memory of a device. Absent: as it does by itself.
+struct EngineShares {
+  std::optional<double> fraction;      ///< (0, 1] of the device, in the engine's own sense
+  std::optional<double> pass_tokens;   ///< of the largest pass [1, ...)
+  std::optional<double> block_tokens;  ///< of a block of the cache [1, ...)
+  std::optional<Data<>> cache;         ///< of the pool itself; the fraction has no say then
+};
+
+struct MemoryQuestion {
+  const Workload* model = nullptr;
+  const HardwareNode* device = nullptr;  ///< null: without a capacity and a reserve
+  double context = 8192;                 ///< tokens of each request [1, ...)
+  double requests = 1;                   ///< requests that hold a cache
+  double tensor_parallel = 1, expert_parallel = 1;
+  std::optional<Precision> precision;           ///< of all weights; absent: as the model is stored
+  std::optional<WeightFormat> weight_format{};  ///< in place of it
+  std::optional<Precision>
+      kv_precision;  ///< absent: as the model says, else that of its weights, 16 bits at least
+  const ServingEngine* engine = nullptr;  ///< whose rule makes the pool of the cache; null: none
+  EngineShares shares{};
+};
+
+/// What an engine makes of a device: the pool of its cache.
+struct EngineMemory {
+  std::vector<MemoryItem> held;  ///< what it keeps from the cache beside weights
+  Data<> pool;                   ///< bytes of its cache
+  double tokens = 0;             ///< that fit, all requests together, at the mean of this context
+  bool fits = false;             ///< the requests that were asked for
+  std::vector<std::string> notes;
+};
+
+struct MemoryAccount {
+  std::vector<MemoryItem> items;
+  MemoryBreakdown<> memory;  ///< of the memory model
+  std::optional<EngineMemory> engine;
+  Params<> parameters;                    ///< of the main stack, or of encoder and decoder
+  std::vector<std::string> not_modelled;  ///< what no item holds
+  std::vector<std::string> notes;
+
+  /// Bytes of the items of a part.
+  [[nodiscard]] Data<> sum(MemoryPart part) const;
+};
+
+/// @throws InputError where the model states no layers or how the engine reserves is not known, DomainError
+/// for a count below one
+[[nodiscard]] MemoryAccount memory_account(const MemoryQuestion& question, const Conventions& conventions);
+
+namespace detail {
+
+/// Tokens of the largest pass that an engine prepares for on such a device.
+[[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
+/// Requests of the largest step that it captures there; none where that is not known.
+[[nodiscard]] std::optional<double> graph_requests(const EngineMemoryRule& rule, Data<> total,
+                                                   double tensor_parallel);
+
+}  // namespace detail
+
+}  // namespace mlsysim

@@ -1,0 +1,48 @@
+#pragma once
+/// The numbers of a problem as a law with one tape.
+
+#include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/tape/law_entry.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// The tape of a problem as a law. Inputs are the numbers of the problem's table, then those that the layers
+/// of its models state ("workload.stacks[0].hidden"); results are the numbers of the estimate's table.
+struct ProblemLaw : LawEntry {
+  std::vector<std::uint16_t> reported;  ///< results that are computed, rather than empty
+  std::vector<bool> matters;            ///< per input, whether a reported result depends on it
+
+  /// Per input, whether a result depends on it.
+  [[nodiscard]] std::vector<bool> inputs_of(std::size_t result) const;
+};
+
+/// Records the tape of a problem: some hundred microseconds, so callers keep it.
+[[nodiscard]] std::shared_ptr<const ProblemLaw> record_problem_law(const AnyProblem& problem);
+
+/// What decides the tape of a problem, as bytes: the question, all categories of its table, the records of a
+/// convolutional network, and which layers of a stack are alike.
+[[nodiscard]] std::string problem_key(const AnyProblem& problem);
+
+/// The numbers of a problem, in the order of its law's inputs.
+[[nodiscard]] std::vector<double> problem_leaves(const AnyProblem& problem);
+
+/// A problem whose numbers are replaced and whose categories stay.
+class MovingProblem {
+ public:
+  explicit MovingProblem(AnyProblem problem);
+
+  [[nodiscard]] const AnyProblem& problem() const { return base_; }
+  /// Evaluates the problem with other numbers. @param leaves in the order of `problem_leaves`
+  /// @return the numbers of the estimate, in the order of the law's results
+  [[nodiscard]] std::vector<double> evaluate(std::span<const double> leaves) const;
+
+ private:
+  AnyProblem base_;
+  std::vector<double> layers_;  ///< numbers that layers state, at the end of the leaves
+};
+
+}  // namespace mlsysim

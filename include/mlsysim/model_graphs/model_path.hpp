@@ -1,0 +1,34 @@
+#pragma once
+/// A path wherever a model is named: a model file or a program.
+
+#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/model_graphs/program.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// Whether a path names a model file or a program; what follows a '?' binds sizes of a program.
+[[nodiscard]] bool names_model(std::string_view path);
+/// Reads either. @throws InputError
+[[nodiscard]] ModelFile model_of_path(const std::string& path, const ProgramOptions& options = {});
+/// A program as an entry of a zoo. @throws InputError that lists what is open
+[[nodiscard]] ModelFile program_model(const Program& program);
+
+/// A reader of models or programs that somebody else brings: a plugin.
+struct OtherReader {
+  std::string ending;  ///< of paths: ".acme"; those of the library's own readers stay theirs
+  std::string name;    ///< who reads
+  /// The text of a zoo file with one model. @throws Error
+  std::function<std::string(const std::string& path, std::string_view bytes)> read;
+};
+/// Replaces all readers of others. Thread-safe.
+void publish_readers(std::vector<OtherReader> readers);
+[[nodiscard]] bool has_other_reader(std::string_view path);
+/// @throws InputError where nobody reads it, and what the reader throws
+[[nodiscard]] ModelFile read_by_other(const std::string& path);
+
+}  // namespace mlsysim

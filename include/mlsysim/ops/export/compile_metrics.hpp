@@ -1,0 +1,42 @@
+#pragma once
+/// Compile records as metrics and as lines of a log.
+
+#include <mlsysim/ops/export/metrics.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+
+namespace mlsysim {
+
+/// Whether the names of the first dashboards are written too: compile_breaks_total{model,commit,reason}.
+enum class Aliases : std::uint8_t { none, compile_breaks };
+
+/// Breaks by reason, graph breaks, graphs, operators, guards and times of each model. A model without breaks
+/// has a sample of 0, so that "none" and "not run" look different. The reason is the type of a break.
+[[nodiscard]] std::vector<MetricFamily> compile_metrics(const CompileRecords& records, Aliases aliases);
+
+/// One record of a log for each break, and a million at most. All of it is in the fields; a reason may hold
+/// anything.
+struct LogRecord {
+  std::uint64_t time = 0;  ///< ns since 1970
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+[[nodiscard]] std::vector<LogRecord> compile_log(const CompileRecords& records, std::uint64_t time);
+
+/// One line a record: key=value, quoted and escaped where needed.
+[[nodiscard]] std::string logfmt_text(const std::vector<LogRecord>& log);
+/// What was written by `logfmt_text`, back: one list of fields a line. @throws InputError
+[[nodiscard]] std::vector<std::vector<std::pair<std::string, std::string>>> read_logfmt(
+    std::string_view text);
+/// One JSON object a line.
+[[nodiscard]] std::string json_lines(const std::vector<LogRecord>& log);
+/// RFC 4180 with the names of the first record as head.
+[[nodiscard]] std::string csv_text(const std::vector<LogRecord>& log);
+/// Whether a line has its fields as structured metadata, too; servers before Loki 3 refuse that.
+enum class LokiMetadata : std::uint8_t { structured, none };
+/// Bodies of Loki's push API, each of at most 1000 records and about 1 MB. Labels are service_name, job and
+/// kind; model, commit, reason and the rest are structured metadata, and in the line in any case. Times
+/// within a stream strictly increase.
+[[nodiscard]] std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job,
+                                                   const std::string& kind = "compile_break",
+                                                   LokiMetadata metadata = LokiMetadata::structured);
+
+}  // namespace mlsysim

@@ -1,0 +1,61 @@
+#pragma once
+/// Breaks of compiled graphs as inputs of a law, and what changed about them between two records.
+
+#include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/ops/regression/differences.hpp>
+
+namespace mlsysim {
+
+/// Breaks of one type at one place of a program. A line that moves is no other break: file and function
+/// count.
+struct BreakPlace {
+  std::string model, type;
+  BreakCategory category = BreakCategory::other;
+  SourceLine place;  ///< as the later record has it
+  std::string hint{};
+  double before = 0, after = 0;
+
+  /// "break Dynamic shape operator at modeling_vits.py forward": the same whatever the line is.
+  [[nodiscard]] std::string name() const;
+  /// "modeling_vits.py:177 (dynamic_shape)", for people.
+  [[nodiscard]] std::string shown() const;
+};
+
+/// Breaks by place, most frequent first; what a source counts but does not list is one more place without a
+/// name. `before` stays 0.
+[[nodiscard]] std::vector<BreakPlace> break_places(const CompileRecords& records);
+
+/// What changed between two sets of records of the same models.
+struct CompileDiff {
+  std::vector<BreakPlace> places;  ///< all; new, gone and changed ones first, by the size of the change
+  std::vector<std::string> only_before, only_after;  ///< models that one side alone has
+  Time<> compile_before{}, compile_after{};
+  double graphs_before = 0, graphs_after = 0;
+};
+[[nodiscard]] CompileDiff diff_of(const CompileRecords& before, const CompileRecords& after);
+
+/// CompilationModel with the places of breaks as inputs, instead of their number; where `arrival_rate` is
+/// among the inputs, the results of TailLatencyModel follow, whose service is the compiled step.
+/// @param inputs of both resolvers, as texts, with workload and hardware
+/// @param counts by name of the place
+/// @throws InputError, LookupError for inputs that neither has, or that the places give
+[[nodiscard]] Subject break_subject(const std::map<std::string, std::string>& inputs,
+                                    const std::map<std::string, double>& counts, const Zoo& zoo);
+/// The same with more places, at which there is no break; a subject that `break_subject` did not make stays
+/// as it is.
+[[nodiscard]] Subject with_more_places(const Subject& subject, const std::vector<std::string>& names);
+/// Whether an input is a place.
+[[nodiscard]] bool is_break_place(std::string_view input);
+
+/// What the price of a difference is asked with.
+struct BreakPricing {
+  std::map<std::string, std::string> inputs;  ///< of `break_subject`
+  std::string metric{};                       ///< empty: p99_latency where requests arrive, else compiled
+};
+/// The difference of one number between the two sides, with the part of each place; the part of all that the
+/// records say besides is in the other causes.
+/// @throws LookupError, InputError for inputs; DomainError where a side has no such number
+[[nodiscard]] Difference priced_diff(const CompileDiff& diff, const BreakPricing& pricing, const Zoo& zoo);
+
+}  // namespace mlsysim

@@ -1,0 +1,28 @@
+#pragma once
+/// Pictures of things: machines, models, pipelines, and of predictions against measurements.
+
+#include <mlsysim/pipeline/pipeline.hpp>
+#include <mlsysim/plot/picture.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/validation/validate.hpp>
+
+#include <span>
+
+namespace mlsysim {
+
+/// The levels of a machine from the outermost network to the device, one group of each drawn out.
+[[nodiscard]] Picture topology_picture(const Fleet& fleet);
+
+/// Weights and cache of a model by kind of layer, from the account of its memory for one request.
+/// @throws InputError where the model states no layers
+[[nodiscard]] Picture layers_picture(const Workload& model, const Zoo& zoo, double context = 8192);
+
+/// The stages of a pipeline and what they hand on.
+[[nodiscard]] Picture pipeline_picture(const Pipeline& pipeline);
+
+/// Predictions over measurements of tables of one dimension. @throws InputError for tables of several
+/// dimensions, or without a row
+[[nodiscard]] Picture accuracy_picture(std::span<const TableResult> results);
+
+}  // namespace mlsysim

@@ -1,0 +1,51 @@
+#pragma once
+/// Hands the fields of one table struct to another that knows fields of the same names.
+
+#include <mlsysim/reflect/field.hpp>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace mlsysim {
+
+namespace detail {
+inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+/// Position of the row of this name in the table of `S`.
+template <HasFields S> consteval std::size_t row_named(std::string_view name) {
+  std::size_t at = kNowhere, i = 0;
+  for_each_field<S>([&](const auto& row) {
+    if (row.name == name) at = i;
+    ++i;
+  });
+  return at;
+}
+
+template <class M> constexpr void take(M& to, const M& from) { to = from; }
+template <class M> constexpr void take(std::optional<M>& to, const M& from) { to = from; }
+/// What was not given leaves the default.
+template <class M> constexpr void take(M& to, const std::optional<M>& from) {
+  if (from) to = *from;
+}
+
+template <std::size_t I, class To, class From> constexpr void take_row(To& to, const From& from) {
+  constexpr auto target = To::fields();
+  constexpr std::size_t at = row_named<From>(target.template get<I>().name);
+  if constexpr (at != kNowhere) {
+    constexpr auto source = From::fields();
+    take(to.*(target.template get<I>().member), from.*(source.template get<at>().member));
+  }
+}
+}  // namespace detail
+
+/// A `To` whose fields have the values of the fields of `from` with the same names; the others keep their
+/// defaults. Fields of one name must have one type, up to std::optional: anything else does not compile.
+template <HasFields To, HasFields From> [[nodiscard]] constexpr To fields_of(const From& from) {
+  To to{};
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (detail::take_row<I>(to, from), ...); }
+  (std::make_index_sequence<decltype(To::fields())::size>{});
+  return to;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,30 @@
+#pragma once
+/// From a request of in-flight batching to its problem: the passes of a replica, the engine, the steady
+/// state.
+
+#include <mlsysim/estimate/in_flight.hpp>
+#include <mlsysim/resolvers/models/in_flight_batching.hpp>
+
+namespace mlsysim {
+
+/// The engine, `generic` of zoo/engines.yaml where none is given, each of its figures noted; none where the
+/// pricing has none.
+[[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing,
+                                              Notes& notes);
+/// What of an engine counts in a steady state.
+[[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
+
+/// The passes of a request.
+/// @param prefill_issue replaces the issue time of prompts' passes
+[[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in,
+                                         std::optional<Time<>> prefill_issue, Notes& notes);
+/// The problem on top of given passes. The seq_len of `in` is given. @throws InputError, DomainError
+[[nodiscard]] InFlightProblem<> settle(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
+                                       ReplicaPasses<> passes, Notes& notes);
+/// The steady state on top of given passes, with what there is to say of it; `InFlightBatchingModel` is this
+/// with its own.
+[[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in,
+                                                      const ServingEngine& engine,
+                                                      const ReplicaPasses<>& passes, Notes& notes);
+
+}  // namespace mlsysim

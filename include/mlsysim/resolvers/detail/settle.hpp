@@ -1,0 +1,40 @@
+#pragma once
+/// From a resolver's inputs to the problem that its numbers are computed from: names, gaps, categories and
+/// warnings are settled here, once, in double.
+
+#include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/models/economics.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/resolvers/models/single_node.hpp>
+
+namespace mlsysim {
+
+/// The problem of `replicas` copies of a served model, whose batch is that of all of them.
+/// @throws InputError for a workload that does not generate tokens
+[[nodiscard]] ServingProblem<> settle(const ServingModel::Inputs& in, Notes& notes, double replicas = 1);
+/// The problem of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
+[[nodiscard]] TrainingProblem<> settle(const DistributedModel::Inputs& in, Notes& notes);
+/// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not
+/// given.
+void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingProblem<>& problem,
+                          const TrainingEstimate<>& estimate, Notes& notes);
+/// The problem of a training step of devices in one node, each with a batch of its own.
+[[nodiscard]] TrainingProblem<> settle_step(const SingleNodeModel::Inputs& in, Notes& notes);
+/// The problem of one batch that `devices` devices share.
+[[nodiscard]] InferenceProblem<> settle_inference(const SingleNodeModel::Inputs& in, Notes& notes,
+                                                  double devices = 1);
+
+/// Running cost and emissions of a fleet at a load.
+struct SettledMacro {
+  MacroProblem<> problem;
+  MacroLoad<> load;
+  bool has_embodied = true;  ///< else the emissions of making the devices are not known
+};
+/// Grid, facility and prices of a request. @throws InputError for a device without TDP
+/// @param embodied emissions of making one device, instead of the zoo's
+[[nodiscard]] SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes,
+                                  std::optional<Carbon<>> embodied = std::nullopt);
+
+}  // namespace mlsysim

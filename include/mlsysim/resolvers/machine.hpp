@@ -1,0 +1,19 @@
+#pragma once
+/// The machine that is meant where nobody names one: that in which a device ships.
+
+#include <mlsysim/specs/system_extra.hpp>
+#include <mlsysim/timing/pricing.hpp>
+
+namespace mlsysim {
+
+/// The node in which a device ships, for `devices` of them (noted): the zoo's reference node, the least torus
+/// of its pod that holds them, or else nodes of eight.
+///
+/// What is less than a node is a part of one, with its part of the adapters. Nodes that one inner network
+/// joins are as large as the devices allow.
+[[nodiscard]] Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes);
+/// The links of such nodes.
+[[nodiscard]] Links<> shipped_links(const Pricing& pricing, const HardwareNode& hardware, double devices,
+                                    const Conventions& conventions, Notes& notes, Phase phase);
+
+}  // namespace mlsysim

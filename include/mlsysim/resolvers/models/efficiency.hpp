@@ -1,0 +1,87 @@
+#pragma once
+/// Share of the peak that software reaches (wall 3).
+
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/specs/choices.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/workload.hpp>
+
+namespace mlsysim {
+
+/// Classes of kernels.
+enum class KernelClass : std::uint8_t { ffn, attention, conv, other };
+template <> inline constexpr auto names_of<KernelClass> = ChoiceNames{"class of kernels"};
+
+/// Achievable share of the peak by class of kernel, and the causes of the loss.
+///
+/// Textbook: a table of shares, scaled by the efficiency. Operator: the kernels of that class in one forward
+/// pass of the workload, priced on the device; what is lost to launches, to memory and in the kernels (tiles,
+/// waves, sustained rate) adds up to the rest of the peak. Without fused attention the core of attention is
+/// two products of whole squares, whose work counts in full, and a softmax that streams them.
+/// @cite chowdhery2022palm; dao2022flashattention; nvidia-matmul-guide for tiles and waves
+struct EfficiencyModel : Model<EfficiencyModel> {
+  static constexpr std::string_view id = "EfficiencyModel";
+  static constexpr std::string_view about = "share of the peak that a class of kernels reaches";
+  static constexpr std::string_view law =
+      "mfu = work / (peak time); mfu + kernel_loss + memory_stall + launch_loss = 1";
+  static constexpr std::string_view source = "chowdhery2022palm";
+  static constexpr std::array walls{3};
+  static constexpr std::array fallacies{
+      Fallacy{"Kernels that use the matrix engine run near its peak.",
+              "A product with few rows fills a part of its tiles and moves its weights for little work."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    KernelClass workload_type = KernelClass::ffn;
+    std::optional<bool> use_flash_attention{};
+    double batch_size = 1;
+    std::optional<double> seq_len{};
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::workload_type, "workload_type", "", "class of kernels").defaulted("feed-forward layers"),
+          field(&I::use_flash_attention, "use_flash_attention", "",
+                "attention as one kernel that keeps its scores on chip")
+              .defaulted("no (textbook) or yes (operator)"),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+    }
+  };
+  struct Result {
+    double mfu = 0;
+    ComputeRate<> achievable_flops, peak_flops;
+    double kernel_loss = 0, memory_stall = 0, launch_loss = 0, time_share = 1;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::mfu, key::mfu),
+          field(&R::achievable_flops, "achievable_flops", "TFLOP/s", "rate that is reached"),
+          field(&R::peak_flops, "peak_flops", "TFLOP/s", "peak rate of the device"),
+          field(&R::kernel_loss, "kernel_loss", "",
+                "share of the peak lost in the kernels (textbook: occupancy)"),
+          field(&R::memory_stall, "memory_stall", "", "share of the peak lost to memory traffic"),
+          field(&R::launch_loss, "launch_loss", "", "share of the peak lost to launches"),
+          field(&R::time_share, "time_share", "", "share of the pass that these kernels take (operator)"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  using Model::solve;
+};
+
+}  // namespace mlsysim

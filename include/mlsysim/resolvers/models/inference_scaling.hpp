@@ -1,0 +1,101 @@
+#pragma once
+/// Reasoning: many tokens for one answer (wall 12).
+
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolvers/row_groups.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/workload.hpp>
+
+namespace mlsysim {
+
+/// Time, energy and cost of a query that reasons before it answers.
+///
+/// Textbook: a fixed number of tokens per step at the latency of the first, and full power. Operator: the
+/// cache grows while the chain is written, several chains may run side by side, power follows the load, and
+/// the device hour has a price.
+/// @cite snell2024testtime; wei et al. 2022 for chains of thought
+struct InferenceScalingModel : Model<InferenceScalingModel> {
+  static constexpr std::string_view id = "InferenceScalingModel";
+  static constexpr std::string_view about = "time, energy and cost of a query that reasons";
+  static constexpr std::string_view law = "total = ttft + steps tokens_per_step itl";
+  static constexpr std::string_view source = "snell2024testtime";
+  static constexpr std::array walls{12};
+  static constexpr std::array fallacies{Fallacy{
+      "Thinking longer only costs time.",
+      "Every token of the chain keeps its keys and values: long chains crowd other requests out of memory."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double reasoning_steps = 8;
+    std::optional<double> context_length{};
+    std::optional<double> tokens_per_step{};
+    double samples = 1, tp_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    std::optional<MoneyRate<>> device_price{};
+    std::optional<double> prefill_chunk_tokens{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("8, convention of MLSys-im"),
+                       field(&I::context_length, "context_length", "", "tokens of the prompt")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("2048 tokens, or the longest that the model takes"),
+                       field(&I::tokens_per_step, "tokens_per_step", "", "tokens of one step")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("the zoo: catalogue.reasoning.tokens_per_step"),
+                       field(&I::samples, "samples", "", "chains side by side (operator)")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("one"),
+                       field(&I::tp_size, key::tp_size).defaulted("one device"),
+                       field(&I::precision, key::precision).defaulted("the device's default precision"),
+                       field(&I::efficiency, key::efficiency)
+                           .defaulted("0.5 (textbook) or the device's share (operator)"),
+                       field(&I::device_price, "device_price", "USD/h", "price of one device")
+                           .non_negative()
+                           .defaulted("the zoo: cloud.gpu_inference")),
+                  pass_rows<I>(), fidelity_rows<I>());
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    Time<> total_reasoning_time, ttft, itl, time_per_step;
+    double tokens_generated = 0, reasoning_steps = 0;
+    std::optional<Energy<>> energy_per_query{};  ///< absent where the device has no TDP
+    Money<> cost_per_query;
+    Data<> kv_cache_size;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(field(&R::feasible, "feasible", "", "weights and the longest cache fit in memory"),
+                  field(&R::total_reasoning_time, "total_reasoning_time", "ms",
+                        "from the question to the last token"),
+                  field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+                  field(&R::time_per_step, "time_per_step", "ms", "one step of the chain"),
+                  field(&R::tokens_generated, "tokens_generated", "", "tokens of all chains"),
+                  field(&R::reasoning_steps, "reasoning_steps", "", "steps of the chain"),
+                  field(&R::energy_per_query, "energy_per_query", "J",
+                        "energy of the devices; absent where they have no TDP"),
+                  field(&R::cost_per_query, "cost_per_query", "USD", "price of the devices for that time"),
+                  field(&R::kv_cache_size, key::kv_cache_size),
+                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  using Model::solve;
+};
+
+}  // namespace mlsysim

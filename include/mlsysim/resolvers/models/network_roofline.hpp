@@ -1,0 +1,78 @@
+#pragma once
+/// Arithmetic of a fleet against its gradient exchange (wall 14).
+
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/workload.hpp>
+
+namespace mlsysim {
+
+/// Whether a data-parallel step is bound by arithmetic or by the network.
+///
+/// Textbook: one token of work against an exchange over one link of the fabric, as the Python package has it:
+/// every fleet is then bound by its network. Operator: the tokens of a real step against a ring over every
+/// device's share of the network, and the batch at which both take as long.
+/// @cite williams2009roofline; patarasuk2009allreduce, section 3
+struct NetworkRooflineModel : Model<NetworkRooflineModel> {
+  static constexpr std::string_view id = "NetworkRooflineModel";
+  static constexpr std::string_view about = "arithmetic of a fleet against its gradient exchange";
+  static constexpr std::string_view law =
+      "latency = max(6 params tokens / (peak efficiency), 2 (n - 1) / n params gradient_bytes / bandwidth)";
+  static constexpr std::string_view source = "williams2009roofline";
+  static constexpr std::array walls{14};
+  static constexpr std::array fallacies{Fallacy{"A larger model needs a faster network.",
+                                                "Arithmetic and exchange both grow with the weights; the "
+                                                "tokens of each device decide which is longer."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const Fleet* fleet = nullptr;
+    std::optional<double> batch_size{};
+    std::optional<double> seq_len{};
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(
+          field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence for each device"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::fidelity, key::fidelity).defaulted("operator: the tokens of a step"),
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+    }
+  };
+  struct Result {
+    Time<> latency, latency_compute, latency_network;
+    Bottleneck bottleneck = Bottleneck::compute;
+    Intensity<> arithmetic_intensity, ridge;
+    double mfu = 0;
+    TokenRate<> token_throughput;
+    std::optional<double> ridge_batch_size;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
+          field(&R::latency_network, "latency_network", "ms", "gradient exchange"),
+          field(&R::bottleneck, key::bottleneck),
+          field(&R::arithmetic_intensity, "arithmetic_intensity", "FLOP/B", "work per byte of exchange"),
+          field(&R::ridge, "ridge", "FLOP/B", "work per byte at which both take as long"),
+          field(&R::mfu, key::mfu), field(&R::token_throughput, key::token_throughput),
+          field(&R::ridge_batch_size, "ridge_batch_size", "",
+                "sequences of a step at which both take as long"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  using Model::solve;
+};
+
+}  // namespace mlsysim

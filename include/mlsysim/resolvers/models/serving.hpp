@@ -1,0 +1,135 @@
+#pragma once
+/// Serving a language model: prefill and decode (wall 4).
+
+#include <mlsysim/estimate/reported.hpp>
+#include <mlsysim/estimate/serving.hpp>
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolvers/row_groups.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/workload.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Time to first token, inter-token latency, throughput and memory of one replica.
+///
+/// A replica is tp x pp x ep devices that serve a static batch. The prompts of `seq_len` tokens (less a
+/// cached prefix) are prefilled in passes of up to `prefill_chunk_tokens` for each rank: as many whole ones
+/// as that holds, longer ones in chunks or alone; then every sequence decodes one token per step. An `engine`
+/// gives the budget of a pass and the steps that it replays from graphs; its host times are those of a server
+/// and have no part in a static batch (InFlightBatchingModel). With `output_tokens` the decode step is priced
+/// at the mean context of the generation and memory must hold the last; without it, at a context of
+/// `seq_len`. `decode_hardware` is a second pool of as many devices, to which the cache moves over
+/// `network_bandwidth` after prefill; both pools hold the weights, and what is required and counted is that
+/// of both. `draft_model` proposes `draft_tokens` for each verification, on the decoding devices; tensor
+/// parallelism divides it like its target.
+/// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
+struct ServingModel : Model<ServingModel> {
+  static constexpr std::string_view id = "ServingModel";
+  static constexpr std::string_view about =
+      "time to first token, inter-token latency and memory of a replica";
+  static constexpr std::string_view law = "ttft = prefill time; itl = time of one decode step";
+  static constexpr std::string_view source = "pope2023inference";
+  static constexpr std::array walls{4};
+  static constexpr std::array fallacies{Fallacy{"Prefill and decode are limited by the same thing.",
+                                                "Prefill reads the weights once for thousands of tokens, "
+                                                "decode once for each: the first is bound by "
+                                                "arithmetic, the second by memory."},
+                                        Fallacy{"The weights decide how many requests fit.",
+                                                "Keys and values grow with every token of every sequence and "
+                                                "soon take more room than the weights."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    std::optional<double> seq_len{};
+    double batch_size = 1;
+    std::optional<double> output_tokens{};
+    std::optional<Precision> precision{}, kv_precision{};
+    std::optional<WeightFormat> weight_format{};
+    std::optional<double> weight_bits{};
+    std::optional<double> efficiency{};
+    double tp_size = 1, pp_size = 1, ep_size = 1;
+    CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
+    std::optional<Precision> dispatch_precision{};
+    std::optional<ExpertCopies> expert_copies{};
+    ExpertOverlap expert_overlap = ExpertOverlap::none;
+    std::optional<double> rank_imbalance{};
+    double cached_prefix_len = 0;
+    std::optional<double> prefill_chunk_tokens{};
+    std::optional<bool> chunked_prefill{};
+    const ServingEngine* engine = nullptr;
+    std::optional<Execution> execution{};
+    const HardwareNode* decode_hardware = nullptr;
+    Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
+    const Workload* draft_model = nullptr;
+    double draft_acceptance_rate = 0.7;
+    std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
+    const Fleet* fleet = nullptr;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+               field(&I::output_tokens, key::output_tokens)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("decode priced at the prompt's context")),
+          serving_format_rows<I>(), replica_rows<I>(),
+          rows(field(&I::cached_prefix_len, key::cached_prefix_len)
+                   .non_negative()
+                   .counted()
+                   .defaulted("nothing cached")),
+          pass_rows<I>(), pass_engine_rows<I>(),
+          rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+               field(&I::network_bandwidth, key::network_bandwidth)
+                   .positive()
+                   .defaulted("100 GB/s, convention of MLSys-im")),
+          speculation_rows<I>(),
+          rows(field(&I::fleet, key::fleet).defaulted("the machines in which the device ships")),
+          power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
+    }
+  };
+  struct Result : ServingEstimate<> {
+    using base_type = Reported<ServingEstimate<>>;
+    bool feasible = false;
+    double accelerators = 1;
+    Data<> model_weights_size, total_memory_required;
+    double memory_utilization = 0;
+    double prompt_cache_hit_ratio = 0, prefill_chunks = 1;
+    Time<> decode_stall_bound;
+    Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return join(
+          rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two")),
+          inherited<R>(base_type::fields()),
+          rows(field(&R::accelerators, key::accelerators),
+               field(&R::model_weights_size, key::model_weights_size),
+               field(&R::total_memory_required, key::total_memory_required),
+               field(&R::memory_utilization, key::memory_utilization),
+               field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio),
+               field(&R::prefill_chunks, key::prefill_chunks),
+               field(&R::decode_stall_bound, key::decode_stall_bound),
+               field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
+               field(&R::bottleneck, key::bottleneck),
+               field(&R::fidelity, "fidelity", "", "fidelity of this result")));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  using Model::solve;
+};
+
+}  // namespace mlsysim

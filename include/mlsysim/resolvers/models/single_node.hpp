@@ -1,0 +1,103 @@
+#pragma once
+/// One device, one batch: inference or a training step (walls 1 and 2).
+
+#include <mlsysim/estimate/inference.hpp>
+#include <mlsysim/estimate/reported.hpp>
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolvers/row_groups.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/workload.hpp>
+
+namespace mlsysim {
+
+/// Time, memory and energy of one batch on one device.
+///
+/// Operator fidelity prices the operator list. One inference of a language model is one decode step at a
+/// context of `seq_len` tokens; of an encoder, one sequence of `seq_len`; of a convolutional network, one
+/// image per sample. A training step is forward, recomputation, backward and update. Textbook fidelity is the
+/// roofline over published totals with software time (see TextbookPass). A model that does not fit is priced
+/// with the spilled bytes crossing the host link and is reported as infeasible.
+/// @cite williams2009roofline, section 3
+struct SingleNodeModel : Model<SingleNodeModel> {
+  static constexpr std::string_view id = "SingleNodeModel";
+  static constexpr std::string_view about = "time, memory and energy of one batch on one device";
+  static constexpr std::string_view law =
+      "latency = max(work / (peak efficiency), traffic / bandwidth) + overhead";
+  static constexpr std::string_view source = "williams2009roofline";
+  static constexpr std::array walls{1, 2};
+  static constexpr std::array fallacies{
+      Fallacy{"A device with twice the peak rate runs every model twice as fast.",
+              "Below the ridge intensity the memory bandwidth decides, and decoding at small batches is "
+              "always below it."},
+      Fallacy{"A model fits when its weights fit.",
+              "Keys and values, activations, optimizer states and the framework share the same memory."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    bool is_training = false;
+    std::optional<double> seq_len{};
+    double zero_stage = 0;
+    double dp_size = 1;
+    Recomputation recomputation = Recomputation::none;
+    OptimizerKind optimizer = OptimizerKind::adam;
+    std::optional<Power<>> power_cap{};
+    double clock_limit = 1;
+    std::optional<Execution> execution{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::batch_size, key::batch_size).defaulted("one sample"),
+               field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::efficiency, key::efficiency)
+                   .defaulted("0.5 (textbook) or the device's share (operator)"),
+               field(&I::is_training, key::is_training).defaulted("inference"),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
+               field(&I::dp_size, key::dp_size).defaulted("one replica"),
+               field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
+               field(&I::optimizer, key::optimizer).defaulted("Adam")),
+          power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
+    }
+  };
+  struct Result : InferenceEstimate<> {
+    using base_type = Reported<InferenceEstimate<>>;
+    bool feasible = false;
+    Bottleneck bottleneck = Bottleneck::compute;
+    std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
+    double hfu = 0;
+    Data<> memory_footprint;
+    double memory_utilization = 0;
+    ComputeRate<> peak_flops_actual;
+    Bandwidth<> peak_bw_actual;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return join(
+          inherited<R>(base_type::fields()),
+          rows(field(&R::feasible, "feasible", "", "fits in memory"), field(&R::bottleneck, key::bottleneck),
+               field(&R::energy, "energy", "J",
+                     "electrical energy of the batch; absent where the device has no TDP"),
+               field(&R::hfu, key::hfu), field(&R::memory_footprint, key::memory_footprint),
+               field(&R::memory_utilization, key::memory_utilization),
+               field(&R::peak_flops_actual, key::peak_flops_actual),
+               field(&R::peak_bw_actual, key::peak_bw_actual),
+               field(&R::fidelity, "fidelity", "", "fidelity of this result")));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  using Model::solve;
+};
+
+}  // namespace mlsysim

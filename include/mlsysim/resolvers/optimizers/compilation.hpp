@@ -1,0 +1,62 @@
+#pragma once
+/// The mode in which a number of steps takes the least time (wall 3).
+
+#include <mlsysim/resolvers/models/compilation.hpp>
+
+namespace mlsysim {
+
+/// Best of eager, compiled and captured for a number of steps, compiling included.
+///
+/// @cite ansel2024pytorch2, section 6
+struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
+  static constexpr std::string_view id = "CompileModeOptimizer";
+  static constexpr std::string_view about = "mode in which a number of steps takes the least time";
+  static constexpr std::string_view law = "min over modes of compile_time + steps latency";
+  static constexpr std::string_view source = "ansel2024pytorch2";
+  static constexpr std::array walls{3};
+  static constexpr std::array fallacies{
+      Fallacy{"The fastest step is the best mode.", "A short job ends before its compilation has paid."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double steps = 1;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> seq_len{};
+    std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
+    std::optional<double> operators_per_kernel{};
+    double sync_share = 1, between = 0, breaks = 0, cached = 0;
+    std::optional<Time<>> compile_time{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(
+          compilation_rows<I>(),
+          rows(field(&I::steps, "steps", "", "steps that will run").non_negative().defaulted("one step"),
+               field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
+               field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
+                   .non_negative()
+                   .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator"),
+               field(&I::cached, key::cached).defaulted("none: a cold start")));
+    }
+  };
+  struct Result {
+    SearchSummary search;
+    CompileMode best_mode = CompileMode::eager;
+    Time<> total, latency;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(field(&R::search, "search", "", "what was tried"),
+                  field(&R::best_mode, "best_mode", "", "mode of the least total time"),
+                  field(&R::total, "total", "s", "compiling and all steps"),
+                  field(&R::latency, key::latency));
+    }
+  };
+  [[nodiscard]] std::optional<Result> solve(const Inputs& in, Search& search, Notes& notes) const;
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,78 @@
+#pragma once
+/// The region where a fleet costs least, carbon included.
+
+#include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/system.hpp>
+
+namespace mlsysim {
+
+/// Cheapest region of a fleet, with a price on carbon.
+///
+/// Textbook: three regions at one price of electricity. Operator: every grid of the zoo, or those that are
+/// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its
+/// PUE, is the fleet's own in every region.
+/// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
+struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
+  static constexpr std::string_view id = "PlacementOptimizer";
+  static constexpr std::string_view about = "region where a fleet costs least, carbon included";
+  static constexpr std::string_view law = "min tco + carbon_price carbon";
+  static constexpr std::string_view source = "patterson2021carbon";
+  static constexpr std::array walls{17, 18};
+  static constexpr std::array fallacies{Fallacy{
+      "Carbon pricing moves the fleet.",
+      "At 100 USD a tonne carbon is a few percent of the cost; the accelerators dominate everywhere."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Fleet* fleet = nullptr;
+    double duration_days = 0;
+    std::string regions{};
+    std::optional<Quantity<dim::money_per_carbon>> carbon_price{};
+    double mfu = 1;
+    std::optional<double> utilization{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
+                  field(&I::regions, "regions", "", "names of grids, separated by commas")
+                      .defaulted("US_Avg, Quebec, Iowa (textbook) or every grid (operator)"),
+                  field(&I::carbon_price, "carbon_price", "USD/tCO2e", "price of greenhouse gases")
+                      .non_negative()
+                      .defaulted("the zoo: catalogue.carbon.price"),
+                  field(&I::mfu, key::mfu).defaulted("fully loaded"),
+                  field(&I::utilization, key::utilization).defaulted("as mfu"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator: regional prices"),
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+    }
+  };
+  struct Result {
+    SearchSummary search;
+    std::string best_region;
+    std::optional<Money<>> total_cost, tco;  ///< absent where the price of a device is not known
+    Money<> carbon_cost;
+    Carbon<> carbon_footprint;
+    MoneyPerEnergy<> kwh_price;
+    double pue = 1;
+    Fidelity fidelity{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::search, "search", "", "what was tried"),
+          field(&R::best_region, "best_region", "", "grid of the cheapest region"),
+          field(&R::total_cost, "total_cost", "USD", "cost with carbon"),
+          field(&R::tco, "tco", "USD", "cost without carbon, in that region"),
+          field(&R::carbon_cost, "carbon_cost", "USD", "greenhouse gases at their price"),
+          field(&R::carbon_footprint, "carbon_footprint", "kgCO2e", "greenhouse gases in that region"),
+          field(&R::kwh_price, key::kwh_price),
+          field(&R::pue, "pue", "", "facility energy over IT energy there"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] std::optional<Result> solve(const Inputs& in, Search& search, Notes& notes) const;
+};
+
+}  // namespace mlsysim

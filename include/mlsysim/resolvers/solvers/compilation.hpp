@@ -1,0 +1,70 @@
+#pragma once
+/// The graph breaks that a latency allows, and the time to compile that a number of steps allows (wall 3).
+
+#include <mlsysim/resolvers/models/compilation.hpp>
+
+namespace mlsysim {
+
+/// Largest number of graph breaks with which a step still meets a latency.
+///
+/// The compiled step grows with its breaks in two straight lines, that of the host and that of the device;
+/// the answer is where the higher of them meets the target. With those breaks each step saves what it takes
+/// less than an eager one, so that a number of steps pays for so much time to compile.
+/// @cite ansel2024pytorch2, section 3
+struct GraphBreakSolver : Solver<GraphBreakSolver> {
+  static constexpr std::string_view id = "GraphBreakSolver";
+  static constexpr std::string_view about = "largest number of graph breaks that meets a latency";
+  static constexpr std::string_view law =
+      "breaks = floor(min over host and device of (latency - rest) / slope)";
+  static constexpr std::string_view source = "ansel2024pytorch2";
+  static constexpr std::array walls{3};
+  static constexpr std::array fallacies{Fallacy{
+      "Every break must go.", "Below the slower side of host and device there is room for some of them."}};
+  static constexpr bool thread_safe = true;
+  using inverts = CompiledStep;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    Time<> target_latency;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> seq_len{};
+    std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
+    std::optional<double> operators_per_kernel{};
+    double sync_share = 1, between = 0;
+    CompileMode mode = CompileMode::compile;
+    std::optional<double> steps{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(compilation_rows<I>(),
+                  rows(field(&I::target_latency, key::target_latency),
+                       field(&I::mode, "mode", "", "compile or cudagraphs").defaulted("compile"),
+                       field(&I::steps, "steps", "", "steps within which compiling is to pay")
+                           .at_least(1)
+                           .defaulted("the longest time to compile is not asked")));
+    }
+  };
+  struct Result {
+    double breaks = 0, exact = 0;
+    Time<> latency, latency_without;
+    std::optional<Time<>> longest_compile_time{};
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::breaks, key::breaks), field(&R::exact, "exact", "", "the same before it is rounded down"),
+          field(&R::latency, key::latency),
+          field(&R::latency_without, "latency_without", "ms", "step without breaks"),
+          field(&R::longest_compile_time, "longest_compile_time", "s",
+                "time to compile that pays within the steps, with these breaks; absent where no time does"));
+    }
+  };
+  [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
+  using Solver::solve;
+  [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,23 @@
+#pragma once
+/// A stack by itself, whatever its role in a model.
+
+#include <mlsysim/specs/workload.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// What no rule is known for in the stack, as paths below it: "mixer.cross". Encoders and decoders differ at
+/// their ends alone, which are not asked about.
+[[nodiscard]] inline std::vector<std::string> stack_without_law(const Stack& stack) {
+  Workload alone;
+  alone.stacks = {stack};
+  alone.stacks.front().role = StackRole::decoder;
+  alone.stacks.front().output.logits = true;
+  auto parts = parts_without_law(alone);
+  for (auto& part : parts) part.erase(0, part.find('.') + 1);
+  return parts;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,57 @@
+#pragma once
+/// Classes of devices: what stands in for a figure that a device does not state.
+
+#include <mlsysim/specs/hardware.hpp>
+
+namespace mlsysim {
+
+/// A figure that follows from another one of the same device.
+struct FigureRule {
+  std::string figure;  ///< path of what is wanted: "device_link.bandwidth"
+  std::string of;      ///< path of what is known: "memory.bandwidth"; or one over it: "1 / compute.clock"
+  double times = 1;
+
+  static constexpr auto fields() {
+    using R = FigureRule;
+    return rows(field(&R::figure, "figure", "", "path of the figure that follows"),
+                field(&R::of, "of", "", "path of the figure from which it follows"),
+                field(&R::times, "times", "", "factor between them").positive());
+  }
+};
+
+/// Figures that devices of one kind have in common, under the paths that the devices' own have. A figure is a
+/// value or a rule; what neither says is that of the class `like`, if there is one.
+struct DeviceClass {
+  std::string name;
+  const DeviceClass* like = nullptr;
+  ComputeCore compute;
+  IOInterconnect host_link, device_link;
+  std::optional<Time<>> dispatch_overhead;
+  SustainedShare<> efficiency;
+  PowerDraw<> draw;
+  KernelTimes<> kernels;
+  Tiles<> tiles;
+  CollectiveTimes collectives;
+  std::vector<FigureRule> rules;
+  const Entry* entry = nullptr;  ///< the zoo's entry, null for a class made by hand
+
+  static constexpr auto fields() {
+    using C = DeviceClass;
+    return rows(
+        field(&C::name, "name", "", "key of the class"),
+        field(&C::like, "like", "", "the class that gives what this one does not").defaulted("none"),
+        field(&C::compute, "compute", "", "arithmetic units").defaulted("absent"),
+        field(&C::host_link, "host_link", "", "link to the host").defaulted("absent"),
+        field(&C::device_link, "device_link", "", "link between devices").defaulted("absent"),
+        field(&C::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
+            .non_negative(),
+        field(&C::efficiency, "efficiency", "", "sustained shares").defaulted("absent"),
+        field(&C::draw, "draw", "", "dynamic power of the full rates").defaulted("absent"),
+        field(&C::kernels, "kernels", "", "fixed times of kernels").defaulted("absent"),
+        field(&C::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
+        field(&C::collectives, "collectives", "", "collectives inside a node").defaulted("absent"),
+        field(&C::rules, "rules", "", "figures that follow from others of the device").defaulted("none"));
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,276 @@
+#pragma once
+/// Numeric views: what the laws and the lowering see of a device, a network, a model and a plan.
+///
+/// A view is made once from specs, in double (specs/make_views.hpp): names are looked up and missing values
+/// settled there. Every member is a scalar `T` or a quantity over it, so derivatives, ranges and batches
+/// reach the zoo's own figures. Counts are `T` with integral values.
+
+#include <mlsysim/reflect/category.hpp>
+#include <mlsysim/reflect/field.hpp>
+#include <mlsysim/specs/efficiency.hpp>
+#include <mlsysim/specs/links.hpp>
+#include <mlsysim/units/quantity.hpp>
+
+namespace mlsysim {
+
+/// Arithmetic of a device at one precision.
+template <class T = double> struct DeviceCompute {
+  ComputeRate<T> dense;   ///< peak of the matrix engine
+  ComputeRate<T> vector;  ///< peak outside it
+  T wide_ratio{1.0};      ///< what products that stay at 16 bits sustain, over the others
+  T cache_ratio{1.0};     ///< rate of attention in the format of the cache, over the others
+  T units{1.0};           ///< units over which tiles are dealt
+  T matrix_rows{1.0};     ///< rows to which a narrower product is padded
+
+  static constexpr auto fields() {
+    using C = DeviceCompute;
+    return rows(
+        field(&C::dense, "dense", "TFLOP/s", "dense peak of the matrix engine").positive(),
+        field(&C::vector, "vector", "TFLOP/s", "peak outside the matrix engine").positive(),
+        field(&C::wide_ratio, "wide_ratio", "", "products that stay at 16 bits over the others")
+            .within(0.01, 2),
+        field(&C::cache_ratio, "cache_ratio", "", "attention in the format of the cache over the others")
+            .within(0.01, 16),
+        field(&C::units, "units", "", "units over which tiles are dealt").at_least(1).counted(),
+        field(&C::matrix_rows, "matrix_rows", "", "rows to which a narrower product is padded").at_least(1));
+  }
+};
+
+/// The memory that a model works from.
+template <class T = double> struct DeviceMemory {
+  Bandwidth<T> bandwidth;
+  Data<T> capacity;
+
+  static constexpr auto fields() {
+    using M = DeviceMemory;
+    return rows(field(&M::bandwidth, "bandwidth", "GB/s", "memory bandwidth").positive(),
+                field(&M::capacity, "capacity", "GB", "memory capacity").positive());
+  }
+};
+
+template <class T = double> struct DeviceHostLink {
+  Bandwidth<T> bandwidth;  ///< one way
+
+  static constexpr auto fields() {
+    return rows(field(&DeviceHostLink::bandwidth, "bandwidth", "GB/s", "host link, one way").positive());
+  }
+};
+
+template <class T = double> struct DevicePower {
+  Power<T> tdp;
+
+  static constexpr auto fields() {
+    return rows(field(&DevicePower::tdp, "tdp", "W", "thermal design power").non_negative());
+  }
+};
+
+/// What software and facility do with a device: figures of Conventions, under their names there.
+template <class T = double> struct DeviceConventions {
+  Data<T> memory_reserve;            ///< memory that the framework and the context hold
+  T memory_fragmentation{0.0};       ///< share of the allocated memory that is lost
+  Time<T> textbook_layer_overhead;   ///< software time of one layer, where operators are not priced
+  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, likewise
+  T gradient_bucket{0.0};            ///< of the collectives, as a share of the gradients, likewise
+  T idle_fraction{0.0};              ///< share of TDP drawn when idle
+
+  static constexpr auto fields() {
+    using C = DeviceConventions;
+    return rows(
+        field(&C::memory_reserve, "memory_reserve", "GB", "memory held by framework and context")
+            .non_negative(),
+        field(&C::memory_fragmentation, "memory_fragmentation", "", "share of memory lost to fragmentation")
+            .within(0, 1),
+        field(&C::textbook_layer_overhead, "textbook_layer_overhead", "us", "software time of one layer")
+            .non_negative(),
+        field(&C::textbook_activation_share, "textbook_activation_share", "",
+              "activation traffic of a sample over the weights")
+            .non_negative(),
+        field(&C::gradient_bucket, "gradient_bucket", "", "gradient bucket, as a share of the gradients")
+            .within(0, 1),
+        field(&C::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1));
+  }
+};
+
+/// One device at one precision, each figure under its path in the zoo's files; what a request does not need
+/// has the value that changes nothing. At a precision of 8 bits and less `efficiency.matrix` is that of
+/// narrow products.
+template <class T = double> struct Device {
+  DeviceCompute<T> compute;
+  DeviceMemory<T> memory;
+  DeviceHostLink<T> host_link;
+  DevicePower<T> power;
+  Time<T> dispatch_overhead;  ///< fixed time of one invocation of the model
+  SustainedShare<Numeric<T>> efficiency;
+  PowerDraw<Numeric<T>> draw;
+  KernelTimes<Numeric<T>> kernels;
+  Tiles<Numeric<T>> tiles;
+  DeviceConventions<T> conventions;
+
+  static constexpr auto fields() {
+    using D = Device;
+    return rows(field(&D::compute, "compute", "", ""), field(&D::memory, "memory", "", ""),
+                field(&D::host_link, "host_link", "", ""), field(&D::power, "power", "", ""),
+                field(&D::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
+                    .non_negative(),
+                field(&D::efficiency, "efficiency", "", ""), field(&D::draw, "draw", "", ""),
+                field(&D::kernels, "kernels", "", ""), field(&D::tiles, "tiles", "", ""),
+                field(&D::conventions, "conventions", "", "").at_top());
+  }
+};
+
+/// Published totals of a model, for formulas that know no operators.
+template <class T = double> struct Totals {
+  Params<T> params;                    ///< all weights
+  Params<T> active_params;             ///< weights that one unit of work uses
+  Work<T> work;                        ///< arithmetic of one unit of work (a token, a sequence, an image)
+  T layers{1.0};                       ///< 1 where unknown
+  T width{0.0};                        ///< query heads times head width; 0 where unknown
+  T hidden{0.0}, heads{0.0};           ///< 0 where unknown
+  T moe_layers{0.0}, top_k{0.0};       ///< layers of experts, and experts of a token
+  Params<T> tables;                    ///< of the weights, those in tables of which a sample reads some rows
+  T table_rows{0.0}, row_params{0.0};  ///< rows that a sample reads of all tables, and weights of a row
+
+  static constexpr auto fields() {
+    using M = Totals;
+    return rows(
+        field(&M::params, "params", "Gparam", "all weights").non_negative(),
+        field(&M::active_params, "active_params", "Gparam", "weights that a unit of work uses")
+            .non_negative(),
+        field(&M::work, "work", "GFLOP", "arithmetic of a unit of work").non_negative(),
+        field(&M::layers, "layers", "", "layers").at_least(1),
+        field(&M::width, "width", "", "query heads times head width").non_negative(),
+        field(&M::hidden, "hidden", "", "residual width").non_negative(),
+        field(&M::heads, "heads", "", "query heads").non_negative(),
+        field(&M::moe_layers, "moe_layers", "", "layers with experts").non_negative(),
+        field(&M::top_k, "top_k", "", "experts per token").non_negative(),
+        field(&M::tables, "tables", "Gparam", "weights in tables that are read by row").non_negative(),
+        field(&M::table_rows, "table_rows", "", "rows that a sample reads").non_negative(),
+        field(&M::row_params, "row_params", "", "weights of a row").non_negative());
+  }
+};
+
+/// How the work is divided and what one pass processes.
+template <class T = double> struct Plan {
+  T tp{1.0}, pp{1.0}, dp{1.0}, ep{1.0}, cp{1.0};
+  T expert_tp{1.0};       ///< devices that share one routed expert, where experts are folded
+  bool folded = false;    ///< routed experts lie over the tensor-parallel ranks in their own way
+  T shards{0.0};          ///< ranks over which ZeRO divides; 0: all that hold the same weights
+  T virtual_stages{1.0};  ///< model chunks per device (interleaved schedule)
+  T batch{1.0};           ///< sequences of one micro-batch in one replica
+  T microbatches{1.0};    ///< micro-batches of one replica and step
+  T new_tokens{1.0};      ///< tokens that each sequence adds in this pass
+  T context{1.0};         ///< tokens that each sequence holds after this pass
+  DataPerParam<T> weight_bytes, gradient_bytes, state_bytes;  ///< state: master copy and moments
+  DataPerParam<T> expert_bytes, edge_bytes;  ///< of a weight of routed experts, and of embedding and head,
+                                             ///< where the structure stores them in another way
+  Data<T> activation_bytes;                  ///< of one activation value
+  Data<T> dispatch_bytes;                    ///< of one on its way to routed experts, with its scales
+  Data<T> kv_bytes;                          ///< of one cached value
+  DataPerParam<T> matrix_state_bytes;        ///< the same of a weight matrix inside the blocks
+  DataPerParam<T> adapter_bytes;             ///< of one weight of an adapter, where there are adapters
+  T trainable{1.0};                          ///< share of the weights that is trained, adapters apart
+  T lora_rank{0.0};                          ///< rank of the adapters, where there are any
+  T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
+  T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
+  T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
+  T steal{0.0};       ///< time by which a hidden second of communication slows the kernels beside it
+  T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
+  Data<T> exchange_bucket;  ///< gradients that wait for each other before they are exchanged; 0: each block
+                            ///< by itself
+  T congestion{1.0};        ///< slowdown of the exchange over the replicas
+  T straggler{1.0};         ///< slowdown of everything by the slowest device
+  T rank_imbalance{0.0};    ///< rows of the fullest rank of experts over the mean; 0: as chance makes it
+  Power<T> power_cap;       ///< that a device may draw, where the structure is capped
+  T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
+
+  /// Devices that share one routed expert: those that share the other layers, unless experts are folded.
+  [[nodiscard]] T expert_width() const { return folded ? expert_tp : tp; }
+  /// Ranks between which a replica's sequences are divided. The ep x expert_tp devices of a layer of experts
+  /// are the tp devices of each of these ranks.
+  [[nodiscard]] T sequence_ranks() const { return folded ? T(ep * expert_tp / tp) : ep; }
+  /// The plan with the largest micro-batch, which memory must hold; `batch` is their mean.
+  [[nodiscard]] Plan largest_microbatch() const {
+    Plan largest = *this;
+    largest.batch = ceil(batch);
+    return largest;
+  }
+  /// Devices of one replica.
+  [[nodiscard]] T replica() const { return tp * pp * sequence_ranks() * cp; }
+
+  static constexpr auto fields() {
+    using P = Plan;
+    return rows(
+        field(&P::tp, "tp_size", "", "tensor-parallel degree").at_least(1).at_top(),
+        field(&P::pp, "pp_size", "", "pipeline-parallel degree").at_least(1).at_top(),
+        field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
+        field(&P::ep, "ep_size", "", "expert-parallel degree").at_least(1).at_top(),
+        field(&P::cp, "cp_size", "", "context-parallel degree").at_least(1).at_top(),
+        field(&P::expert_tp, "expert_tp_size", "", "devices that share one routed expert")
+            .at_least(1)
+            .at_top(),
+        field(&P::shards, "shards", "", "ranks over which ZeRO divides, 0 for all").non_negative(),
+        field(&P::virtual_stages, "v_stages", "", "model chunks per device").at_least(1).at_top(),
+        field(&P::batch, "batch", "", "sequences of a micro-batch").positive(),
+        field(&P::microbatches, "microbatches", "", "micro-batches per step").at_least(1),
+        field(&P::new_tokens, "new_tokens", "", "tokens added per sequence").positive(),
+        field(&P::context, "context", "", "tokens held per sequence").positive(),
+        field(&P::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative(),
+        field(&P::expert_bytes, "expert_bytes", "B/param", "storage of a weight of routed experts")
+            .non_negative(),
+        field(&P::edge_bytes, "edge_bytes", "B/param", "storage of a weight of embedding and head")
+            .non_negative(),
+        field(&P::gradient_bytes, "gradient_bytes", "B/param", "storage of one gradient").non_negative(),
+        field(&P::state_bytes, "state_bytes", "B/param", "optimizer state of one weight").non_negative(),
+        field(&P::matrix_state_bytes, "matrix_state_bytes", "B/param",
+              "optimizer state of one weight of a matrix inside the blocks")
+            .non_negative(),
+        field(&P::adapter_bytes, "adapter_bytes", "B/param", "storage of one weight of an adapter")
+            .non_negative(),
+        field(&P::lora_rank, "lora_rank", "", "rank of the adapters").non_negative().at_top(),
+        field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
+        field(&P::dispatch_bytes, "dispatch_bytes", "B", "one value on its way to routed experts")
+            .non_negative(),
+        field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
+        field(&P::trainable, "trainable_fraction", "", "trained share of the weights").within(0, 1).at_top(),
+        field(&P::recomputed, "recomputed_share", "", "share of the blocks that recompute")
+            .within(0, 1)
+            .at_top(),
+        field(&P::overlap, "overlap_efficiency", "", "share of a pass that hides traffic")
+            .within(0, 1)
+            .at_top(),
+        field(&P::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside products")
+            .within(0, 1)
+            .at_top(),
+        field(&P::steal, "overlap_slowdown", "", "slowdown of kernels beside communication")
+            .within(0, 1)
+            .at_top(),
+        field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory")
+            .within(0, 1)
+            .at_top(),
+        field(&P::offload_activations, "offload_activations", "", "share of the activations in host memory")
+            .within(0, 1)
+            .at_top(),
+        field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory")
+            .within(0, 1)
+            .at_top(),
+        field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
+            .non_negative(),
+        field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative().at_top(),
+        field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power")
+            .within(0.05, 1)
+            .at_top(),
+        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")
+            .non_negative(),
+        field(&P::congestion, "congestion_factor", "", "slowdown of the exchange over the replicas")
+            .at_least(1)
+            .at_top(),
+        field(&P::straggler, "straggler_factor", "", "slowdown of everything by the slowest device")
+            .at_least(1)
+            .at_top());
+  }
+  static constexpr auto categories() {
+    return rows(category(&Plan::folded, "folded", "routed experts lie over the tensor-parallel ranks"));
+  }
+};
+
+}  // namespace mlsysim

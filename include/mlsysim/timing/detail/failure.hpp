@@ -1,0 +1,66 @@
+#pragma once
+/// Failures of a fleet at either fidelity: how often they happen and how much of a job's time they leave.
+///
+///                      textbook              operator
+///   interval           Young, first order    Daly, higher order
+///   useful time        first order           complete mean of lost time
+///   rates of parts     round numbers         observed in one large run
+
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/physics/resilience.hpp>
+#include <mlsysim/specs/choices.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/timing/figures.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// Mean times between failures that a request names.
+struct PartMtbf {
+  std::optional<Time<>> accelerator, nic, psu;
+};
+
+/// Parts of a node, each of which stops it.
+struct NodeParts {
+  NodeMtbf::Inputs<double> rates;
+  Frequency<> cables;  ///< failure rate of switches and cables, which `rates` counts among the other parts
+};
+
+[[nodiscard]] NodeParts node_parts(Fidelity fidelity, const Node& node, const PartMtbf& given,
+                                   const Figures& figures);
+
+/// Work between two checkpoints that loses least.
+template <class T>
+[[nodiscard]] Time<T> checkpoint_interval(Fidelity fidelity, const Time<T>& checkpoint, const Time<T>& mtbf) {
+  return fidelity == Fidelity::textbook ? apply<YoungInterval, T>({checkpoint, mtbf}).interval
+                                        : apply<DalyInterval, T>({checkpoint, mtbf}).interval;
+}
+
+/// The interval where the request gives none: the best one, and at least one second of work.
+template <class T>
+[[nodiscard]] Time<T> usual_interval(Fidelity fidelity, const Time<T>& checkpoint, const Time<T>& mtbf) {
+  return max(checkpoint_interval(fidelity, checkpoint, mtbf), Time<T>::from_base(T{1.0}));
+}
+
+/// What failures and checkpoints of a job are computed from.
+template <class T = double> struct JobTimes {
+  Time<T> interval;    ///< work between two checkpoints
+  Time<T> checkpoint;  ///< to write one
+  Time<T> restart;     ///< from a failure to useful work
+  Time<T> mtbf;        ///< of the whole fleet
+};
+
+/// What is left of a job's time.
+template <class T = double> struct UsefulTime { T share{0.0}, lost_work{0.0}; };
+
+/// The textbook does not count work between a checkpoint and a failure as lost.
+template <class T> [[nodiscard]] UsefulTime<T> useful_time(Fidelity fidelity, const JobTimes<T>& j) {
+  if (fidelity == Fidelity::textbook)
+    return {apply<FirstOrderGoodput, T>({j.interval, j.checkpoint, j.restart, j.mtbf, T{0.0}}).goodput,
+            T{0.0}};
+  return {apply<CheckpointGoodput, T>({j.interval, j.checkpoint, j.restart, j.mtbf}).goodput,
+          min(T{1.0}, T(0.5 * (j.interval / j.mtbf)))};
+}
+
+}  // namespace mlsysim

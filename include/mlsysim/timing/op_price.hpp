@@ -1,0 +1,128 @@
+#pragma once
+/// Pricing: how long each operator of a list takes on a device.
+
+#include <mlsysim/lowering/op.hpp>
+#include <mlsysim/physics/attention.hpp>
+#include <mlsysim/physics/matmul.hpp>
+#include <mlsysim/specs/views.hpp>
+#include <mlsysim/timing/collective.hpp>
+
+namespace mlsysim {
+
+/// Time of one operator, all its executions [s].
+template <class T = double> struct OpCost { Time<T> total, compute, memory, network, overhead; };
+
+/// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the
+/// power limit leaves for the work of all executions.
+template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
+  T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
+  if (op.parts & part::routed) share *= d.efficiency.grouped;
+  const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count,
+                                                   .peak = d.compute.dense * share,
+                                                   .burst = d.efficiency.burst,
+                                                   .burst_time = d.efficiency.burst_time})
+                                  .rate;
+  // A narrower product is padded to whole matrix instructions only. Kernels that widen weights on their way
+  // multiply by warp, 16 rows at a time, where a library fills a warp group's 64 (frantar2024marlin, section
+  // 3).
+  constexpr double warp_rows = 16;
+  const T rows = op.by_warp ? T(min(d.compute.matrix_rows, T{warp_rows})) : d.compute.matrix_rows;
+  const auto r = apply<MatmulTime, T>(
+      {.m = op.m,
+       .n = op.n,
+       .k = op.k,
+       .count = op.copies,
+       .traffic = op.traffic,
+       .tile_m = min(rows * ceil_div(max(op.m, T{1.0}), rows), d.tiles.tile_m),
+       .tile_n = min(rows * ceil_div(max(op.n, T{1.0}), rows), d.tiles.tile_n),
+       .units = d.compute.units,
+       .split_depth = d.tiles.split_depth,
+       .peak = rate,
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.product_stream,
+       .launch = d.kernels.launch,
+       .wave = d.kernels.wave,
+       .split = d.kernels.split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.launch};
+}
+
+/// One execution of fused attention.
+template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const Device<T>& d) {
+  const T rows = max(op.m, T{1.0}), keys = max(op.n, T{1.0});
+  // Kernels for one query of each sequence and for several are not the same.
+  const auto several = rows > T{1.0};
+  const T reach = max(select(op.reach > T{0.0}, op.reach, op.n), T{1.0});
+  const T pairs = max(op.copies * rows * reach, T{1.0});
+  const T held = max(op.copies / op.group_heads * keys, T{1.0});  // keys, once for the heads that share them
+  const auto r = apply<AttentionTime, T>(
+      {.copies = op.copies,
+       .group = select(several, min(op.group_heads, d.tiles.prompt_group), op.group_heads),
+       .new_tokens = rows,
+       .keys = keys,
+       .reach = reach,
+       .whole_keys = op.whole_keys ? T{1.0} : T{0.0},
+       .pair_work = op.work / pairs,
+       .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
+       .traffic = op.traffic,
+       .tile = d.tiles.attention_tile,
+       .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
+       .units = d.compute.units,
+       .peak = d.compute.dense * d.compute.cache_ratio *
+               (op.pass == Pass::backward ? d.efficiency.attention * d.efficiency.attention_backward
+                                          : d.efficiency.attention),
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.attention_stream,
+       .launch = d.kernels.attention_launch,
+       .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
+       .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
+       .least_step = d.kernels.attention_step * ((op.traffic - op.live) / (held * (512.0 * unit::B))),
+       .split = d.kernels.attention_split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.attention_launch};
+}
+
+/// One execution of anything else, which streams: launch + soft maximum of arithmetic outside the matrix
+/// engine and traffic.
+template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const Device<T>& d) {
+  const auto r = apply<SoftRoofline, T>({.work = op.work,
+                                         .traffic = op.traffic,
+                                         .peak = d.compute.vector * d.efficiency.vector,
+                                         .bandwidth = d.memory.bandwidth * d.efficiency.memory});
+  return {.total = r.time + d.kernels.launch,
+          .compute = r.compute,
+          .memory = r.memory,
+          .overhead = d.kernels.launch};
+}
+
+/// Prices one operator, all its executions: MatmulTime, AttentionTime, a stream, or the fastest collective. A
+/// collective overlaps with nothing here.
+template <class T>
+[[nodiscard]] OpCost<T> price(const Op<T>& op, const Device<T>& device, const Links<T>& links) {
+  OpCost<T> cost;
+  switch (op.kind) {
+    case OpKind::collective:
+      cost.network = collective_time(op, links) * op.count;
+      cost.total = cost.network;
+      return cost;
+    case OpKind::host_transfer:
+      cost.network = op.message / device.host_link.bandwidth * op.count;
+      cost.total = cost.network;
+      return cost;
+    case OpKind::matmul:
+    case OpKind::convolution:
+      cost = matmul_cost(op, device);
+      break;
+    case OpKind::attention:
+      cost = attention_cost(op, device);
+      break;
+    case OpKind::elementwise:
+    case OpKind::gather:
+    case OpKind::recurrence:
+      cost = stream_cost(op, device);
+      break;
+  }
+  return {.total = cost.total * op.count,
+          .compute = cost.compute * op.count,
+          .memory = cost.memory * op.count,
+          .network = {},
+          .overhead = cost.overhead * op.count};
+}
+
+}  // namespace mlsysim

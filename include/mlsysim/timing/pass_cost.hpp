@@ -1,0 +1,196 @@
+#pragma once
+/// Sums of priced operators over a pass, and what of them is waited for.
+
+#include <mlsysim/reflect/elementwise.hpp>
+#include <mlsysim/timing/op_price.hpp>
+
+#include <array>
+#include <span>
+#include <type_traits>
+
+namespace mlsysim {
+
+/// Sums over a set of operators.
+template <class T = double> struct PassBreakdown {
+  Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
+      overhead, host_launch_time;
+  Work<T> work;
+  Data<T> traffic;
+
+  static constexpr auto fields() {
+    using P = PassBreakdown;
+    return rows(
+        field(&P::total, "total", "ms", "operators one after the other"),
+        field(&P::compute_bound, "compute_bound", "ms", "operators limited by their arithmetic"),
+        field(&P::memory_bound, "memory_bound", "ms", "operators limited by their memory traffic"),
+        field(&P::network, "network", "ms", "collectives and transfers between devices"),
+        field(&P::host, "host", "ms", "transfers over the host link"),
+        field(&P::prefetch_comm, "prefetch_comm", "ms",
+              "part of network and host that is issued ahead and overlaps other kernels of the pass"),
+        field(&P::tp_comm, "tp_comm", "ms", "part of network that overlaps its own product, piece by piece"),
+        field(&P::ep_comm, "ep_comm", "ms", "part of network that overlaps the kernels of overlap_compute"),
+        field(&P::overlap_compute, "overlap_compute", "ms", "kernels that are kept to overlap ep_comm"),
+        field(&P::overhead, "overhead", "ms", "launches"),
+        field(&P::host_launch_time, "host_launch_time", "ms",
+              "time in which the host launches the kernels one by one; 0 for a captured graph"),
+        field(&P::work, "work", "GFLOP", "arithmetic"),
+        field(&P::traffic, "traffic", "GB", "memory traffic"));
+  }
+
+  /// Time in kernels.
+  [[nodiscard]] Time<T> kernels() const { return compute_bound + memory_bound; }
+
+  /// Adds `other`, `n` times.
+  PassBreakdown& add(const PassBreakdown& other, const T& n) {
+    add_members(*this, other, n);
+    return *this;
+  }
+  friend PassBreakdown operator+(PassBreakdown a, const PassBreakdown& b) { return a.add(b, T{1.0}); }
+  friend PassBreakdown operator*(const PassBreakdown& a, const T& n) { return PassBreakdown{}.add(a, n); }
+
+  /// Adds one priced operator.
+  void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& launch_overhead) {
+    // A collective of one rank is not launched.
+    host_launch_time +=
+        launch_overhead *
+        (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
+    total += named(op.name, cost.total);
+    if (op.kind == OpKind::collective ||
+        op.kind == OpKind::host_transfer) {  // they have neither work nor launches
+      (op.kind == OpKind::host_transfer ? host : network) += cost.network;
+      if (op.beside == Beside::pass) prefetch_comm += cost.network;
+      if (op.beside == Beside::product) tp_comm += cost.network;
+      if (op.beside == Beside::aside) ep_comm += cost.network;
+      return;
+    }
+    const Time<T> kernel = cost.total - cost.overhead;
+    const auto by_compute = cost.compute > cost.memory;
+    compute_bound += select(by_compute, kernel, Time<T>());
+    memory_bound += select(by_compute, Time<T>(), kernel);
+    if (op.parts & part::aside) overlap_compute += kernel;
+    overhead += cost.overhead;
+    work += op.work * op.count;
+    traffic += op.traffic * op.count;
+  }
+
+  /// Time of the pass when communication runs beside its kernels [s].
+  ///
+  ///   exposed  = max(total - (1 - steal) hidden, host_launch_time)
+  ///   hidden   = prefetch + tp_overlap tp_comm + min(ep_comm, overlap_compute, kernels - prefetch)
+  ///   prefetch = min(prefetch_comm (1 - 1 / blocks), overlap kernels)
+  ///
+  /// The first of `blocks` pieces of prefetch_comm overlaps nothing. steal is the slowdown of the overlapped
+  /// kernels per second of hidden communication. A pass cannot end before the host has launched it.
+  [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
+    return max(on_device(plan, blocks), host_launch_time);
+  }
+
+  /// Part of the prefetched traffic that hides under kernels [s].
+  [[nodiscard]] Time<T> hidden_ahead(const Plan<T>& plan, const T& blocks) const {
+    return min(prefetch_comm * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+  }
+
+  /// Time in which the device waits for the host to launch kernels [s].
+  [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
+    return max(host_launch_time - on_device(plan, blocks), Time<T>());
+  }
+
+ private:
+  [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
+    const Time<T> prefetch = hidden_ahead(plan, blocks);
+    const Time<T> exchange = min(min(ep_comm, overlap_compute), kernels() - prefetch);
+    const Time<T> hidden = prefetch + tp_comm * plan.tp_overlap + exchange;
+    return total - hidden * (1.0 - plan.steal);
+  }
+};
+
+/// Sums of a list by pass and place.
+template <class T = double> struct ListCost {
+  std::array<std::array<PassBreakdown<T>, kPlaces>, kPasses> at{};
+  std::array<Time<T>, kTraffics> network{};  ///< of the passes of one micro-batch, by whom it joins
+
+  [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
+
+  [[nodiscard]] const PassBreakdown<T>& of(Pass pass, Place place) const {
+    return at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
+  }
+  /// Of one pass on a pipeline stage, without what runs once on every stage; `first`, `last`: 1 where it is
+  /// that stage; `blocks`: its share of the fullest stage's blocks.
+  [[nodiscard]] PassBreakdown<T> stage(Pass pass, const T& first, const T& last, const T& blocks) const {
+    PassBreakdown<T> sum = of(pass, Place::block) * blocks;
+    sum.add(of(pass, Place::first), first);
+    sum.add(of(pass, Place::last), last);
+    return sum;
+  }
+};
+
+namespace detail {
+
+/// Whether two numbers are one and the same, so that what was computed from one holds for the other.
+template <class T> [[nodiscard]] bool same_number(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>)
+    return a == b;
+  else
+    return identical(a, b);
+}
+
+/// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one
+/// before.
+template <class T> class ListPricer {
+ public:
+  ListPricer(const Device<T>& device, const Links<T>& links) : device_(device), links_(links) {}
+
+  [[nodiscard]] OpCost<T> operator()(const Op<T>& op) {
+    if (same_number(op.count, T{0.0})) return {};
+    if (op.kind != OpKind::collective) return price(op, device_, links_);
+    if (same_number(op.ranks, T{1.0})) return {};  // as the laws of every collective say, without asking them
+    if (before_ == nullptr || !repeats(*before_, op)) {
+      once_ = collective_time(op, links_);
+      before_ = &op;
+    }
+    OpCost<T> cost;
+    cost.network = cost.total = once_ * op.count;
+    return cost;
+  }
+
+ private:
+  [[nodiscard]] static bool repeats(const Op<T>& a, const Op<T>& b) {
+    return a.collective == b.collective && same_number(a.message.base(), b.message.base()) &&
+           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride) &&
+           same_number(a.routed.experts, b.routed.experts) && same_number(a.routed.top_k, b.routed.top_k);
+  }
+
+  const Device<T>& device_;
+  const Links<T>& links_;
+  const Op<T>* before_ = nullptr;
+  Time<T> once_;
+};
+
+}  // namespace detail
+
+/// Prices a list. @param launch_overhead host time of one kernel
+template <class T>
+[[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device,
+                                     const Links<T>& links, const Time<T>& launch_overhead) {
+  ListCost<T> sums;
+  detail::ListPricer<T> price_one(device, links);
+  // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
+  const Op<T>* op = ops.data();
+  const Op<T>* const end = op + ops.size();
+  while (op != end) {
+    const Pass pass = op->pass;
+    const Place place = op->place;
+    PassBreakdown<T>& here = sums.at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
+    PassBreakdown<T> sum = here;
+    for (; op != end && op->pass == pass && op->place == place; ++op) {
+      const OpCost<T> cost = price_one(*op);
+      sum.add(*op, cost, launch_overhead);
+      if (op->between != Traffic::none && pass != Pass::update)
+        sums.network[static_cast<std::size_t>(op->between)] += cost.network;
+    }
+    here = sum;
+  }
+  return sums;
+}
+
+}  // namespace mlsysim

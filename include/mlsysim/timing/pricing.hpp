@@ -1,0 +1,84 @@
+#pragma once
+/// Pricings: the levels of detail at which passes and steps are priced. One is chosen when views are
+/// prepared. It makes the views of devices, links and models, and brings the pricer that reads them.
+
+#include <mlsysim/scalars/recorded.hpp>
+#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/views.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// What a device is used for.
+struct DeviceUse {
+  Precision precision = Precision::fp16;
+  Phase phase = Phase::decode;
+  Params<> params{};                     ///< of the model: small ones may work from memory on the chip
+  std::optional<double> efficiency{};    ///< of the caller, over the peak rate
+  std::optional<Execution> execution{};  ///< how kernels are launched
+  AttentionKernel kernel = AttentionKernel::fused;  ///< generation of the attention kernel
+  std::optional<Precision> kv_precision{};          ///< of the cache, where it is stated
+};
+
+class Pricing {
+ public:
+  Pricing() = default;
+  Pricing(const Pricing&) = delete;
+  Pricing& operator=(const Pricing&) = delete;
+  virtual ~Pricing() = default;
+
+  [[nodiscard]] virtual Fidelity fidelity() const = 0;
+  /// The pricer over double or over the recording scalar.
+  template <class T> [[nodiscard]] const Pricer<T>& pricer() const {
+    if constexpr (std::is_same_v<T, double>)
+      return numbers();
+    else
+      return recorder();
+  }
+
+  /// Structure, sizes and totals of a workload for one phase. @throws InputError naming what is missing
+  [[nodiscard]] virtual ModelView<> model(const Workload& workload, Phase phase, Notes& notes) const = 0;
+  /// The numbers of a device; every convention that fills a gap is noted.
+  [[nodiscard]] virtual Device<> device(const HardwareNode& hardware, const DeviceUse& use,
+                                        const Conventions& conventions, Notes& notes) const = 0;
+  /// The two levels of a fleet.
+  [[nodiscard]] virtual Links<> links(const Fleet& fleet, const Conventions& conventions, Notes& notes,
+                                      Phase phase) const = 0;
+  /// Storage of weights, gradients and optimizer states in training.
+  [[nodiscard]] virtual Storage training_storage(Precision precision, OptimizerKind optimizer) const = 0;
+  /// Share of a pass under which gradient traffic hides, and what that costs the kernels.
+  virtual void set_overlap(Plan<>& plan, const std::optional<double>& overlap,
+                           const std::optional<double>& slowdown, const Conventions& conventions,
+                           Notes& notes) const = 0;
+  /// Whether the host time and the scheduling of an engine are part of the price.
+  [[nodiscard]] virtual bool prices_engines() const { return true; }
+  /// Whether a time is a sum over operators.
+  [[nodiscard]] virtual bool lists_operators() const { return true; }
+  /// Warns of what the structure of a training step asks for and is not priced.
+  virtual void warn_of(const Structure& /*training*/, Notes& /*notes*/) const {}
+  /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
+  [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
+
+ private:
+  [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
+  [[nodiscard]] virtual const Pricer<Recorded>& recorder() const = 0;
+};
+
+/// The pricing of a request: the fidelity named, or operators where the workload's shape is known, else the
+/// textbook (noted).
+/// @throws InputError when operators are asked for and the shape is not known
+[[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload,
+                                         Notes& notes);
+/// The pricing of a fidelity.
+[[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
+[[nodiscard]] const Pricing& operator_pricing();
+[[nodiscard]] const Pricing& textbook_pricing();
+/// The roofline of whole passes, a yardstick that no request names.
+[[nodiscard]] const Pricing& roofline_pricing();
+
+/// Published totals; work defaults to 2 FLOP per active weight and unit (noted).
+/// @throws InputError when neither parameters nor a size are known
+[[nodiscard]] Totals<> totals_of(const Workload& workload, Notes& notes);
+
+}  // namespace mlsysim

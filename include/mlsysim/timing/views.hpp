@@ -1,0 +1,97 @@
+#pragma once
+/// From specs to numeric views: names, missing values and defaults are settled here, once, in double.
+
+#include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/views.hpp>
+#include <mlsysim/specs/workload.hpp>
+#include <mlsysim/timing/step.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// The precision of a request: the one named, or the device's default (noted).
+[[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware,
+                                             Notes& notes);
+
+/// The tokens of a sequence: the ones named, or 2048, or what the model takes beside `output_tokens` where
+/// that is less (noted). Of an image the model takes its patches.
+[[nodiscard]] double seq_len_or_default(std::optional<double> seq_len, const Workload& workload,
+                                        double output_tokens, Notes& notes);
+/// Warns of sequences of `tokens` that are longer than the model takes, and of stacks that are not counted.
+void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
+
+/// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook
+/// (noted).
+/// @throws InputError when operator fidelity is asked for and the shape is not known
+[[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload,
+                                           Notes& notes);
+/// The fidelity of a request that needs no shape of a workload: the one named, or operators.
+[[nodiscard]] inline Fidelity fidelity_or_operators(std::optional<Fidelity> fidelity) {
+  return fidelity.value_or(Fidelity::operator_level);
+}
+
+/// The numbers of a device at one precision; every convention that fills a gap is noted.
+///
+/// The phase decides what is not asked for: training launches kernels one by one (`Execution::eager`) and
+/// runs for ever, so that nothing is left of the gain of a short burst; the other phases replay a captured
+/// graph.
+/// @throws LookupError when the device has no rate at this precision; InputError when it has no memory
+/// figures
+[[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision,
+                                   const Conventions& conventions, Notes& notes, Phase phase = Phase::decode,
+                                   std::optional<Execution> execution = std::nullopt);
+/// Attention multiplies in the format of the cache, 16 bits or fp8, on a device that can; queries are cast.
+void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
+                      std::optional<Precision> kv_precision);
+/// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.
+void set_matrix_share(Device<>& device, std::optional<double> share);
+
+/// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
+/// one, else main memory.
+struct MemoryLevel {
+  Bandwidth<> bandwidth;
+  Data<> capacity;
+  std::string_view name;
+};
+[[nodiscard]] MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights);
+
+/// Devices of one kind joined by the device link alone, all in one node. In serving, the engine brings
+/// all-reduce kernels of its own; training and plain inference use the library's.
+[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions,
+                                 Notes& notes, Phase phase = Phase::training);
+/// The two levels of a fleet.
+[[nodiscard]] Links<> links_view(const Fleet& fleet, const Conventions& conventions, Notes& notes,
+                                 Phase phase = Phase::training);
+
+/// Structure and sizes of a workload for one phase.
+/// @throws InputError naming what is missing from the shape
+[[nodiscard]] ModelView<> model_view(const Workload& workload, Phase phase);
+
+/// Storage of weights, activations, KV entries, gradients and optimizer states.
+struct Storage {
+  double weight_bytes, activation_bytes, kv_bytes, gradient_bytes, state_bytes;
+  double matrix_state_bytes;  ///< state of a weight matrix inside the blocks; Muon keeps one moment of it
+};
+/// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by
+/// default `precision` when it has at least 8 bits, else 16 bits.
+[[nodiscard]] Storage inference_storage(Precision precision, std::optional<Precision> kv_precision);
+/// The format in which keys and values are kept where nobody names one.
+[[nodiscard]] std::string_view kv_format_words(Precision precision);
+/// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the
+/// format; the optimizer adds its moments and, beside narrow weights, an fp32 master copy.
+[[nodiscard]] Storage training_storage(Precision precision, OptimizerKind optimizer);
+/// Fills the bytes of a plan. Tokens travel to experts as activations.
+void set_storage(Plan<>& plan, const Storage& storage);
+
+/// Weights of the whole model, counted from its shape [param]; the published number where there is no shape.
+[[nodiscard]] Params<> parameter_count(const Workload& workload);
+/// Weights that one token uses, counted from the shape: of the routed experts only `top_k` [param].
+[[nodiscard]] Params<> active_parameter_count(const Workload& workload);
+/// KV cache of one sequence of `tokens`, from the operator list [B].
+[[nodiscard]] Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch,
+                                    Precision precision);
+
+}  // namespace mlsysim

@@ -1,0 +1,298 @@
+#include "cli/commands_course.hpp"
+
+#include "cli/child_process.hpp"
+#include "cli/command_agents.hpp"
+#include "cli/output.hpp"
+#include "cli/plugins.hpp"
+
+#include <mlsysim/course/grade.hpp>
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/folders.hpp>
+#include <mlsysim/plugin/host.hpp>
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace mlsysim::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+namespace fs = std::filesystem;
+using course::Assignment;
+using course::Grade;
+using course::Submission;
+
+/// Where an installation has its course, beside the zoo.
+fs::path installed_course() { return zoo_directory().parent_path() / "course"; }
+
+fs::path program_folder() {
+  std::error_code failed;
+  return fs::read_symlink("/proc/self/exe", failed).parent_path();
+}
+
+/// The lines of a compiler or interpreter that say what is wrong: those with an error, else the last.
+std::vector<std::string> said(const std::string& text, std::size_t most = 4) {
+  std::vector<std::string> errors, lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty()) continue;
+    if (line.find("error") != std::string::npos || line.find("Error") != std::string::npos)
+      errors.push_back(line);
+    lines.push_back(std::move(line));
+  }
+  auto& out = errors.empty() ? lines : errors;
+  if (out.size() > most) {
+    if (errors.empty())
+      out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(most));
+    else
+      out.resize(most);
+  }
+  return out;
+}
+
+/// The lines of a kit without those of checks that passed or did not apply.
+std::vector<std::string> kit_faults(const std::string& text) {
+  auto lines = said(text, 8);
+  lines.erase(std::remove_if(lines.begin(), lines.end(),
+                             [](const auto& line) {
+                               return line.find("  skipped  ") != std::string::npos ||
+                                      line.find("  passed   ") != std::string::npos;
+                             }),
+              lines.end());
+  return lines;
+}
+
+/// All points lost before the first check.
+std::vector<Grade> nothing_graded(const Assignment& assignment, std::string name,
+                                  std::vector<std::string> why, std::string hint) {
+  double points = 0;
+  for (const auto& check : assignment.checks) points += check.points;
+  if (why.empty()) why.emplace_back("it ended without a word");
+  return {{.check = std::move(name),
+           .points = points,
+           .complaints = std::move(why),
+           .call = {},
+           .hint = std::move(hint)}};
+}
+
+/// Checks of resolvers and of the kit in the order of the assignment.
+std::vector<Grade> in_order(const Assignment& assignment, std::vector<Grade> grades, const Ended* kit) {
+  std::vector<Grade> out;
+  auto next = grades.begin();
+  for (const auto& check : assignment.checks) {
+    if (!check.kit) {
+      if (next != grades.end()) out.push_back(std::move(*next++));
+      continue;
+    }
+    if (kit == nullptr) continue;  // whoever calls asks for it
+    out.push_back(
+        {.check = check.name, .points = check.points, .complaints = {}, .call = {}, .hint = check.hint});
+    if (kit->status == 127)
+      out.back().complaints.emplace_back(
+          "the kit cannot be started: mlsysim-plugin-check is not beside mlsysim");
+    else if (kit->status != 0)
+      out.back().complaints = kit_faults(kit->out + kit->err);
+  }
+  return out;
+}
+
+/// What a submission in C++ is built to, or why not.
+struct Built {
+  fs::path library;
+  std::vector<std::string> complaints;
+};
+
+Built built(const Submission& submission) {
+  const auto source = submission.folder.string(), folder = (submission.folder / "build").string();
+  // An installed program lies in PREFIX/bin.
+  const auto prefix = program_folder().parent_path().string();
+  std::error_code failed;
+  if (fs::exists(fs::path(prefix) / "CMakeCache.txt", failed))
+    return {{},
+            {"this mlsysim lies where it was built, and a submission links to one that is installed: "
+             "cmake --install " +
+             prefix + " --prefix DIR, then DIR/bin/mlsysim course check"}};
+  for (const auto& words :
+       {std::vector<std::string>{"cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug",
+                                 "-DCMAKE_PREFIX_PATH=" + prefix},
+        std::vector<std::string>{"cmake", "--build", folder}}) {
+    const auto done = run_child(words);
+    if (done.status == 127) return {{}, {"cmake is not installed"}};
+    if (done.status != 0) return {{}, said(done.out + done.err)};
+  }
+  const auto libraries = files::listed(folder, ".so");
+  if (libraries.empty()) return {{}, {fmt::format("no plugin was built in {}", folder)}};
+  return {libraries.front(), {}};
+}
+
+std::vector<Grade> cpp_grades(const Submission& submission, const Assignment& assignment,
+                              const CourseRequest& request) {
+  Built plugin{request.library, {}};
+  if (request.library.empty()) plugin = built(submission);
+  if (!plugin.complaints.empty())
+    return nothing_graded(assignment, "it compiles", plugin.complaints,
+                          "docs/how-to/compiler-messages.md lists what the commonest mistakes look like");
+  try {
+    // A submission may crash or run for ever: in a process of its own that is a complaint like any other.
+    (void)plugins().load(plugin.library.string(),
+                         {.isolation = plugin::Isolation::always, .isolated = {}, .limits = {}});
+  } catch (const Error& error) {
+    return nothing_graded(assignment, "the plugin loads", {error.what()},
+                          "mlsysim plugin check FILE says more");
+  }
+  Ended kit;
+  const bool asks = std::any_of(assignment.checks.begin(), assignment.checks.end(),
+                                [](const auto& check) { return check.kit; });
+  if (asks) kit = run_child({(program_folder() / "mlsysim-plugin-check").string(), plugin.library.string()});
+  return in_order(assignment, course::grade(assignment, ResolverRegistry::standard(), zoo()), &kit);
+}
+
+std::vector<Grade> python_grades(const Submission& submission, const Assignment& assignment,
+                                 const CourseRequest& request) {
+  const auto python = request.python.empty() ? interpreter() : request.python;
+  const auto course = assignment.folder.parent_path();
+  const auto part = [&](const char* what) {
+    return run_child({python, "-m", "mlsysim.course", what, submission.folder.string(), course.string()});
+  };
+  const auto done = part("grade");
+  if (done.status == 127)
+    return nothing_graded(assignment, "it can be imported", {fmt::format("there is no '{}'", python)},
+                          "--python names the interpreter that has mlsysim");
+  const auto answer = Json::parse(done.out, nullptr, false);
+  if (answer.is_discarded() || !answer.contains("checks")) {
+    auto why = said(done.err + done.out);
+    if (done.signal != 0)
+      why = {fmt::format("it was ended by signal {}: a crash, or a loop without end", done.signal)};
+    return nothing_graded(assignment, "it can be imported", std::move(why), "");
+  }
+  std::vector<Grade> grades;
+  for (const auto& row : answer["checks"])
+    grades.push_back({.check = row["name"],
+                      .points = row["points"],
+                      .complaints = row["complaints"],
+                      .call = row["call"],
+                      .hint = row["hint"]});
+  Ended kit;
+  if (std::any_of(assignment.checks.begin(), assignment.checks.end(),
+                  [](const auto& check) { return check.kit; }))
+    kit = part("kit");
+  return in_order(assignment, std::move(grades), &kit);
+}
+
+Json json_of(const Submission& submission, const Assignment& assignment, const std::vector<Grade>& grades) {
+  const auto score = course::score_of(grades);
+  Json j{{"schema", "mlsysim/course@1"},    {"assignment", assignment.name}, {"title", assignment.title},
+         {"language", submission.language}, {"points", score.points},        {"of", score.of},
+         {"checks", Json::array()}};
+  for (const auto& g : grades)
+    j["checks"].push_back({{"name", g.check},
+                           {"passed", g.passed()},
+                           {"points", g.points},
+                           {"complaints", g.complaints},
+                           {"call", g.call},
+                           {"hint", g.hint}});
+  return j;
+}
+
+std::string text_of(const Submission& submission, const Assignment& assignment,
+                    const std::vector<Grade>& grades) {
+  auto out = fmt::format("{}: {} ({}, {})\n", assignment.name, assignment.title,
+                         submission.folder.generic_string(), submission.language == "cpp" ? "C++" : "Python");
+  for (const auto& g : grades) {
+    out += fmt::format("  {}  {}\n", g.passed() ? "passed" : "FAILED", g.check);
+    if (g.passed()) continue;
+    for (const auto& complaint : g.complaints) out += fmt::format("          {}\n", complaint);
+    if (!g.call.empty()) out += fmt::format("          called: {}\n", g.call);
+    if (!g.hint.empty()) out += fmt::format("          hint: {}\n", g.hint);
+  }
+  const auto score = course::score_of(grades);
+  return out + fmt::format("{} of {} checks passed, {:g} of {:g} points\n", score.passed, score.checks,
+                           score.points, score.of);
+}
+
+/// The files of a folder, as paths relative to it.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) out.push_back(entry.path().lexically_relative(folder));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+fs::path course_folder(const CourseRequest& request) {
+  return request.course.empty() ? installed_course() : fs::path(request.course);
+}
+
+}  // namespace
+
+Answer course_list(const CourseRequest& request, const RenderOptions& options) {
+  Table t{.schema = "mlsysim/table@1",
+          .title = "assignments",
+          .columns = {{"name"}, {"title"}, {"checks"}, {"points"}},
+          .rows = {},
+          .footer = ""};
+  for (const auto& folder : course::assignments_of(course_folder(request))) {
+    const auto a = course::read_assignment(folder);
+    double points = 0;
+    for (const auto& check : a.checks) points += check.points;
+    t.rows.push_back({printable(a.name), printable(a.title), static_cast<double>(a.checks.size()), points});
+  }
+  return {render(t, options)};
+}
+
+Answer course_new(const CourseRequest& request) {
+  const auto top = course_folder(request);
+  const Submission wanted{.folder = {}, .assignment = request.assignment, .language = {}, .file = {}};
+  const auto from = course::course_of(wanted, top, {}) / request.assignment;
+  const fs::path to = request.folder;
+  std::error_code failed;
+  if (fs::exists(to, failed) && !fs::is_empty(to, failed))
+    throw InputError({.id = "mlsysim.course.004",
+                      .message = "the folder of a submission is new or empty",
+                      .key = "FOLDER",
+                      .found = fmt::format("'{}' with files in it", to.generic_string()),
+                      .expected = "a folder that does not exist yet",
+                      .hint = "choose another"});
+  const auto starter = from / "starter" / request.language;
+  files::make_folders(to);
+  Answer out;
+  const auto copy = [&](const fs::path& file, const fs::path& as) {
+    files::make_folders((to / as).parent_path());
+    files::write(to / as, files::read(file, "a file of the course"), {});
+    out.payload += fmt::format("wrote {}\n", (to / as).generic_string());
+  };
+  copy(from / "README.md", "README.md");
+  for (const auto& file : files_below(starter)) copy(starter / file, file);
+  out.payload += fmt::format("next: see {}, then mlsysim course check {}\n",
+                             (to / "README.md").generic_string(), to.generic_string());
+  return out;
+}
+
+Answer course_check(const CourseRequest& request, const RenderOptions& options) {
+  const auto submission = course::read_submission(request.folder);
+  const auto course = course::course_of(submission, request.course, installed_course());
+  const auto assignment = course::read_assignment(course / submission.assignment);
+  const auto grades =
+      request.loaded
+          ? in_order(assignment, course::grade(assignment, ResolverRegistry::standard(), zoo()), nullptr)
+      : submission.language == "cpp" ? cpp_grades(submission, assignment, request)
+                                     : python_grades(submission, assignment, request);
+  const bool json = options.format == OutputFormat::json;
+  Answer out{json ? detail::json_document(json_of(submission, assignment, grades))
+                  : text_of(submission, assignment, grades)};
+  for (const auto& g : grades)
+    if (!g.passed()) out.exit = Exit::assertion_failed;
+  return out;
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,131 @@
+#include "cli/commands.hpp"
+
+#include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/launch/fit.hpp>
+#include <mlsysim/launch/launch.hpp>
+#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/model_graphs/program.hpp>
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+namespace mlsysim::cli {
+namespace {
+
+constexpr std::uint64_t kLongest = 1 << 20;  // bytes of a file that may be a launch
+
+LaunchFormat format_of(const std::string& word) {
+  if (const auto format = choice_of<LaunchFormat>(word)) return *format;
+  throw LookupError({.id = "mlsysim.cli.111",
+                     .message = fmt::format("there is no launch format '{}'", word),
+                     .key = word,
+                     .found = fmt::format("'{}'", word),
+                     .expected = fmt::format("one of {}", fmt::join(Choices<LaunchFormat>::names, ", ")),
+                     .hint = "choose one of them"});
+}
+
+/// A word with a space is a command line; others are files.
+bool is_command(const std::string& word) { return word.find_first_of(" \t\n") != std::string::npos; }
+
+LaunchQuestion question_of(const ScenarioRequest& request, const LaunchRequest& asked) {
+  LaunchQuestion q;
+  q.fields = request.fields;
+  if (!asked.format.empty()) q.format = format_of(asked.format);
+  std::error_code none;
+  if (is_command(asked.from) && !std::filesystem::exists(asked.from, none)) {
+    q.text = asked.from;
+    q.folder = ".";
+  } else {
+    q.text = files::read(asked.from, "a launch of an engine", kLongest);
+    q.name = asked.from;
+    q.folder = std::filesystem::path(asked.from).parent_path();
+    if (q.folder.empty()) q.folder = ".";
+  }
+  return q;
+}
+
+Table findings_table(const Launch& launch) {
+  Table table{.schema = "mlsysim/launch@1",
+              .title = fmt::format("{} {}", name_of(launch.format), launch.version),
+              .columns = {{"use"}, {"flag"}, {"value"}, {"what"}, {"line"}}};
+  for (const auto& f : launch.findings)
+    table.rows.push_back({name_of(f.use), f.flag, f.value, f.what,
+                          f.where.line > 0 ? Table::Cell(static_cast<double>(f.where.line)) : Table::Cell()});
+  for (const auto& note : launch.notes) table.rows.push_back({"note", "", "", note, {}});
+  return table;
+}
+
+}  // namespace
+
+bool is_launch(const std::string& word) {
+  std::error_code none;
+  if (!std::filesystem::exists(word, none)) return is_command(word);
+  if (std::filesystem::is_directory(word, none) || is_program_file(word)) return false;
+  const auto bytes = files::try_read(word, kLongest);
+  return bytes.fault == files::ReadFault::none && launch_format(bytes.bytes, word).has_value();
+}
+
+Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
+                     const RenderOptions& options) {
+  const auto launch = read_launch(question_of(request, asked), zoo());
+  (void)launch.build(zoo());  // a plan that is not taken is refused here, not when it is used
+  Answer out;
+  if (options.format != OutputFormat::text) {
+    out.payload = render(findings_table(launch), options);
+    return out;
+  }
+  out.payload = launch_plan(launch);
+  std::size_t used = 0;
+  for (const auto& f : launch.findings) used += f.use == FlagUse::used;
+  out.diagnostics = fmt::format("mlsysim: {} of {} flags are used\n", used, launch.findings.size());
+  for (const auto& f : launch.findings)
+    if (f.use != FlagUse::used)
+      out.diagnostics += fmt::format("mlsysim: {}: {} {}: {}\n", name_of(f.use), f.flag, f.value, f.what);
+  for (const auto& note : launch.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
+  return out;
+}
+
+Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked) {
+  const auto built = scenario_of(request);
+  const auto launch = export_launch(built.scenario, format_of(asked.to), asked.checkpoint);
+  Answer out{launch.text};
+  for (const auto& lost : launch.not_carried)
+    out.diagnostics += fmt::format("mlsysim: note: {} has no flag for {}\n", asked.to, lost);
+  return out;
+}
+
+Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, const RenderOptions& options) {
+  Fit fit;
+  std::error_code none;
+  const bool file = std::filesystem::exists(asked.from, none);
+  const auto bytes = file ? files::try_read(asked.from, kLongest) : files::FileBytes{};
+  const bool yaml = asked.from.ends_with(".yaml") || asked.from.ends_with(".yml");
+  if (file && yaml && asked.format.empty() && !launch_format(bytes.bytes, asked.from)) {
+    auto plan = read_plan(asked.from, zoo());
+    for (const auto& [field, text] : request.fields) plan.builder.set(field, text);
+    const auto built = plan.build();
+    fit = fit_of(built.scenario);
+  } else {
+    fit = fit_of(read_launch(question_of(request, asked), zoo()), zoo());
+  }
+  Table table{.schema = "mlsysim/fit@1",
+              .title = fit.fits ? "fits" : "does not fit",
+              .columns = {{"part"}, {"what"}, {"bytes"}, {"size", "GB"}},
+              .footer = fit.summary};
+  for (const auto& i : fit.items) table.rows.push_back({i.part, i.what, i.bytes / unit::B, i.bytes});
+  for (const auto& c : fit.changes)
+    table.rows.push_back({"change", fmt::format("{}: {}", c.change, c.effect), {}, {}});
+  Answer out{render(table, options)};
+  if (!fit.fits) {
+    out.exit = Exit::infeasible;
+    out.diagnostics = fmt::format("mlsysim: infeasible: {}\n", fit.summary);
+  }
+  return out;
+}
+
+}  // namespace mlsysim::cli

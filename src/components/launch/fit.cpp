@@ -1,0 +1,128 @@
+#include <mlsysim/launch/fit.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+/// Requests as long as the longest that an engine holds at once.
+double at_once(const MemoryAccount& account, double context) {
+  return account.engine ? std::floor(account.engine->tokens / context) : 0;
+}
+
+MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
+  const auto& setup = *launch.serving;
+  return {.model = r.asked().workload,
+          .device = &r.hardware(),
+          .context = setup.context.value_or(r.seq_len() + r.asked().output_tokens.value_or(0)),
+          .requests = setup.requests.value_or(1),
+          .tensor_parallel = r.tp_size(),
+          .expert_parallel = r.asked().ep_size,
+          .precision = r.asked().precision,
+          .weight_format = r.asked().weight_format,
+          .kv_precision = r.asked().kv_precision,
+          .engine = &zoo.at<ServingEngine>(setup.engine),
+          .shares = setup.shares};
+}
+
+/// Changes of a launch after which its longest request fits, those that cost least first.
+std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now,
+                               const Conventions& conventions) {
+  std::vector<Remedy> out;
+  const auto attempt = [&](const MemoryQuestion& changed, std::string words) {
+    const auto account = memory_account(changed, conventions);
+    const double count = at_once(account, changed.context);
+    if (count >= 1)
+      out.push_back(
+          {std::move(words), fmt::format("{:.0f} requests of {:g} tokens fit", count, changed.context)});
+    return count >= 1;
+  };
+  if (now.engine && now.engine->tokens >= 1) {
+    auto c = q;
+    c.context = now.engine->tokens;
+    attempt(c, fmt::format("requests of at most {:.0f} tokens instead of {:g}", c.context, q.context));
+  }
+  if (q.kv_precision.value_or(Precision::bf16) != Precision::fp8) {
+    auto c = q;
+    c.kv_precision = Precision::fp8;
+    attempt(c, "a cache in fp8");
+  }
+  const Data<> held = now.sum(MemoryPart::weights);
+  for (const auto f : {WeightFormat::fp8, WeightFormat::int4}) {
+    auto c = q;
+    c.weight_format = f;
+    if (memory_account(c, conventions).sum(MemoryPart::weights) < 0.99 * held &&
+        attempt(c, fmt::format("weights in {}", name_of(f))))
+      break;
+  }
+  for (double tp = q.tensor_parallel * 2; tp <= 1024; tp *= 2) {
+    auto c = q;
+    c.tensor_parallel = tp;
+    if (attempt(c, fmt::format("{:g} ranks that divide each layer instead of {:g}", tp, q.tensor_parallel)))
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+Fit fit_of(const Scenario& scenario) {
+  const auto card = SystemEvaluator::evaluate(scenario);
+  Fit out{.fits = card.feasibility.status != EvaluationLevel::Status::fail,
+          .summary = card.feasibility.summary.str(),
+          .changes = card.remedies};
+  for (const auto& m : card.memory)
+    if (const auto* bytes = std::get_if<double>(&m.value))
+      out.items.push_back({m.name.str(), m.meaning.str(), Data<>::from_base(*bytes)});
+  for (const auto* name : {"memory_used", "memory_capacity"})
+    if (const auto* m = card.feasibility.find(name))
+      if (const auto* bytes = std::get_if<double>(&m->value))
+        out.items.push_back({name == std::string_view("memory_used") ? "total" : "capacity", m->meaning.str(),
+                             Data<>::from_base(*bytes)});
+  return out;
+}
+
+Fit fit_of(const Launch& launch, const Zoo& zoo) {
+  const auto built = launch.build(zoo);
+  const bool layers = !built.scenario.workload->stacks.empty();
+  if (!launch.serving || built.scenario.pp_size > 1 || !layers) return fit_of(built.scenario);
+  Notes notes;
+  const ResolvedScenario resolved(built.scenario, notes);
+  const auto q = question_of(launch, resolved, zoo);
+  const auto& conventions = conventions_of(zoo);
+  const auto account = memory_account(q, conventions);
+  Fit out;
+  for (const auto& i : account.items)
+    if (i.part == MemoryPart::weights || i.part == MemoryPart::state || i.part == MemoryPart::reserve)
+      out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
+  for (const auto& i : account.engine->held)
+    out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
+  out.items.push_back(
+      {"pool", fmt::format("cache: {:.0f} tokens", account.engine->tokens), account.engine->pool});
+  out.items.push_back({"capacity", q.device->name, account.memory.capacity});
+  const double count = at_once(account, q.context);
+  out.fits = count >= 1;
+  if (!out.fits) {
+    out.changes = changes_of(q, account, conventions);
+    out.summary = fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
+                              account.engine->tokens);
+  } else if (count < q.requests) {
+    out.summary = fmt::format(
+        "{:.0f} requests of {:g} tokens fit at once, and the engine works on {:g}: when all are "
+        "that long, the others wait",
+        count, q.context, q.requests);
+  } else {
+    out.summary = fmt::format("{:.0f} requests of {:g} tokens fit at once", count, q.context);
+  }
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,50 @@
+#pragma once
+/// One reader for each form of compile records.
+
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mlsysim::detail {
+
+[[nodiscard]] bool is_explain_text(std::string_view bytes);
+/// Whether the text begins as a log does, after lines that belong to none.
+[[nodiscard]] bool is_trace_log(std::string_view bytes);
+
+/// `str(ExplainOutput)`. Never throws: what is not there is not counted.
+[[nodiscard]] CompileRecord read_explain_text(std::string_view text, const BreakRegistry& registry);
+/// A document of the schema `mlsysim.dynamo_explain/1`. @throws InputError
+[[nodiscard]] CompileRecord read_explain_document(std::string_view text, const std::string& file,
+                                                  const BreakRegistry& registry);
+/// A pickle of `ExplainOutput` or of its list of reasons. Nothing is instantiated and nothing runs: classes
+/// become records of their members, and a class that is not known is refused. @throws InputError
+[[nodiscard]] CompileRecord read_explain_pickle(std::string_view bytes, const std::string& file,
+                                                const BreakRegistry& registry);
+
+/// A log of TORCH_TRACE, piece by piece: memory does not grow with the log.
+class TraceReader {
+ public:
+  explicit TraceReader(const BreakRegistry& registry);
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+  ~TraceReader();
+
+  void take(std::string_view piece);
+  /// What was read. Nothing may be taken afterwards.
+  [[nodiscard]] CompileRecord finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A count or a time as it was stated; what is no number, below zero or beyond what doubles count exactly is
+/// none.
+[[nodiscard]] inline double counted(double stated) { return stated > 0 && stated <= 0x1p53 ? stated : 0; }
+
+/// `count` phases of a name, added to those that are there.
+void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds);
+
+}  // namespace mlsysim::detail

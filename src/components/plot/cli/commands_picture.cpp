@@ -1,0 +1,263 @@
+#include "cli/command_picture.hpp"
+#include "cli/output.hpp"
+#include "cli/questions.hpp"
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/explore/ask/optimize.hpp>
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/plot/answer_pictures.hpp>
+#include <mlsysim/plot/render.hpp>
+#include <mlsysim/plot/report_page.hpp>
+#include <mlsysim/plot/scenario_pictures.hpp>
+#include <mlsysim/plot/thing_pictures.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace mlsysim::cli {
+namespace {
+
+using Make = std::function<Picture(ScenarioRequest&, const PlotRequest&)>;
+
+std::string one_word(const ScenarioRequest& request, std::string_view what) {
+  if (request.targets.size() == 1) return request.targets[0];
+  throw InputError({.id = "mlsysim.cli.120",
+                    .message = fmt::format("this picture is of one {}", what),
+                    .found = fmt::format("{} words", request.targets.size()),
+                    .expected = std::string(what),
+                    .hint = "mlsysim plot --help has examples"});
+}
+
+/// A picture of a scenario and one of its times.
+Make timed(Picture (*make)(const Scenario&, std::string_view)) {
+  return [make](ScenarioRequest& request, const PlotRequest&) {
+    const auto metric = popped_result(request);
+    return make(scenario_of(request).scenario, metric);
+  };
+}
+Make plain(Picture (*make)(const Scenario&)) {
+  return [make](ScenarioRequest& request, const PlotRequest&) { return make(scenario_of(request).scenario); };
+}
+
+Picture tornado(ScenarioRequest& request, const PlotRequest& asked) {
+  auto result = popped_result(request);
+  const auto q = subject_asked(std::move(request));
+  if (result.empty()) result = main_result(q.subject);
+  return tornado_picture(sensitivity(q.subject, result, {.step = asked.step}));
+}
+
+Picture difference(ScenarioRequest& request, const PlotRequest& asked) {
+  auto result = popped_result(request);
+  if (asked.with.empty())
+    throw InputError({.id = "mlsysim.cli.121",
+                      .message = "there is nothing to compare with",
+                      .expected = "--with NAME=VALUE",
+                      .hint = "e.g. --with hardware=H200"});
+  const auto from = changed_subject(request, asked.against), to = changed_subject(request, asked.with);
+  if (result.empty()) result = main_result(from.subject);
+  return difference_picture(compare(from.subject, to.subject, result));
+}
+
+/// A picture of a result over a space.
+Make over_space(Picture (*make)(const Space&, std::string_view)) {
+  return [make](ScenarioRequest& request, const PlotRequest& asked) {
+    const auto result = popped_result(request);
+    const auto s = space_asked(request, asked.space);
+    return make(*s.space, result.empty() ? main_result(s.space->sample()) : result);
+  };
+}
+
+Picture histogram(ScenarioRequest& request, const PlotRequest& asked) {
+  auto space = asked.space;
+  space.histogram = popped_result(request);
+  auto s = space_asked(request, space);
+  if (space.histogram.empty()) s.question.histogram = main_result(s.space->sample());
+  return histogram_picture(explore(*s.space, s.question));
+}
+
+Picture front(ScenarioRequest& request, const PlotRequest& asked) {
+  const auto s = space_asked(request, asked.space);
+  const auto answer = pareto(*s.space, s.question);
+  FrontBeside beside{.level = asked.interval, .measured_asked = asked.measured};
+  if ((beside.level > 0 || beside.measured_asked) && s.built.scenario.workload == nullptr)
+    throw InputError({.id = "mlsysim.cli.175",
+                      .message = "only fronts of scenarios have intervals and measured points",
+                      .found = "a law or resolver",
+                      .expected = "MODEL HARDWARE, or a plan"});
+  if (beside.level > 0) beside.bands = front_bands(answer, *s.space, s.built.scenario, beside.level);
+  if (beside.measured_asked) beside.measured = measured_points(answer, *s.space, s.built.scenario, zoo());
+  return front_picture(answer, beside);
+}
+
+Picture topology(ScenarioRequest& request, const PlotRequest&) {
+  // Any model does: the machine is what a scenario on it runs on.
+  ScenarioBuilder builder(zoo());
+  builder.set("workload", zoo().names<Workload>().front()).hardware(one_word(request, "machine"));
+  for (const auto& [field, text] : request.fields) builder.set(field, text);
+  const auto built = builder.build();
+  Notes quiet;
+  return topology_picture(ResolvedScenario(built.scenario, quiet).fleet());
+}
+
+Picture layers(ScenarioRequest& request, const PlotRequest& asked) {
+  FieldReader reader(zoo());
+  FieldInfo field;
+  field.name = "workload";
+  field.kind = ValueKind::object;
+  field.object_type = ObjectType<Workload>::name;
+  const auto value = reader.read(field, one_word(request, "model"));
+  return layers_picture(*static_cast<const Workload*>(std::get<ObjectRef>(value.value).object), zoo(),
+                        asked.context);
+}
+
+Picture accuracy(ScenarioRequest& request, const PlotRequest&) {
+  std::vector<MeasuredTable> tables;
+  for (const auto& name : table_names("")) {
+    const bool named = std::any_of(request.targets.begin(), request.targets.end(), [&](const std::string& w) {
+      return name == w || name.starts_with(w + "/");
+    });
+    if (named) tables.push_back(load_table(name, ""));
+  }
+  if (tables.empty())
+    throw LookupError({.id = "mlsysim.cli.122",
+                       .message = "no table of measurements has this name",
+                       .found = fmt::format("'{}'", fmt::join(request.targets, "', '")),
+                       .expected = "names of tables or topics",
+                       .hint = "mlsysim validate --list shows them"});
+  std::vector<TableResult> results;
+  for (const auto& t : tables) results.push_back(validate(t, zoo(), Depth::ours));
+  return accuracy_picture(results);
+}
+
+const std::vector<std::pair<std::string, Make>>& makers() {
+  static const std::vector<std::pair<std::string, Make>> all{
+      {"roofline", timed(roofline_picture)},
+      {"waterfall", timed(waterfall_picture)},
+      {"timeline", timed(timeline_picture)},
+      {"schedule", plain(schedule_picture)},
+      {"memory", plain(memory_picture)},
+      {"memory-schedule", plain(memory_schedule_picture)},
+      {"memory-timeline", plain(memory_timeline_picture)},
+      {"costs", plain(costs_picture)},
+      {"carbon", plain(carbon_picture)},
+      {"tornado", tornado},
+      {"difference", difference},
+      {"curve", over_space(curve_picture)},
+      {"heatmap", over_space(heat_map_picture)},
+      {"histogram", histogram},
+      {"pareto", front},
+      {"topology", topology},
+      {"layers", layers},
+      {"pipeline",
+       [](ScenarioRequest& request, const PlotRequest&) {
+         return pipeline_picture(pipeline_asked({.words = request.targets, .links = {}}));
+       }},
+      {"accuracy", accuracy}};
+  return all;
+}
+
+/// The form that an output means, and the file, if it names one.
+struct Target {
+  std::string form, file;
+};
+Target target_of(const std::string& output) {
+  const auto dot = output.rfind('.');
+  if (dot == std::string::npos) return {output, {}};
+  auto form = output.substr(dot + 1);
+  if (form == "txt") form = "text";
+  if (output.ends_with(".vl.json")) form = "vega";
+  if (output.ends_with(".trace.json")) form = "trace";
+  return {form, output};
+}
+
+}  // namespace
+
+const std::vector<std::string>& plot_kinds() {
+  static const auto names = [] {
+    std::vector<std::string> out;
+    for (const auto& [name, make] : makers()) out.push_back(name);
+    return out;
+  }();
+  return names;
+}
+
+Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options) {
+  const auto target = target_of(asked.output);
+  const auto form = choice_of<PictureForm>(target.form);
+  if (!form && target.form != "trace")
+    throw InputError(
+        {.id = "mlsysim.cli.123",
+         .message = "there is no such form of a picture",
+         .key = "--output",
+         .found = fmt::format("'{}'", asked.output),
+         .expected = fmt::format("{}, trace, or a file that ends like one",
+                                 fmt::join(Choices<PictureForm>::names, ", ")),
+         .hint = did_you_mean(target.form, std::vector<std::string>(Choices<PictureForm>::names.begin(),
+                                                                    Choices<PictureForm>::names.end()))});
+  const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
+                            .mark = "mlsysim"};
+  if (!target.file.empty()) files::check_target(target.file, how);
+  std::string bytes;
+  if (target.form == "trace") {
+    if (asked.kind != "timeline" && asked.kind != "schedule")
+      throw InputError({.id = "mlsysim.cli.124",
+                        .message = "only what runs in time has a trace",
+                        .key = "--output",
+                        .found = fmt::format("trace of a {}", asked.kind),
+                        .expected = "timeline or schedule",
+                        .hint = "mlsysim plot timeline MODEL HARDWARE -o trace"});
+    const auto metric = asked.kind == "timeline" ? popped_result(request) : std::string();
+    bytes = chrome_trace(scenario_of(request).scenario, metric);
+  } else {
+    for (const auto& [name, make] : makers())
+      if (name == asked.kind) bytes = render(make(request, asked), *form, options.width);
+  }
+  if (target.file.empty()) return {std::move(bytes)};
+  files::write(target.file, bytes, how);
+  return {fmt::format("{}\n", target.file)};
+}
+
+Answer report(const ScenarioRequest& request, const ReportRequest& asked, const RenderOptions& options) {
+  const auto target = target_of(asked.output);
+  const bool words = target.form == "text" || target.form == "txt";
+  if (target.form != "html" && target.form != "md" && target.form != "markdown" && !words &&
+      !(target.form == "pdf" && !target.file.empty()))
+    throw InputError({.id = "mlsysim.cli.127",
+                      .message = "a report has no such form",
+                      .key = "--output",
+                      .found = fmt::format("'{}'", asked.output),
+                      .expected = "html, md, --text, or a file that ends in .html, .md, .txt or .pdf",
+                      .hint = "e.g. -o report.html"});
+  const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
+                            .mark = "mlsysim"};
+  if (!target.file.empty()) files::check_target(target.file, how);
+  std::optional<BuiltScenario> other;
+  if (!asked.other.empty())
+    other = scenario_of({.targets = {asked.other}, .fields = {}, .region = {}});
+  else if (!asked.with.empty())
+    other = changed_subject(request, asked.with).built;
+  const auto built = scenario_of(request);
+  auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
+  add_records(asked, page);
+  if (!asked.pipeline.empty())
+    page.parts.push_back(
+        {.heading = "Pipeline",
+         .pictures = {pipeline_picture(pipeline_asked({.words = asked.pipeline, .links = {}}))}});
+  auto how_shown = options;
+  if (!target.file.empty()) how_shown.colour = Colour::off;
+  const auto text = words ? to_text(page, how_shown, target.file.empty() ? columns_of_stdout() : 0)
+                    : target.form == "html" ? to_html(page)
+                                            : to_markdown(page);
+  if (target.file.empty()) return {text};
+  if (target.form == "pdf")
+    print_page(page, target.file);
+  else
+    files::write(target.file, text, how);
+  return {fmt::format("{}\n", target.file)};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,98 @@
+// The commands that draw.
+
+#include "cli/program.hpp"
+
+#include <fmt/format.h>
+
+namespace mlsysim::cli {
+
+void Program::picture_commands() {
+  auto* p = command(
+      app_, "plot", "pictures: rooflines, waterfalls, timelines, tornados, curves, fronts, machines, models",
+      "Examples:\n"
+      "  mlsysim plot roofline Llama3_70B H100 itl --accelerators 8 -o svg > roofline.svg\n"
+      "  mlsysim plot waterfall Llama3_70B H100 ttft --accelerators 8\n"
+      "  mlsysim plot schedule Llama3_8B H100 --mode train --accelerators 16 --pp-size 4 --batch-size 32 -o "
+      "trace > step.json\n"
+      "  mlsysim plot tornado Llama3_70B H100 itl --accelerators 8 -o vega\n"
+      "  mlsysim plot curve Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..256*2\n"
+      "  mlsysim plot heatmap Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..64*2 --axis "
+      "seq_len=1024..16384*2\n"
+      "  mlsysim plot pareto Llama3_70B H100 --accelerators 8 --axis hardware=H100,H200 --axis "
+      "batch_size=1..64*2 --minimize itl --maximize token_throughput --interval 80 --measured\n"
+      "  mlsysim plot difference Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
+      "  mlsysim plot topology Research_256\n"
+      "  mlsysim plot layers Qwen3_30B_A3B\n"
+      "  mlsysim plot pipeline ServingModel workload=Llama3_8B hardware=H100\n"
+      "Forms: text (default), svg, png, html, vega, json, csv; trace of a timeline or schedule. -o FILE.svg "
+      "writes the file.",
+      [this] {
+        plot_.space = search_;
+        plot_.with = compare_.with;
+        plot_.against = compare_.against;
+        plot_.output = format_;
+        return plot(scenario_, plot_, render_);
+      },
+      {Place::none, Place::model, Place::machine, Place::metric});
+  auto* kind = p->add_option("KIND", plot_.kind, fmt::format("{}", fmt::join(plot_kinds(), ", ")));
+  kind->required()->type_name("")->check(CLI::IsMember(plot_kinds()));
+  values_[kind].choices = plot_kinds();
+  demand(*p, "WORDS", scenario_.targets,
+         "MODEL HARDWARE or a plan file, then the RESULT; a machine, a model, stages, or tables of "
+         "measurements");
+  const auto list = [p](const char* name, std::vector<std::string>& to, const char* about, const char* type) {
+    offer(*p, name, to, about, type)->group("Picture");
+  };
+  list("--axis", search_.axes, "what varies, as in sweep; may be repeated", "NAME=VALUES|@FILE");
+  list("--minimize", search_.minimize, "objective of a front", "EXPRESSION");
+  list("--maximize", search_.maximize, "objective of a front", "EXPRESSION");
+  list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'", "CONDITION");
+  list("--with", compare_.with, "difference: a change of the second configuration", "NAME=VALUE");
+  list("--against", compare_.against, "difference: a change of the first configuration", "NAME=VALUE");
+  offer(*p, "--step", plot_.step, "relative move of a tornado (default: 0.1)", "N")->group("Picture");
+  offer(*p, "--context", plot_.context, "layers: tokens of the request whose cache is drawn", "N")
+      ->capture_default_str()
+      ->group("Picture");
+  interval_option(*p, plot_.interval);
+  p->add_flag("--measured", plot_.measured, "pareto: what engines were measured to do, beside the front")
+      ->group("Picture");
+  p->add_flag("--force", plot_.force, "replace a file that others wrote")->group("Picture");
+  scenario_options(*p, std::nullopt);
+  report_command();
+}
+
+void Program::report_command() {
+  auto* r = command(
+      app_, "report",
+      "one page to keep: the answer, what limits it, pictures, derivations, sources, measurements",
+      "Examples:\n"
+      "  mlsysim report Llama3_70B H100 --accelerators 8 > chat.html\n"
+      "  mlsysim report Llama3_70B H100 --accelerators 8 --with hardware=H200 -o md\n"
+      "  mlsysim report plan.yaml --against-plan other.yaml -o report.html\n"
+      "  mlsysim report Llama3_8B H100 --text\n"
+      "  mlsysim report Llama3_8B H100 --records after/ --records-before before/ -o breaks.html\n"
+      "The page needs nothing from elsewhere and runs nothing. -o FILE.pdf is printed by weasyprint or "
+      "Chromium, where there is one.",
+      [this] {
+        report_.output = report_.text ? "text" : format_ == "text" ? "html" : format_;
+        report_.with = compare_.with;
+        return report(scenario_, report_, render_);
+      },
+      {Place::model, Place::machine});
+  demand(*r, "WORDS", scenario_.targets, "MODEL HARDWARE, or a plan file");
+  offer(*r, "--with", compare_.with, "compare with this change; may be repeated", "NAME=VALUE");
+  offer(*r, "--against-plan", report_.other, "compare with this plan", "FILE");
+  offer(*r, "--records", report_.records,
+        "records of a compiler, files or folders: their graph breaks by reason over commits; may be repeated",
+        "PATH");
+  offer(*r, "--records-before", report_.records_before, "records to compare them with; may be repeated",
+        "PATH")
+      ->needs("--records");
+  offer(*r, "--pipeline", report_.pipeline, "stage of a pipeline that is drawn, or its file; may be repeated",
+        "STAGE");
+  r->add_flag("--text", report_.text, "for a terminal: tables as wide as it is, derivations with --verbose");
+  r->add_flag("--force", report_.force, "replace a file that others wrote");
+  scenario_options(*r, std::nullopt);
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,90 @@
+// Commands about plugins, and about the programs that backends support.
+
+#include "cli/program.hpp"
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+constexpr const char* kImportExamples =
+    "Examples:\n  mlsysim plugin import acme_reader/Ops net.acmeops > my_model.yaml\n"
+    "  mlsysim plugin import Ops ./net.acmeops";
+
+}  // namespace
+
+void Program::plugin_commands() {
+  auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
+                    "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json", nullptr);
+  command(*p, "list", "every plugin that is found, without opening those that have a manifest",
+          "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
+          [this] { return plugin_list(render_); });
+  const auto one = [this](CLI::App& app) {
+    demand(app, "NAME", first_, "name of a plugin, or the path of its library or manifest");
+  };
+  one(*command(
+      *p, "show", "what a plugin is and registers, and where each option comes from",
+      "Examples:\n  mlsysim plugin show acme-efficiency\n  mlsysim plugin show acme-efficiency -o json",
+      [this] { return plugin_show(first_, render_); }));
+  one(*command(
+      *p, "caps", "capabilities of a plugin, the same bytes every time",
+      "Examples:\n  mlsysim plugin caps acme-efficiency -o json\n  mlsysim plugin caps acme-efficiency",
+      [this] { return plugin_caps(first_, render_); }));
+  one(*command(
+      *p, "reload", "loads a plugin, and then its file again from a copy",
+      "Examples:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so\n  mlsysim plugin reload acme-efficiency",
+      [this] { return plugin_reload(first_, render_); }));
+  auto* check =
+      command(*p, "check", "runs the conformance kit on a plugin",
+              "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
+              "./mlsysim-plugin-acme.so --list",
+              [this] {
+                // All words that follow are those of the kit, options too.
+                return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
+              });
+  check->allow_extras()->fallthrough(false);
+  demand(*check, "WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check");
+  auto* fresh = command(
+      *p, "new", "writes a plugin that builds and passes the kit, to begin with",
+      "Examples:\n  mlsysim plugin new my_power --lang cpp\n  mlsysim plugin new my_law --lang python",
+      [this] { return plugin_new(first_, form_, second_); });
+  demand(*fresh, "NAME", first_, "name of the plugin: letters, digits, '_' and '-'");
+  auto* language = offer(*fresh, "--lang", form_, "c, cpp or python", "NAME")
+                       ->check(CLI::IsMember({"c", "cpp", "python"}))
+                       ->required();
+  values_[language].choices = {"c", "cpp", "python"};
+  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
+                         [this] { return plugin_import(first_, second_); });
+  demand(*reader, "IMPORTER", first_, "name of an importer");
+  demand(*reader, "FILE", second_, "the file to read");
+  auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
+                         "Examples:\n  mlsysim plugin export acme_reader/FiguresCsv H100\n  mlsysim plugin "
+                         "export acme_reader/FiguresCsv A100",
+                         [this] { return plugin_export(first_, second_); });
+  demand(*writer, "EXPORTER", first_, "name of an exporter");
+  demand(*writer, "ENTRY", second_, "a device, model, node, fleet, grid or datacenter");
+  offer(*fresh, "--folder", second_, "where to (default: a folder of the plugin's name)", "PATH");
+  support_command();
+}
+
+void Program::support_command() {
+  auto* s = command(
+      app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
+      "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
+      "  mlsysim support            every model of the zoo on every device of every backend\n"
+      "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"
+      "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
+      [this] { return support(support_, render_); });
+  offer(*s, "PROGRAM", support_.files, "files of programs (default: models of the zoo)", "");
+  values_[offer(*s, "--program", support_.program, "a model of the zoo (default: all)", "NAME")].place =
+      Place::model;
+  values_[offer(*s, "--hardware", support_.hardware, "a device of a backend (default: all)", "NAME")].place =
+      Place::device;
+  offer(*s, "--backend", support_.backend, "a backend (default: all)", "NAME");
+  offer(*s, "--effort", support_.effort,
+        "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite", "N")
+      ->check(CLI::Range(0, 4));
+  s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,41 @@
+#include "cli/commands.hpp"
+
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/validation/calibration_report.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace mlsysim::cli {
+
+Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options) {
+  if (request.device.empty() && request.engine.empty())
+    throw InputError(
+        {.id = "mlsysim.cli.080",
+         .message = "nothing is named whose constants are to be fitted",
+         .key = "device",
+         .found = "neither --device nor --engine",
+         .expected = "one of them",
+         .hint = "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"});
+  const files::WriteHow replacing{.replace = request.force ? files::Replace::any : files::Replace::own,
+                                  .mark = "fitted to "};
+  if (!request.write.empty()) files::check_target(request.write, replacing);
+  std::vector<MeasuredTable> tables;
+  for (const auto& name : request.tables)
+    tables.push_back(name.ends_with(".yaml") ? load_table_file(name) : load_table(name));
+  CalibrationOptions how;
+  how.fields = request.constants;
+  const bool engine = !request.engine.empty();
+  const Calibration fit =
+      calibrate(engine ? "engine" : "device", engine ? request.engine : request.device, tables, zoo(), how);
+  const auto today = fmt::format(
+      "{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  if (!request.write.empty())
+    files::write(request.write, overlay_of(fit, zoo(), request.date.empty() ? today : request.date),
+                 replacing);
+  return {render(fit, options)};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,69 @@
+// Commands about measurements: predictions against them, and constants fitted to them.
+
+#include "cli/program.hpp"
+
+namespace mlsysim::cli {
+
+void Program::validation_commands() {
+  auto* v =
+      command(app_, "validate", "predictions against published measurements, table by table",
+              "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
+              "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
+              "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
+              [this] { return validate_tables(validate_, render_); }, {Place::none});
+  offer(*v, "TABLE", validate_.tables, "names of tables, or topics (training, kernels, ...); all by default",
+        "");
+  v->add_flag("--list", validate_.list, "the tables with their targets and sources");
+  v->add_flag("--check", validate_.check,
+              "fails with 3 when a table got worse than the committed record allows");
+  v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
+  offer(*v, "--record", validate_.record, "the record (default: record.yaml beside the tables)", "FILE");
+  offer(*v, "--tables", validate_.folder,
+        "a folder with tables of your own, or with the whole tables of which samples ship (default: those "
+        "of the zoo; environment MLSYSIM_TABLES)",
+        "FOLDER");
+  offer(*v, "--with", validate_.with,
+        "another device or engine of the zoo in place of one that rows name, e.g. "
+        "A100=A100_calibrated; may be repeated",
+        "NAME=OTHER");
+  offer(*v, "--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first", "N")
+      ->capture_default_str();
+  offer(*v, "--page", validate_.page,
+        "also writes docs/reference/accuracy.md: errors by topic, cross-validation", "FILE");
+  offer(*v, "--tables-page", validate_.tables_page,
+        "also writes a Markdown page with every table, the fitted constants and cross-validation", "FILE");
+  offer(*v, "--write-residuals", validate_.residuals,
+        "also writes what the predictions missed, by groups: the data of --interval", "FILE");
+  v->add_flag("--force", validate_.force, "replace files that this program did not write");
+  offer(*v, "--html", validate_.html, "also writes a page with plots of predicted against measured", "FILE");
+}
+
+void Program::calibration_commands() {
+  auto* c = command(
+      app_, "calibrate",
+      "fits the constants of a device or serving engine to measurements, with their uncertainty",
+      "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
+      "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
+      "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
+      "inference/hopper_dense_ttft\n"
+      "Constants that the data do not identify keep their value; whole groups are left out to check the "
+      "rest.",
+      [this] { return calibrate_constants(calibrate_, render_); });
+  auto* device = offer(*c, "--device", calibrate_.device, "device whose constants are fitted", "NAME");
+  auto* engine =
+      offer(*c, "--engine", calibrate_.engine, "serving engine whose host times are fitted", "NAME");
+  device->excludes(engine);
+  values_[device].place = Place::device;
+  values_[engine].place = Place::engine;
+  offer(*c, "--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated",
+        "TABLE")
+      ->required();
+  offer(*c, "--constant", calibrate_.constants,
+        "field to fit; may be repeated (default: all that matter to a row)", "FIELD");
+  c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
+  offer(*c, "--write", calibrate_.write,
+        "writes the device or engine with its fitted constants as a file for --zoo", "FILE");
+  offer(*c, "--date", calibrate_.date, "date of the fit in that file (default: today)", "DATE");
+}
+
+}  // namespace mlsysim::cli

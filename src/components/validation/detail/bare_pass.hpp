@@ -1,0 +1,80 @@
+#pragma once
+/// Lists of operators without a model around them, priced and with the power that they draw.
+
+#include "row_measurand.hpp"
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/operator_load.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
+
+#include <algorithm>
+
+namespace mlsysim::detail {
+
+inline Device<> device_at(const HardwareNode& hardware, Precision precision,
+                          const PredictionContext& context) {
+  Notes quiet;
+  return device_view(context.constants->device(hardware), precision, context.constants->conventions(), quiet);
+}
+
+/// Operators one after the other, as the comparison sees them; no sooner than the host has issued them.
+inline Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContext& context,
+                         const Links<>& links = {}) {
+  const auto all = [](const Op<>&) { return true; };
+  if (context.comparison == Yardstick::roofline) return {roofline_of(ops, d, all).base()};
+  if (context.comparison == Yardstick::textbook) {
+    // A student's derating: half of the peak, the whole bandwidth, one dispatch.
+    Device<> half = d;
+    half.compute.dense = d.compute.dense * context.constants->conventions().textbook_efficiency;
+    return {(roofline_of(ops, half, all) + d.dispatch_overhead).base()};
+  }
+  PassBreakdown<> sum;
+  for (const auto& op : ops) sum.add(op, price(op, d, links), d.kernels.issue);
+  return {max(sum.total, sum.host_launch_time).base(), terms_of(sum, context)};
+}
+
+/// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
+/// textbook knows full power; the roofline a power that rises with the busy time.
+inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
+                        const PredictionContext& context, const Links<>& links = {}) {
+  if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
+  const auto all = [](const Op<>&) { return true; };
+  PassBreakdown<> sum;
+  for (const auto& op : ops) sum.add(op, price(op, d, links), Time<>());
+  const Time<> loaded = context.comparison == Yardstick::textbook ? duration
+                        : context.comparison == Yardstick::roofline
+                            ? roofline_of(ops, d, all)
+                            : OperatorLoad::solve<double>({.work = sum.work,
+                                                           .traffic = sum.traffic,
+                                                           .peak = d.compute.dense,
+                                                           .bandwidth = d.memory.bandwidth,
+                                                           .work_draw = d.draw.work,
+                                                           .traffic_draw = d.draw.traffic})
+                                  .loaded;
+  const double load = std::min(1.0, loaded / duration);
+  Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
+                                                  .utilization = load,
+                                                  .time = duration,
+                                                  .idle_fraction = d.conventions.idle_fraction})
+                   .power.base()};
+  if (context.wants_terms) p.terms = {{"load", load, TermRole::fact}};
+  return p;
+}
+
+/// The frame that the rules of the lowering work in, without a model around it.
+struct Bare {
+  Structure structure;
+  StackView<> stack;
+  Plan<> plan;
+  OpList<> ops;
+
+  explicit Bare(const Storage& storage) {
+    structure.phase = Phase::prefill;
+    stack.layers = stack.hidden = 1;
+    set_storage(plan, storage);
+  }
+  Frame<double> frame() { return {structure, stack, plan, ops}; }
+};
+
+}  // namespace mlsysim::detail

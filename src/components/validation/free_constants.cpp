@@ -1,0 +1,144 @@
+#include <mlsysim/validation/calibrate.hpp>
+
+#include <mlsysim/timing/fill.hpp>
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constexpr double kWideSpread = 0.7;     // of a prior without a range: a factor of two to each side
+constexpr double kNarrowSpread = 0.02;  // no prior is surer than this
+constexpr double kFarthest = 10;        // a constant is at most this factor from its prior
+constexpr double kRangeSpreads = 4;     // a range holds two standard deviations to each side
+
+/// A field that measurements determine, and the value used where it is absent.
+struct Candidate {
+  std::string field, unit;
+  double low = 0, high = kUnbounded;  ///< physical bounds [base unit]
+  std::optional<double> present{};
+  std::optional<double> prior{};
+  double spread = kWideSpread;  ///< of the prior's logarithm
+};
+
+double base_of(std::string_view unit) {
+  return unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", unit)).base();
+}
+
+/// The candidate of a field that is a number; none for anything else.
+template <class S, class M>
+std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, const std::string& name) {
+  using Inner = typename detail::unwrap<M>::type;
+  if constexpr ((Scalar<Inner> && !std::is_same_v<Inner, bool>) ||
+                requires { Inner::from_base(1.0).base(); }) {
+    const Value value = detail::Access<M>::get(&(object.*row.member));
+    const auto* x = std::get_if<double>(&value);
+    const double one = base_of(row.unit);
+    return Candidate{.field = name,
+                     .unit = std::string(row.unit),
+                     .low = row.low * one,
+                     .high = row.high < kUnbounded ? row.high * one : kUnbounded,
+                     .present = x != nullptr ? std::optional(*x) : std::nullopt};
+  } else {
+    return std::nullopt;
+  }
+}
+
+/// Spread of the logarithm of a prior, from the range that its entry states for the value.
+double spread_of(const Figure* figure) {
+  if (figure == nullptr || !figure->low || !figure->high) return kWideSpread;
+  // A range from 0 has no logarithm at its lower end; its upper half says as much.
+  const double spread = *figure->low > 0 ? std::log(*figure->high / *figure->low) / kRangeSpreads
+                                         : std::log(*figure->high / figure->base) / (kRangeSpreads / 2);
+  return std::max(kNarrowSpread, spread);
+}
+
+/// What links and their collectives take where nobody says it: "collectives.hop" is "collective_hop".
+const ScalarFigure* convention_of(std::string_view last, const Zoo& zoo) {
+  for (const auto& name : {"default.collective_" + std::string(last), "default." + std::string(last),
+                           "default." + std::string(last) + "_share"})
+    if (const auto* found = zoo.find<ScalarFigure>(name)) return found;
+  return nullptr;
+}
+
+/// What a device states about its kernels and links beside the data sheet, each with what stands in for it.
+std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
+  const Conventions conventions = conventions_of(zoo);
+  std::vector<Candidate> out;
+  for (const auto& row : figure_rows()) {
+    const auto group = row.path.substr(0, row.path.find('.'));
+    if (group != "efficiency" && group != "draw" && group != "kernels" && group != "collectives") continue;
+    const double one = base_of(row.row.unit);
+    Candidate c{.field = row.path,
+                .unit = std::string(row.row.unit),
+                .low = row.row.low * one,
+                .high = row.row.high < kUnbounded ? row.row.high * one : kUnbounded,
+                .present = row.stated(device)};
+    if (const auto of_class = filled_by_class(row, device, conventions)) {
+      c.prior = of_class->base;
+      c.spread = spread_of(authored(*of_class, row).figure);
+    } else if (const auto* convention = convention_of(row.row.name, zoo)) {
+      c.prior = convention->value.base();
+      c.spread = spread_of(convention->entry != nullptr ? convention->entry->figure("value") : nullptr);
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+/// The times of an engine. Passes of lookahead are counted, not fitted.
+std::vector<Candidate> candidates(const ServingEngine& engine, const Zoo& zoo) {
+  const ServingEngine* generic = zoo.find<ServingEngine>("generic");
+  std::vector<Candidate> out;
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    if constexpr (std::is_same_v<typename detail::unwrap<M>::type, Time<>>) {
+      auto c = candidate_of(engine, row, std::string(row.name));
+      if (generic != nullptr) c->prior = candidate_of(*generic, row, "")->present;
+      if (!c->present || *c->present == 0) return;  // what it does not have stays so
+      out.push_back(std::move(*c));
+    }
+  });
+  return out;
+}
+
+std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string_view what,
+                                  std::span<const std::string> fields) {
+  std::vector<FreeConstant> out;
+  std::vector<std::string> names;
+  for (const auto& c : all) {
+    names.push_back(c.field);
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), c.field) == fields.end()) continue;
+    const double prior = c.prior.value_or(c.present.value_or(0)), start = c.present.value_or(prior);
+    // A constant of 0 stays 0: no factor can change it.
+    if (!(prior > 0) || !(start > 0)) continue;
+    FreeConstant f{
+        .field = c.field, .unit = c.unit, .prior = prior, .prior_spread = c.spread, .start = start};
+    f.low = std::max(c.low > 0 ? c.low : 0, std::min(prior, start) / kFarthest);
+    f.high = std::min(c.high, std::max(prior, start) * kFarthest);
+    out.push_back(std::move(f));
+  }
+  for (const auto& field : fields)
+    if (std::find(names.begin(), names.end(), field) == names.end())
+      throw LookupError(unknown_name("mlsysim.validation.080",
+                                     fmt::format("'{}' is no constant of {} that can be fitted", field, what),
+                                     field, names));
+  return out;
+}
+
+}  // namespace
+
+std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
+                                         std::span<const std::string> fields) {
+  return free_of(candidates(device, zoo), "a device", fields);
+}
+std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
+                                         std::span<const std::string> fields) {
+  return free_of(candidates(engine, zoo), "a serving engine", fields);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,105 @@
+#include "estimate/engine_memory.hpp"
+
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+/// The step of a device; null where the engine has none for it.
+const MemoryStep* step_of(const EngineMemoryRule& rule, Data<> total) {
+  for (const auto& s : rule.steps)
+    if (!s.below || total < *s.below) return &s;
+  return nullptr;
+}
+
+/// What an engine keeps by its table.
+Data<> kept_by(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
+  const MemoryKept& k = *rule.kept;
+  const double graphs = graph_requests(rule, d.total, d.tensor_parallel).value_or(0);
+  Data<> kept = k.base + std::max(pass_tokens, k.least_pass_tokens) * k.pass_token + d.ranks * k.rank +
+                graphs * k.graph_request;
+  if (d.latent && k.latent) kept += *k.latent;
+  if (k.least && d.total >= k.least_from.value_or(Data<>())) kept = max(kept, *k.least);
+  return kept;
+}
+
+/// The share that an engine takes: given, its default, or what its table leaves.
+double share_of(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
+  if (d.shares.fraction) return *d.shares.fraction;
+  if (!rule.kept) return rule.share.value_or(1);
+  const double scale = std::pow(10.0, rule.kept->digits);
+  return std::round((d.total - kept_by(rule, d, pass_tokens)) / d.total * scale) / scale;
+}
+
+}  // namespace
+
+std::optional<double> graph_requests(const EngineMemoryRule& rule, Data<> total, double tensor_parallel) {
+  const auto* s = step_of(rule, total);
+  if (s == nullptr) return std::nullopt;
+  return tensor_parallel >= 4 && s->graph_batch4 ? s->graph_batch4 : s->graph_batch;
+}
+
+double batched_tokens(const EngineMemoryRule& rule, Data<> total) {
+  const auto* s = step_of(rule, total);
+  return s == nullptr ? 1 : s->pass_tokens;
+}
+
+EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, Data<> activations) {
+  EngineMemory out;
+  const auto hold = [&](std::string what, Data<> bytes) {
+    out.held.push_back({.part = MemoryPart::margin, .what = std::move(what), .bytes = bytes});
+  };
+  const double pass = d.shares.pass_tokens.value_or(batched_tokens(rule, d.total));
+  const double share = share_of(rule, d, pass);
+  const auto outside = fmt::format("outside {} {}", rule.knob, share);
+  const auto work = fmt::format("activations of the largest pass, {:g} tokens", pass);
+  switch (rule.share_of) {
+    case ShareOf::total: {
+      const Data<> granted = std::ceil(d.total / unit::B * share) * unit::B;
+      hold(outside, d.total - granted);
+      hold(work, activations);
+      out.pool = granted - d.weights - d.reserve - activations;
+      break;
+    }
+    case ShareOf::free: {
+      const Data<> free = d.total - d.reserve, slack = free * (1 - share);
+      hold(outside + ", for activations and graphs", slack);
+      out.pool = free * share - d.weights;
+      if (activations > slack)
+        out.notes.push_back(
+            fmt::format("activations of a pass of {:g} tokens are more than what is kept for them: "
+                        "the engine starts, and may run out of memory later",
+                        pass));
+      break;
+    }
+    case ShareOf::rest: {
+      const Data<> rest = d.total - d.weights - d.reserve - activations;
+      if (share < 1) hold(outside, rest * (1 - share));
+      hold(work, activations);
+      out.pool = rest * share;
+      break;
+    }
+  }
+  if (rule.margin) {
+    hold(rule.share ? "margin" : fmt::format("margin of {}", rule.knob), *rule.margin);
+    out.pool -= *rule.margin;
+  }
+  if (rule.states_first) out.pool -= d.state;
+  if (d.shares.cache) out.pool = *d.shares.cache;
+  const double block = d.shares.block_tokens.value_or(rule.block_tokens);
+  const Data<> wanted = d.cache + (rule.states_first ? Data<>() : d.state);
+  const Data<> token = wanted / (d.requests * d.context);
+  out.pool = max(out.pool, Data<>());
+  out.tokens = token > Data<>()
+                   ? std::max(0.0, std::floor(out.pool / (token * block)) - rule.blocks_without) * block
+                   : 0;
+  out.fits = out.tokens >= d.requests * std::ceil(d.context / block) * block;
+  return out;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,95 @@
+#pragma once
+// `evaluate` over any scalar; instantiated for each in a file of its own.
+
+#include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/timing/detail/failure.hpp>
+
+namespace mlsysim {
+namespace detail {
+
+template <class T> FeasibilityEstimate<T> feasibility(const MemoryBreakdown<T>& m, const T& plan_fits) {
+  return {.memory_used = m.total,
+          .memory_capacity = m.capacity,
+          .memory_missing = max(m.total - m.capacity, Data<T>()),
+          .memory_utilization = m.total / m.capacity,
+          .plan_fits = plan_fits};
+}
+
+/// What the devices of a problem cost at this load; nothing where their power is not known.
+/// @param tokens of a second, null where there are none
+template <class Problem, class T>
+MacroEstimate<T> macro_of(const Problem& p, const T& utilization, const TokenRate<T>* tokens) {
+  MacroEstimate<T> out;
+  if (!p.macro.has_power) return out;
+  out = macro_estimate<T>(p.macro, {.tdp = p.device.power.tdp,
+                                    .idle_fraction = p.device.conventions.idle_fraction,
+                                    .accelerators = p.accelerators,
+                                    .utilization = utilization});
+  if (tokens != nullptr) add_per_token(out, *tokens, p.macro.period());
+  return out;
+}
+
+/// A job of so many devices; part of a node is a node.
+template <class T>
+[[nodiscard]] ReliabilityEstimate<T> reliability_estimate(Fidelity fidelity, const FailureProblem<T>& f,
+                                                          const T& accelerators) {
+  ReliabilityEstimate<T> out;
+  const T nodes = ceil_div(accelerators, f.devices_per_node);
+  out.fleet_mtbf = apply<ClusterMtbf, T>({f.node_mtbf, nodes}).mtbf;
+  out.checkpoint_interval = usual_interval(fidelity, f.checkpoint_time, out.fleet_mtbf);
+  out.goodput_ratio = useful_time(fidelity, JobTimes<T>{out.checkpoint_interval, f.checkpoint_time,
+                                                        f.recovery_time, out.fleet_mtbf})
+                          .share;
+  return out;
+}
+
+/// Whether a training plan is one: its replicas, shards and micro-batches.
+template <class T> T training_fits(const TrainingProblem<T>& p, const T& dp) {
+  const T local = share_batch(p.batch_size, dp).sequences;
+  auto fits = divides(p.limits, p.model, p.plan, p.accelerators, dp) && (p.plan.cp <= p.seq_len) &&
+              (p.gradient_accumulation_steps <= local);
+  if (p.sharded) fits = fits && whole(T(dp * p.plan.sequence_ranks() * p.plan.cp / p.plan.shards));
+  if (p.plan.folded) fits = fits && whole(p.plan.sequence_ranks());
+  if (p.division == Microbatches::sized) {
+    const T count = ceil_div(local, T(p.microbatch_size * p.plan.sequence_ranks())),
+            given = p.given_microbatches * p.gradient_accumulation_steps;
+    fits = fits && ((given == T{0.0}) || (count == given));
+  }
+  return select(fits, T{1.0}, T{0.0});
+}
+
+}  // namespace detail
+
+template <class T> ServingEstimate<T> evaluate(const ServingProblem<T>& p) {
+  ServingEstimate<T> out = detail::serving_estimate(p);
+  const T fits = select(detail::divides(p.limits, p.model, p.plan, p.accelerators, out.replicas) &&
+                            (p.cached_prefix_len < p.seq_len),
+                        T{1.0}, T{0.0});
+  out.feasibility = detail::feasibility(out.memory, fits);
+  out.macro = detail::macro_of(p, out.utilization, &out.token_throughput);
+  return out;
+}
+
+template <class T> TrainingEstimate<T> evaluate(const TrainingProblem<T>& p) {
+  TrainingEstimate<T> out = detail::training_estimate(p);
+  out.feasibility = detail::feasibility(out.memory, detail::training_fits(p, out.dp_size));
+  const auto& tokens = out.token_throughput;
+  if (p.fails)
+    out.reliability = detail::reliability_estimate(p.pricing->fidelity(), p.failures, p.accelerators);
+  if (p.has_tokens) out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
+  out.macro = detail::macro_of(p, out.utilization, &tokens);
+  return out;
+}
+
+template <class T> InferenceEstimate<T> evaluate(const InferenceProblem<T>& p) {
+  InferenceEstimate<T> out = detail::inference_estimate(p);
+  const T fits = select(detail::full_nodes(p.limits, p.accelerators), T{1.0}, T{0.0});
+  out.feasibility = detail::feasibility(out.memory, fits);
+  out.macro = detail::macro_of(p, out.utilization, static_cast<const TokenRate<T>*>(nullptr));
+  if (p.macro.has_power)
+    out.macro.energy_per_batch = energy_of_batch(p.device, out.device_utilization, out.latency);
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,204 @@
+#include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/optimizers/parallelism.hpp>
+#include <mlsysim/timing/pricing.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+namespace {
+
+using In = ParallelismOptimizer::Inputs;
+
+struct Candidate {
+  double tp = 1, pp = 1, dp = 1, ep = 1, cp = 1, zero = 0, microbatches = 1, v = 1;
+  Recomputation recomputation = Recomputation::none;
+  double overlap = 0, tp_overlap = 0;
+  static constexpr auto fields() {
+    using C = Candidate;
+    return rows(
+        field(&C::tp, "tp", "", "tensor-parallel degree"), field(&C::pp, "pp", "", "pipeline stages"),
+        field(&C::dp, "dp", "", "replicas"), field(&C::ep, "ep", "", "expert-parallel degree"),
+        field(&C::cp, "cp", "", "context-parallel degree"), field(&C::zero, "zero", "", "ZeRO stage"),
+        field(&C::microbatches, "microbatches", "", "micro-batches per replica"),
+        field(&C::v, "v", "", "model chunks of a device"),
+        field(&C::recomputation, "recomputation", "", "what is recomputed"),
+        field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic"),
+        field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"));
+  }
+};
+
+bool divides(double part, double whole) { return std::fmod(whole, part) == 0; }
+
+/// What may be chosen besides the degrees. Simpler choices come first, so that they win ties.
+struct PlanChoices {
+  std::vector<double> experts, overlaps, tp_overlaps;
+  std::vector<Recomputation> recomputations;
+  double most_cp = 1, most_v = 1;
+};
+
+/// What a pricing takes no account of is not tried: it would make no difference.
+PlanChoices choices_of(const In& in, const Pricing& pricing) {
+  const bool operators = pricing.lists_operators();
+  const auto& w = *in.workload;
+  const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
+  PlanChoices c;
+  const double experts = w.is_moe() ? *w.experts()->count : 1;
+  for (double ep = 1; ep <= experts; ++ep)
+    if (!in.ep_size && divides(ep, experts)) c.experts.push_back(ep);
+  if (in.ep_size) c.experts = {*in.ep_size};
+  c.recomputations = {Recomputation::none, Recomputation::selective, Recomputation::full};
+  if (in.recomputation) c.recomputations = {*in.recomputation};
+  const double overlap = conventions_or_standard(in.conventions).overlap;
+  c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : std::vector{0.0, overlap};
+  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap}
+                  : operators   ? std::vector{0.0, 1.0}
+                                : std::vector{0.0};
+  if (sequences && operators) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
+  if (sequences) c.most_v = in.max_v_stages;
+  return c;
+}
+
+/// The plans of one division of the devices.
+void add_plans(const In& in, const PlanChoices& choices, const Candidate& degrees,
+               std::vector<Candidate>& out) {
+  const double layers = in.workload->layers().value_or(0);
+  const double local = in.batch_size / degrees.dp;
+  const auto only_first = [](const auto& all, bool every) {
+    return std::span(all).first(every ? all.size() : 1);
+  };
+  const bool exchanges = degrees.dp * degrees.cp * degrees.ep > 1;  // several ranks hold the same weights
+  for (double zero = 0; zero <= in.max_zero_stage; ++zero) {
+    if (zero > 0 && !exchanges) continue;  // nothing to shard over
+    for (double size = 1; size <= local; ++size) {
+      if (!divides(size, local)) continue;
+      const double count = local / size;
+      for (double v = 1; v <= choices.most_v; ++v) {
+        // Chunks are whole layers, and an interleaved schedule takes its micro-batches in groups of as many
+        // as stages.
+        if (v > 1 && (degrees.pp == 1 || !divides(degrees.pp * v, layers) || !divides(degrees.pp, count)))
+          continue;
+        for (const auto recomputation : choices.recomputations)
+          for (const double overlap : only_first(choices.overlaps, exchanges))
+            for (const double tp_overlap : only_first(choices.tp_overlaps, degrees.tp > 1)) {
+              Candidate c = degrees;
+              c.zero = zero;
+              c.microbatches = count;
+              c.v = v;
+              c.recomputation = recomputation;
+              c.overlap = overlap;
+              c.tp_overlap = tp_overlap;
+              out.push_back(c);
+            }
+      }
+    }
+  }
+}
+
+/// All plans that divide devices, heads, layers, experts, the sequence and the batch.
+/// @param in with its seq_len settled
+std::vector<Candidate> candidates(const In& in, const Pricing& pricing) {
+  const PlanChoices choices = choices_of(in, pricing);
+  const double devices = in.fleet->total_accelerators();
+  const double layers = in.workload->layers().value_or(kUnbounded), heads = in.workload->heads().value_or(0);
+  const double most_tp = in.max_tp.value_or(in.fleet->node->accelerators_per_node);
+  const double most_pp = std::min(in.max_pp.value_or(devices), layers);
+  std::vector<Candidate> out;
+  for (double tp = 1; tp <= std::min(most_tp, devices); ++tp) {
+    if (!divides(tp, devices) || (heads > 0 && !divides(tp, heads))) continue;
+    for (double pp = 1; pp <= most_pp && tp * pp <= devices; ++pp) {
+      if (!divides(tp * pp, devices)) continue;
+      for (const double ep : choices.experts) {
+        for (double cp = 1; cp <= choices.most_cp; ++cp) {
+          const double replica = tp * pp * ep * cp;
+          // Each rank takes two pieces of a sequence, an early and a late one, so that causal work is even.
+          if (!divides(replica, devices) || (cp > 1 && !divides(2 * cp, *in.seq_len))) continue;
+          const double dp = devices / replica;
+          if (!divides(dp, in.batch_size)) continue;  // an idle replica is never the best
+          add_plans(in, choices, {.tp = tp, .pp = pp, .dp = dp, .ep = ep, .cp = cp}, out);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+DistributedModel::Result step_of(const In& in, const Candidate& c, Notes& notes) {
+  return DistributedModel{}.solve({.workload = in.workload,
+                                   .fleet = in.fleet,
+                                   .batch_size = in.batch_size,
+                                   .precision = in.precision,
+                                   .efficiency = in.efficiency,
+                                   .tp_size = c.tp,
+                                   .pp_size = c.pp,
+                                   .ep_size = c.ep,
+                                   .cp_size = c.cp,
+                                   .v_stages = c.v,
+                                   .microbatch_count = c.microbatches,
+                                   .zero_stage = c.zero,
+                                   .recomputation = c.recomputation,
+                                   .seq_len = in.seq_len,
+                                   .optimizer = in.optimizer,
+                                   .overlap_efficiency = c.overlap,
+                                   .tp_overlap = c.tp_overlap,
+                                   .fidelity = in.fidelity,
+                                   .conventions = in.conventions},
+                                  notes);
+}
+
+}  // namespace
+
+std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& asked, Search& search,
+                                                                        Notes& notes) const {
+  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
+  Inputs in = asked;
+  in.fidelity = pricing.fidelity();
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
+  const auto plans = candidates(in, pricing);
+  if (plans.empty())
+    throw DomainError(
+        {.id = "mlsysim.catalogue.041",
+         .message = "no plan divides the fleet and the batch",
+         .key = "batch_size",
+         .found = fmt::format("a batch of {:g} on {:g} accelerators", in.batch_size,
+                              in.fleet->total_accelerators()),
+         .expected = "a batch that some number of replicas divides, and experts that divide the fleet",
+         .hint = "use a multiple of the number of accelerators, or allow more tensor and pipeline stages",
+         .reason = BreakReason::no_solution});
+  Notes quiet;
+  const auto found = search.minimize(plans, [&](const Candidate& c) -> Score {
+    const auto step = step_of(in, c, quiet);
+    return {step.step_latency, {at_most("memory_utilization", step.memory_utilization, 1.0)}};
+  });
+  if (!found) return std::nullopt;
+  const auto step = step_of(in, *found, notes);
+  if (!in.overlap_efficiency)
+    notes.assume("overlap_efficiency", conventions_or_standard(in.conventions).overlap,
+                 "zoo/defaults.yaml; none is tried as well");
+  Result r{found.summary};
+  r.tp_size = found->tp;
+  r.pp_size = found->pp;
+  r.dp_size = found->dp;
+  r.ep_size = found->ep;
+  r.cp_size = found->cp;
+  r.zero_stage = found->zero;
+  r.microbatch_count = found->microbatches;
+  r.v_stages = found->v;
+  r.recomputation = found->recomputation;
+  r.overlap_efficiency = found->overlap;
+  r.tp_overlap = found->tp_overlap;
+  r.best_step_time = step.step_latency;
+  r.best_throughput = step.effective_throughput;
+  r.best_mfu = step.mfu;
+  r.scaling_efficiency = step.scaling_efficiency;
+  r.memory_utilization = step.memory_utilization;
+  r.fidelity = step.fidelity;
+  return r;
+}
+
+}  // namespace mlsysim

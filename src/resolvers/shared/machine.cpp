@@ -1,0 +1,79 @@
+#include <mlsysim/resolvers/machine.hpp>
+
+#include <mlsysim/specs/detail/divisor.hpp>
+#include <mlsysim/timing/views.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+/// Nodes that nobody describes have up to so many devices.
+constexpr double kUsual = 8;
+
+const Node* reference_of(const HardwareNode& hardware) {
+  for (const Node* node : standard_zoo().all<Node>())
+    if (node->reference && node->accelerator->name == hardware.name) return node;
+  return nullptr;
+}
+
+const Pod* pod_of(const HardwareNode& hardware) {
+  for (const Pod* pod : standard_zoo().all<Pod>())
+    if (pod->accelerator->name == hardware.name) return pod;
+  return nullptr;
+}
+
+/// A part of a node, with its part of the adapters.
+void take_part(Node& node, double devices) {
+  if (node.nics_per_node) *node.nics_per_node *= devices / node.accelerators_per_node;
+  node.accelerators_per_node = devices;
+  node.levels.clear();
+}
+
+void say(const Node& node, double devices, TextRef why, Notes& notes) {
+  if (!notes.wanted()) return;
+  const double nodes = std::ceil(devices / node.accelerators_per_node);
+  notes.assume("machine", nodes > 1 ? fmt::format("{} x {}", nodes, node.name) : node.name, why);
+}
+
+}  // namespace
+
+Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes) {
+  Node node;
+  node.name = "a node of " + hardware.name;
+  node.accelerators_per_node = std::min(devices, kUsual);
+  TextRef why = "no machine is known in which the device ships: up to 8 devices share a node";
+  if (const Node* reference = devices > 1 ? reference_of(hardware) : nullptr) {
+    node = *reference;
+    why = "the machine in which the device ships";
+    const double own = node.accelerators_per_node, domain = node.domain_accelerators.value_or(own);
+    double part = std::min(own, devices);
+    // The devices of a domain may be of any number of trays.
+    if (domain > own) part = detail::divisor_at_most(part, devices);
+    if (part < own) take_part(node, part);
+  } else if (const Pod* pod = devices > 1 ? pod_of(hardware) : nullptr) {
+    Pod slice = *pod;
+    if (devices < pod->chips) slice.chips = devices, slice.axes.clear();
+    node = node_of(slice);
+    why = "the least torus of the pod in which the device ships";
+  }
+  node.accelerator = &hardware;
+  if (devices > 1) say(node, devices, why, notes);
+  return node;
+}
+
+Links<> shipped_links(const Pricing& pricing, const HardwareNode& hardware, double devices,
+                      const Conventions& conventions, Notes& notes, Phase phase) {
+  const Node node = shipped_node(hardware, devices, notes);
+  Fleet fleet;
+  fleet.name = node.name;
+  fleet.node = &node;
+  fleet.count = std::ceil(devices / node.accelerators_per_node);
+  return pricing.links(fleet, conventions, notes, phase);
+}
+
+}  // namespace mlsysim

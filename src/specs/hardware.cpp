@@ -1,0 +1,56 @@
+#include <mlsysim/specs/hardware.hpp>
+
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+
+bool RatePerPrecision::empty() const {
+  return std::none_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.has_value(); });
+}
+
+std::vector<std::string> RatePerPrecision::names() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    if (rates[i]) out.emplace_back(name_of(static_cast<Precision>(i)));
+  return out;
+}
+
+ComputeRate<> ComputeCore::peak_flops() const {
+  if (const auto& rate = dense[default_precision]) return *rate;
+  if (dense.empty())
+    throw InputError({.id = "mlsysim.spec.040",
+                      .message = "the compute core has no dense rate",
+                      .key = "compute.dense",
+                      .found = "no rate at any precision",
+                      .expected = "a rate at one precision or more",
+                      .hint = "set compute.dense, e.g. fp16: 989 TFLOP/s",
+                      .reason = BreakReason::missing_field});
+  throw InputError({.id = "mlsysim.spec.041",
+                    .message = "the compute core has no dense rate at its default precision",
+                    .key = "compute.default_precision",
+                    .found = std::string(name_of(default_precision)),
+                    .expected = fmt::format("one of {}", fmt::join(dense.names(), ", ")),
+                    .hint = "set compute.default_precision to one of these",
+                    .reason = BreakReason::missing_field});
+}
+
+ComputeRate<> rate_at(const HardwareNode& hardware, Precision precision) {
+  if (const auto& rate = hardware.compute.dense[precision]) return *rate;
+  const auto names = hardware.compute.dense.names();
+  throw LookupError({.id = "mlsysim.spec.042",
+                     .message = fmt::format("{} has no {} arithmetic",
+                                            hardware.name.empty() ? "the device" : "'" + hardware.name + "'",
+                                            name_of(precision)),
+                     .key = "precision",
+                     .found = std::string(name_of(precision)),
+                     .expected = names.empty() ? "a device with a dense rate"
+                                               : fmt::format("one of {}", fmt::join(names, ", ")),
+                     .hint = "choose a precision that the device computes in, or another device",
+                     .reason = BreakReason::unsupported_precision});
+}
+
+}  // namespace mlsysim

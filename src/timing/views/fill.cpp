@@ -1,0 +1,258 @@
+#include <mlsysim/timing/fill.hpp>
+
+#include <mlsysim/specs/leaves.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <vector>
+
+namespace mlsysim {
+namespace {
+
+constexpr int kDeepest = 8;                    // of rules, and of classes that are like others
+constexpr std::string_view kOneOver = "1 / ";  // before the figure against which a rule goes
+
+/// Visits the numbers of a spec's blank object.
+template <class S, class F> void for_each_number(F&& f) {
+  for_each_member(field_table<S>(), const_cast<void*>(field_table<S>().blank), [&](const MemberPlace& at) {
+    const auto form = at.type.inner().form;
+    if (at.type.form == MemberForm::maybe && (form == MemberForm::number || form == MemberForm::quantity))
+      f(at.path, at.row, at.type, at.route.offset);
+  });
+}
+
+struct Table {
+  std::vector<FigureRow> rows;
+  std::map<std::string_view, const FigureRow*> by_path;
+
+  Table() {
+    std::map<std::string, std::size_t, std::less<>> in_class;
+    for_each_number<DeviceClass>([&](const std::string& path, const FieldRow&, const MemberType&,
+                                     std::size_t offset) { in_class.emplace(path, offset); });
+    for_each_number<HardwareNode>(
+        [&](const std::string& path, const FieldRow& row, const MemberType& type, std::size_t offset) {
+          const auto of_class = in_class.find(path);
+          rows.push_back({path, row, &type, offset,
+                          of_class == in_class.end() ? std::nullopt : std::optional(of_class->second)});
+        });
+    for (const auto& row : rows) by_path.emplace(row.path, &row);
+  }
+};
+
+const Table& table() {
+  static const Table made;
+  return made;
+}
+
+std::optional<double> number_at(const MemberType& type, const void* object, std::size_t offset) {
+  const double* x = number_in(type, const_cast<std::byte*>(static_cast<const std::byte*>(object) + offset));
+  return x == nullptr ? std::nullopt : std::optional(*x);
+}
+
+const FigureRow& row_at(std::string_view path) {
+  if (const auto* row = find_figure_row(path)) return *row;
+  throw LookupError({.id = "mlsysim.price.030",
+                     .message = fmt::format("a device has no figure '{}'", path),
+                     .key = std::string(path),
+                     .found = fmt::format("'{}'", path),
+                     .expected = "the path of a number of a device, e.g. memory.bandwidth"});
+}
+
+/// Parts of which the device is made.
+double parts_of(const HardwareNode& device) {
+  return device.accelerator_count / std::max(1.0, device.part->accelerator_count);
+}
+
+class Filler {
+ public:
+  Filler(const HardwareNode& device, const Conventions& conventions)
+      : device_(device), conventions_(conventions) {}
+
+  [[nodiscard]] std::optional<FilledFigure> operator()(const FigureRow& row, int depth = 0) const {
+    if (const auto own = row.stated(device_)) return FilledFigure{*own};
+    if (device_.part != nullptr) {
+      auto of_part = Filler(*device_.part, conventions_)(row, below(depth));
+      if (of_part) {
+        if (row.row.summed) of_part->base *= parts_of(device_);
+        return FilledFigure{of_part->base, FigureOrigin::part, device_.part};
+      }
+    }
+    if (row.row.per_unit && !device_.compute.units)
+      return FilledFigure{row.type->inner().exps.dimensionless() ? 1.0 : 0.0, FigureOrigin::per_unit};
+    if (const auto given = of_caller(row)) return given;
+    return of_class(row, depth);
+  }
+
+  [[nodiscard]] std::optional<FilledFigure> of_caller(const FigureRow& row) const {
+    if (conventions_.devices == nullptr || !row.in_class) return std::nullopt;
+    const auto given = number_at(*row.type, conventions_.devices, *row.in_class);
+    if (!given) return std::nullopt;
+    return FilledFigure{*given, FigureOrigin::caller};
+  }
+
+  /// From the device's class, or from those that it is like.
+  [[nodiscard]] std::optional<FilledFigure> of_class(const FigureRow& row, int depth = 0) const {
+    const DeviceClass* c = &class_of(device_, conventions_);
+    for (int k = 0; c != nullptr; c = c->like, k = below(k)) {
+      if (row.in_class)
+        if (const auto value = number_at(*row.type, c, *row.in_class))
+          return FilledFigure{*value, FigureOrigin::value, nullptr, c};
+      for (const auto& rule : c->rules) {
+        if (rule.figure != row.path) continue;
+        if (const auto from = named_by(rule.of, depth))
+          return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, c, &rule};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// What a rule goes with: a figure, or one over it.
+  [[nodiscard]] std::optional<double> named_by(std::string_view of, int depth) const {
+    const bool inverse = of.starts_with(kOneOver);
+    if (inverse) of.remove_prefix(kOneOver.size());
+    const auto found = (*this)(row_at(of), below(depth));
+    if (!found) return std::nullopt;
+    return inverse ? 1 / found->base : found->base;
+  }
+
+  [[nodiscard]] int below(int depth) const {
+    if (depth < kDeepest) return depth + 1;
+    throw InputError(
+        {.id = "mlsysim.price.031",
+         .message = fmt::format("the figures of '{}' follow from each other in a circle", device_.name),
+         .key = device_.name,
+         .found = "a rule, a part or a class that leads back to itself",
+         .expected = "figures that end at one that is stated"});
+  }
+
+  const HardwareNode& device_;
+  const Conventions& conventions_;
+};
+
+/// Words that live for ever, so that notes only point to them. There are few: a class or a part each.
+SharedText lasting(std::string words) {
+  struct Kept {
+    std::string words;
+    const Kept* next;
+  };
+  static std::atomic<const Kept*> first{nullptr};
+  const Kept* known = first.load(std::memory_order_acquire);
+  for (const Kept* k = known; k != nullptr; k = k->next)
+    if (k->words == words) return SharedText::lasting(k->words);
+  auto* added = new Kept{std::move(words), known};
+  while (!first.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
+  }
+  return SharedText::lasting(added->words);
+}
+
+}  // namespace
+
+std::optional<double> FigureRow::stated(const HardwareNode& device) const {
+  return number_at(*type, &device, offset);
+}
+
+void FigureRow::state(HardwareNode& device, double base) const {
+  void* member = reinterpret_cast<std::byte*>(&device) + offset;
+  if (type->count(member) == 0) type->append(member);
+  *number_in(*type, member) = base;
+}
+
+std::span<const FigureRow> figure_rows() { return table().rows; }
+
+const FigureRow* find_figure_row(std::string_view path) {
+  const auto found = table().by_path.find(path);
+  return found == table().by_path.end() ? nullptr : found->second;
+}
+
+SharedText FilledFigure::source() const {
+  switch (origin) {
+    case FigureOrigin::stated:
+      return "the device's zoo entry";
+    case FigureOrigin::part:
+      return lasting("part " + part->name);
+    case FigureOrigin::per_unit:
+      return "units are not known: nothing is charged for one";
+    case FigureOrigin::caller:
+      return "the caller's conventions";
+    case FigureOrigin::value:
+      return lasting("class " + device_class->name);
+    case FigureOrigin::rule:
+      break;
+  }
+  return lasting(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
+}
+
+const DeviceClass& class_of(const HardwareNode& device, const Conventions& conventions) {
+  static const DeviceClass none;
+  if (device.device_class != nullptr) return *device.device_class;
+  return conventions.device_class != nullptr ? *conventions.device_class : none;
+}
+
+std::optional<FilledFigure> filled(const FigureRow& row, const HardwareNode& device,
+                                   const Conventions& conventions) {
+  return Filler(device, conventions)(row);
+}
+
+std::optional<FilledFigure> filled_by_class(const FigureRow& row, const HardwareNode& device,
+                                            const Conventions& conventions) {
+  return Filler(device, conventions).of_class(row);
+}
+
+AuthoredFigure authored(const FilledFigure& filled, const FigureRow& row) {
+  AuthoredFigure out;
+  if (filled.device_class == nullptr || filled.device_class->entry == nullptr) return out;
+  std::string path = row.path;
+  if (filled.rule != nullptr) {
+    path = fmt::format("rules[{}].times", filled.rule - filled.device_class->rules.data());
+    out.factor = filled.base / filled.rule->times;
+  }
+  const Entry& entry = *filled.device_class->entry;
+  out.figure = entry.figure(path);
+  if (out.figure != nullptr) out.source = &entry.source_of(path);
+  return out;
+}
+
+namespace {
+
+/// The figure, noted where the device does not state it. @throws InputError where there is none
+double noted(const std::optional<FilledFigure>& found, const FigureRow& row, const HardwareNode& device,
+             const Conventions& conventions, Notes& notes) {
+  if (!found)
+    throw InputError({.id = "mlsysim.price.032",
+                      .message = fmt::format("'{}' of '{}' is not known", row.path, device.name),
+                      .key = row.path,
+                      .found = fmt::format("nothing in the entry, and nothing in class '{}'",
+                                           class_of(device, conventions).name),
+                      .expected = fmt::format("{}{}", row.row.meaning,
+                                              row.row.unit.empty() ? "" : fmt::format(" [{}]", row.row.unit)),
+                      .hint = "state it in the device's entry",
+                      .reason = BreakReason::missing_field});
+  if (found->origin != FigureOrigin::stated && notes.wanted())
+    notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
+                  found->source()});
+  return found->base;
+}
+
+}  // namespace
+
+double needed_figure(std::string_view path, const HardwareNode& device, const Conventions& conventions,
+                     Notes& notes) {
+  const FigureRow& row = row_at(path);
+  return noted(filled(row, device, conventions), row, device, conventions, notes);
+}
+
+double class_figure(std::string_view path, const Conventions& conventions, Notes& notes) {
+  HardwareNode any;
+  any.name = "a device that is not there yet";
+  const FigureRow& row = row_at(path);
+  const Filler filler(any, conventions);
+  auto found = filler.of_caller(row);
+  if (!found) found = filler.of_class(row);
+  return noted(found, row, any, conventions, notes);
+}
+
+}  // namespace mlsysim

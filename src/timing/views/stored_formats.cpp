@@ -1,0 +1,277 @@
+// Formats of stored weights: named ones, those that a model's files state, and what a device computes in.
+
+#include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/timing/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mlsysim {
+namespace {
+
+/// A value of `block` with its share of a scale of `bytes`.
+struct Named {
+  WeightFormat format;
+  Precision values;
+  double block, rows, bytes;
+  bool everywhere = false;  ///< embedding and head too
+};
+constexpr Named kNamed[] = {{WeightFormat::fp8, Precision::fp8, 0, 0, 0},
+                            {WeightFormat::fp8_block, Precision::fp8, 128, 128, 4},
+                            {WeightFormat::int8, Precision::int8, 0, 0, 0},
+                            {WeightFormat::mxfp4, Precision::fp4, 32, 1, 1},
+                            {WeightFormat::nvfp4, Precision::fp4, 16, 1, 1},
+                            {WeightFormat::int4, Precision::int4, 128, 1, 2.5},
+                            {WeightFormat::nf4, Precision::int4, 16384, 1, 260},
+                            {WeightFormat::q8_0, Precision::int8, 32, 1, 2, true},
+                            {WeightFormat::q6_k, Precision::fp6, 256, 1, 18, true},
+                            {WeightFormat::q4_k_m, Precision::int4, 256, 1, 27.2, true},
+                            {WeightFormat::q4_0, Precision::int4, 32, 1, 2, true}};
+
+constexpr TensorGroup kQuantised[] = {TensorGroup::attention,      TensorGroup::linear,  TensorGroup::dense,
+                                      TensorGroup::shared_experts, TensorGroup::experts, TensorGroup::draft};
+
+StoredFormat stored(TensorGroup group, const Named& n) {
+  StoredFormat f{.tensors = group, .precision = n.values};
+  if (n.block > 0) {
+    f.block = n.block;
+    f.block_rows = n.rows;
+    f.scale = n.bytes * unit::B;
+  }
+  return f;
+}
+
+std::optional<Precision> plain(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::fp32:
+      return Precision::fp32;
+    case WeightFormat::bf16:
+      return Precision::bf16;
+    case WeightFormat::fp16:
+      return Precision::fp16;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Sums of weights and of their bytes.
+struct Sum {
+  double weights = 0, bytes = 0;
+  void operator+=(const Sum& o) {
+    weights += o.weights;
+    bytes += o.bytes;
+  }
+  [[nodiscard]] DataPerParam<> each() const {
+    return (weights > 0 ? bytes / weights : 0.0) * unit::B / unit::param;
+  }
+};
+struct Sums {
+  Sum block, expert, edge;
+  std::array<double, kPrecisions> of{};  ///< weights in matrices by the format of a value
+};
+
+/// The weights of the stack that is served, each once.
+Sums sums_of(const Workload& workload, const StoredFormats& formats) {
+  const auto model = model_view(workload, Phase::decode);
+  const auto& stack = model.shape();
+  const StackRole role = workload.main()->role;
+  Plan<> plan;
+  OpList<> ops;
+  const auto range = lower(model.structure, stack, {}, plan, ops);
+  Sums out;
+  const MixerView<>* mixer = nullptr;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < range.forward_end; ++i) {
+    const Op<>& op = ops[i];
+    if (begins_mixer(op.name) && next < stack.mixers.size()) mixer = &stack.mixers[next++];
+    const double all = op.params / unit::param * op.count;
+    if (all == 0) continue;
+    const double matrix = matrix_weights(op);
+    const TensorGroup group = tensor_group_of(op, op.group == OpGroup::attention ? mixer : nullptr, role);
+    const Sum sum{all, matrix * formats.matrix(group) + (all - matrix) * formats.vector()};
+    (op.place != Place::block ? out.edge : op.parts & part::routed ? out.expert : out.block) += sum;
+    const StoredFormat* f = formats.of(group);
+    out.of[static_cast<std::size_t>(f != nullptr ? f->precision : formats.base())] += matrix;
+  }
+  return out;
+}
+
+/// A format of 16 bits that devices compute in.
+Precision wide(const HardwareNode& hardware) {
+  const auto& c = hardware.compute;
+  if (bytes_per_element(c.default_precision) == 2) return c.default_precision;
+  for (const Precision p : {Precision::bf16, Precision::fp16})
+    if (c.dense[p]) return p;
+  return c.default_precision;
+}
+
+/// The format in which weights of `values` are multiplied.
+Precision arithmetic(Precision values, double block, const HardwareNode& hardware, const HardwareNode* also) {
+  if (bytes_per_element(values) >= 2) return values == Precision::fp32 ? values : wide(hardware);
+  // Formats of 4 bits with scales for 16 values are made for products of them; others only save memory.
+  const bool multiplied = values == Precision::fp8 || (values == Precision::fp4 && block == 16) ||
+                          (values == Precision::int8 && block == 0);
+  const bool everywhere = hardware.compute.dense[values] && (also == nullptr || also->compute.dense[values]);
+  return multiplied && everywhere ? values : wide(hardware);
+}
+
+/// Whether the files of a model hold weights in fewer than 16 bits.
+bool is_narrow(const Workload& workload) {
+  return std::any_of(workload.formats.begin(), workload.formats.end(), [](const StoredFormat& f) {
+    return bytes_per_element(f.precision) < 2 && f.tensors != TensorGroup::cache &&
+           f.tensors != TensorGroup::index_keys && f.tensors != TensorGroup::state;
+  });
+}
+
+std::string words_of(std::span<const StoredFormat> formats) {
+  std::string out;
+  for (const auto& f : formats)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name_of(f.tensors), name_of(f.precision));
+  return out;
+}
+
+}  // namespace
+
+std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat format) {
+  if (format == WeightFormat::as_stored) {
+    if (!workload.formats.empty()) return workload.formats;
+    throw InputError(
+        {.id = "mlsysim.price.060",
+         .message = fmt::format("how the weights of '{}' are stored is not known", workload.name),
+         .key = "weight_format",
+         .found = "as_stored",
+         .expected = "a model whose entry has 'formats', or a format by name",
+         .hint = "name a format, or give the config.json of the model"});
+  }
+  if (const auto p = plain(format)) return {{.tensors = TensorGroup::all, .precision = *p}};
+  const auto& named =
+      *std::find_if(std::begin(kNamed), std::end(kNamed), [&](const Named& n) { return n.format == format; });
+  if (named.everywhere) {
+    std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::fp16}};
+    for (std::size_t i = 1; i < Choices<TensorGroup>::names.size(); ++i) {
+      const auto group = static_cast<TensorGroup>(i);
+      if (group < TensorGroup::cache && group != TensorGroup::router) out.push_back(stored(group, named));
+    }
+    return out;
+  }
+  std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::bf16}};
+  for (const TensorGroup group : kQuantised) out.push_back(stored(group, named));
+  return out;
+}
+
+const StoredFormat* StoredFormats::of(TensorGroup group) const {
+  for (const auto& f : formats_)
+    if (f.tensors == group) return &f;
+  return nullptr;
+}
+
+double StoredFormats::matrix(TensorGroup group) const {
+  const StoredFormat* f = of(group);
+  if (f == nullptr) return vector();
+  double bytes = bytes_per_element(f->precision);
+  if (f->block && f->scale) bytes += *f->scale / unit::B / (*f->block * f->block_rows.value_or(1));
+  return bytes;
+}
+
+Precision StoredFormats::base() const {
+  const StoredFormat* f = of(TensorGroup::all);
+  return f == nullptr ? Precision::bf16 : f->precision;
+}
+
+double StoredFormats::cache() const {
+  if (const StoredFormat* f = of(TensorGroup::cache)) return bytes_per_element(f->precision);
+  return std::max(bytes_per_element(base()), 2.0);
+}
+
+TensorGroup tensor_group_of(const Op<>& op, const MixerView<>* mixer, StackRole role) {
+  if (role == StackRole::tower) return TensorGroup::tower;
+  switch (op.group) {
+    case OpGroup::embedding:
+      return TensorGroup::embedding;
+    case OpGroup::head:
+      return TensorGroup::head;
+    case OpGroup::attention:
+      return mixer != nullptr && mixer->rule.index() >= 3 ? TensorGroup::linear : TensorGroup::attention;
+    case OpGroup::feed_forward:
+      return TensorGroup::dense;
+    case OpGroup::experts:
+      if (op.parts & part::routed) return TensorGroup::experts;
+      if (op.name.starts_with("shared_expert")) return TensorGroup::shared_experts;
+      return op.name == "router" ? TensorGroup::router : TensorGroup::all;
+    default:
+      return TensorGroup::all;
+  }
+}
+
+bool begins_mixer(std::string_view op) {
+  return op == "qkv_projection" || op == "latent_down_projection" || op == "query_down_projection" ||
+         op == "linear_attention_input" || op == "state_space_input" || op == "encoder_query";
+}
+
+double matrix_weights(const Op<>& op) {
+  if (op.kind == OpKind::elementwise || op.group == OpGroup::norm) return 0;
+  const double all = op.params / unit::param * op.count;
+  return op.kind == OpKind::matmul && !(op.parts & part::routed)
+             ? std::min(op.n * op.k * op.copies * op.count, all)
+             : all;
+}
+
+ServedFormat served_format(const Workload& workload, const FormatRequest& request,
+                           const HardwareNode& hardware, const HardwareNode* also, Notes& notes) {
+  ServedFormat out;
+  const bool own = !request.precision && !request.weight_format && !request.weight_bits &&
+                   is_narrow(workload) && workload.has_shape();
+  const auto format = own ? WeightFormat::as_stored : request.weight_format;
+  if (!format || request.weight_bits) {
+    out.precision = precision_or_default(request.precision, hardware, notes);
+    const double bytes = request.weight_bits ? *request.weight_bits / 8 : bytes_per_element(out.precision);
+    out.block = out.expert = out.edge = out.whole = bytes * unit::B / unit::param;
+    out.apart = request.weight_bits.has_value();
+    return out;
+  }
+  const auto all = formats_of(workload, *format);
+  const StoredFormats formats(all);
+  const Sums sums = sums_of(workload, formats);
+  Sum whole = sums.block;
+  whole += sums.expert;
+  whole += sums.edge;
+  out.apart = true;
+  out.block = sums.block.each();
+  out.expert = sums.expert.each();
+  out.edge = sums.edge.each();
+  out.whole = whole.each();
+  // Engines keep a cache of 16 bits beside quantised weights unless the files name another.
+  const StoredFormat* cache = formats.of(TensorGroup::cache);
+  out.kv_precision = cache != nullptr ? cache->precision : formats.base();
+  if (own)
+    notes.assume("weight_format", "as_stored",
+                 fmt::format("the files of {}: {}", workload.name, words_of(all)));
+  if (request.precision) {
+    out.precision = *request.precision;
+    return out;
+  }
+  // The format of most weights decides.
+  const auto most =
+      static_cast<Precision>(std::max_element(sums.of.begin(), sums.of.end()) - sums.of.begin());
+  double block = 0;
+  for (const auto& f : all)
+    if (f.precision == most) block = f.block.value_or(0);
+  out.precision = arithmetic(most, block, hardware, also);
+  notes.assume("precision", out.precision,
+               out.precision == most ? fmt::format("most weights are in {}", name_of(most))
+                                     : fmt::format("weights in {} are widened on their way", name_of(most)));
+  return out;
+}
+
+void set_stored(const ServedFormat& format, bool listed, Plan<>& plan, Structure& structure) {
+  const bool uniform = format.expert == format.block && format.edge == format.block;
+  structure.mixed_storage = listed && !uniform;
+  plan.weight_bytes = structure.mixed_storage ? format.block : format.whole;
+  plan.expert_bytes = format.expert;
+  plan.edge_bytes = format.edge;
+}
+
+}  // namespace mlsysim

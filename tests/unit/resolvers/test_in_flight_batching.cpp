@@ -1,0 +1,543 @@
+// A replica that batches in flight: against a twin that plays it event by event, and in its limits.
+
+#include "worked.hpp"
+
+#include <mlsysim/resolvers/detail/pass_times.hpp>
+#include <mlsysim/resolvers/models/in_flight_batching.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/views.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+using namespace worked;
+using Catch::Matchers::WithinRel;
+using In = InFlightBatchingModel::Inputs;
+
+namespace {
+
+/// A replica of which everything is known: 40 us a prompt token, 5 ms and 20 us a request for a step.
+struct PlainPasses {
+  static double prompt(double tokens) { return 40e-6 * tokens; }
+  static double step(double requests) { return 5e-3 + 20e-6 * requests; }
+};
+
+/// Prices its passes; a request takes one of 400 places, whatever its length.
+class PlainPricer final : public Pricer<double> {
+ public:
+  static constexpr double places = 400;
+  PassEstimate<> prefill(const PassRequest<>& ask, const Device<>&, const Links<>&,
+                         const double&) const override {
+    return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens));
+  }
+  PassEstimate<> decode(const PassRequest<>& ask, const Device<>&, const Links<>&) const override {
+    return taking(PlainPasses::step(ask.plan.batch));
+  }
+  PassEstimate<> inference(const PassRequest<>& ask, const Device<>& d, const Links<>& l) const override {
+    return decode(ask, d, l);
+  }
+  StepEstimate<> step(const PassRequest<>&, const Device<>&, const Links<>&, const double&, const double&,
+                      const double&) const override {
+    return {};
+  }
+  StageDemands<> pass_demands(const ModelView<>&, const Plan<>&) const override {
+    StageDemands<> d;
+    d.first.kv_cache = d.last.kv_cache = 1.0 * unit::kB;
+    return d;
+  }
+  StageDemands<> step_demands(const ModelView<>&, const Plan<>&, const Device<>&) const override {
+    return {};
+  }
+  Data<> cache(const ModelView<>&, const Plan<>& plan) const override {
+    return plan.context * 100 * unit::kB;
+  }
+  double default_microbatches(const ModelView<>&, const Plan<>&, const Device<>&, const double&,
+                              const double&) const override {
+    return 1;
+  }
+  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassEstimate<>&, const Device<>&) const override {
+    return {};
+  }
+
+ private:
+  static PassEstimate<> taking(double seconds) {
+    PassEstimate<> p;
+    p.total = p.slot = p.busy = seconds * unit::s;
+    return p;
+  }
+};
+
+/// The operators' pricing but for the passes.
+class PlainPricing final : public Pricing {
+ public:
+  Fidelity fidelity() const override { return operators_.fidelity(); }
+  ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override {
+    return operators_.model(w, phase, notes);
+  }
+  Device<> device(const HardwareNode& h, const DeviceUse& use, const Conventions& c,
+                  Notes& notes) const override {
+    return operators_.device(h, use, c, notes);
+  }
+  Links<> links(const Fleet& f, const Conventions& c, Notes& notes, Phase phase) const override {
+    return operators_.links(f, c, notes, phase);
+  }
+  Storage training_storage(Precision p, OptimizerKind o) const override {
+    return operators_.training_storage(p, o);
+  }
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
+                   const Conventions& c, Notes& notes) const override {
+    operators_.set_overlap(plan, overlap, slowdown, c, notes);
+  }
+  std::optional<double> answer(double tokens) const override { return operators_.answer(tokens); }
+
+ private:
+  const Pricer<double>& numbers() const override { return pricer_; }
+  const Pricer<Recorded>& recorder() const override { return operators_.pricer<Recorded>(); }
+
+  const Pricing& operators_ = operator_pricing();
+  PlainPricer pricer_;
+};
+
+ReplicaPasses<> plain_passes() {
+  static const PlainPricing pricing;
+  ReplicaPasses<> v;
+  v.pricing = &pricing;
+  v.step_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
+  return v;
+}
+
+In request(double prompt, double answer) {
+  return {.workload = &model("Llama3_8B"),
+          .hardware = &device("H100"),
+          .seq_len = prompt,
+          .output_tokens = answer};
+}
+
+InFlightBatchingModel::Result steady(In in, ServingEngine engine = {}) {
+  Notes quiet;
+  if (!in.kv_share) in.kv_share = 1;
+  return in_flight(in, engine, plain_passes(), quiet);
+}
+
+struct Played {
+  double ttft = 0, itl = 0, in_flight = 0, by_target = 0;
+};
+
+/// Plays Poisson arrivals on the same replica, pass by pass.
+Played play(double rate, int prompt, int answer, bool mixed, double target) {
+  std::mt19937_64 random(7);
+  std::exponential_distribution<double> gap(rate);
+  std::uniform_real_distribution<double> spread(0.5, 1.5);
+  struct Request {
+    double arrived = 0, first = 0;
+    int left = 0, tokens = 0;
+  };
+  constexpr int kRequests = 20000;
+  std::vector<Request> all(kRequests);
+  double t = 0;
+  for (auto& r : all) {
+    r.arrived = t += gap(random);
+    r.tokens = r.left = static_cast<int>(answer * spread(random));
+  }
+  std::vector<Request*> running;
+  std::size_t next = 0;
+  double now = 0, weighted = 0, itl = 0, ttft = 0, in_time = 0;
+  int done = 0;
+  while (done < kRequests) {
+    std::vector<Request*> fresh;
+    while (next < all.size() && all[next].arrived <= now &&
+           static_cast<int>(fresh.size() + 1) * prompt <= 8192)
+      fresh.push_back(&all[next++]);
+    if (fresh.empty() && running.empty()) {
+      now = all[next].arrived;
+      continue;
+    }
+    const double n = static_cast<double>(running.size());
+    const double own = PlainPasses::prompt(static_cast<double>(fresh.size()) * prompt);
+    const bool steps = !running.empty() && (mixed || fresh.empty());
+    const double took = fresh.empty()
+                            ? PlainPasses::step(n)
+                            : own + (mixed ? PlainPasses::step(std::max(n, 1.0)) - PlainPasses::step(1) : 0);
+    now += took;
+    weighted += n * took;
+    if (steps)
+      std::erase_if(running, [&](Request* r) {
+        if (--r->left > 0) return false;
+        itl += (now - r->first) / (r->tokens - 1);
+        ++done;
+        return true;
+      });
+    for (auto* r : fresh) {
+      r->first = now;
+      --r->left;
+      ttft += now - r->arrived;
+      in_time += now - r->arrived <= target ? 1 : 0;
+      running.push_back(r);
+    }
+  }
+  return {ttft / kRequests, itl / kRequests, weighted / now, in_time / kRequests};
+}
+
+}  // namespace
+
+TEST_CASE("in flight: a twin that plays every pass agrees", "[catalogue][in_flight]") {
+  for (const bool mixed : {true, false})
+    for (const double rate : {2.0, 8.0, 14.0}) {
+      const auto played = play(rate, 1000, 100, mixed, 0.08);
+      auto in = request(1000, 100);
+      in.arrival_rate = rate * per_s;
+      in.target_ttft = 80 * unit::ms;
+      ServingEngine engine;
+      engine.mixed = mixed;
+      const auto r = steady(in, engine);
+      INFO((mixed ? "mixed" : "apart") << ", " << rate << " a second");
+      REQUIRE(r.is_stable);
+      // Above half of the load clumps of arrivals count, which passes of two lengths do not know.
+      const double slack = rate > 10 ? 2.0 : 1.0;
+      CHECK_THAT(r.itl.base(), WithinRel(played.itl, 0.05 * slack));
+      CHECK_THAT(r.ttft->base(), WithinRel(played.ttft, 0.09 * slack));
+      CHECK_THAT(r.running_requests, WithinRel(played.in_flight, 0.06 * slack));
+      CHECK(std::abs(*r.slo_attainment - played.by_target) < 0.06 * slack);
+      // Little's law, and what is finished is what arrives.
+      CHECK_THAT(r.running_requests, WithinRel(rate * 99 * r.itl.base(), 1e-5));
+      CHECK_THAT(r.request_throughput.base(), WithinRel(rate, 1e-12));
+    }
+}
+
+TEST_CASE("in flight: more arrivals, later tokens, until the replica is full", "[catalogue][in_flight]") {
+  Time<> before_first, before_next;
+  for (const double rate : {1.0, 4.0, 8.0, 12.0, 16.0}) {
+    auto in = request(1000, 100);
+    in.arrival_rate = rate * per_s;
+    const auto r = steady(in);
+    REQUIRE(r.is_stable);
+    CHECK(*r.ttft > before_first);
+    CHECK(r.itl > before_next);
+    CHECK(*r.p50_ttft < *r.p99_ttft);
+    CHECK(rate * per_s < r.capacity);
+    before_first = *r.ttft;
+    before_next = r.itl;
+  }
+  auto in = request(1000, 100);
+  in.arrival_rate = 1e3 * per_s;
+  const auto full = steady(in);
+  CHECK(full.feasible);
+  CHECK_FALSE(full.is_stable);
+  CHECK_FALSE(full.ttft);
+  CHECK(full.goodput.base() == 0);
+  CHECK(full.request_throughput == full.capacity);
+}
+
+TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.concurrency = 1;
+  const auto r = steady(in);
+  CHECK_THAT(r.itl.base(), WithinRel(PlainPasses::step(1), 1e-12));
+  CHECK_THAT(r.ttft->base(), WithinRel(PlainPasses::prompt(1000), 1e-12));
+  CHECK(r.p50_ttft->base() <= r.p99_ttft->base());
+  in.engine = &standard_zoo().at<ServingEngine>("vllm");
+  ServingEngine engine;
+  engine.host_step = 2 * unit::ms;
+  engine.host_request = 1 * unit::ms;
+  engine.request_time = 7 * unit::ms;
+  engine.lookahead = 1;
+  const auto slow = steady(in, engine);
+  CHECK_THAT(slow.itl.base(), WithinRel(PlainPasses::step(1) + 3e-3, 1e-12));
+  CHECK_THAT(slow.ttft->base(), WithinRel(PlainPasses::prompt(1000) + 3e-3 + 7e-3 + slow.itl.base(), 1e-12));
+}
+
+TEST_CASE("in flight: chunks of one prompt follow each other and stop no step for long",
+          "[catalogue][in_flight]") {
+  auto in = request(8000, 100);
+  in.concurrency = 4;
+  const auto whole = steady(in);
+  in.prefill_chunk_tokens = 1000;
+  const auto chunked = steady(in);
+  CHECK_THAT((8.0 * chunked.prompt_pass).base(),
+             WithinRel(whole.prompt_pass.base() + 7 * (PlainPasses::step(4) - PlainPasses::step(1)), 1e-9));
+  CHECK(chunked.p99_itl < 0.2 * whole.p99_itl);
+  in.cached_prefix_len = 7000;
+  CHECK(*steady(in).ttft < 0.3 * *chunked.ttft);
+}
+
+TEST_CASE("in flight: equal requests run in step", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.concurrency = 32;
+  ServingEngine apart;
+  apart.mixed = false;
+  const auto spread = steady(in), spread_apart = steady(in, apart);
+  in.equal_lengths = true;
+  const auto mixed = steady(in), burst = steady(in, apart);
+  CHECK(*mixed.ttft > *spread.ttft);
+  // Separate passes keep all requests together: 32 prompts, 8 in a pass of 8192 tokens.
+  CHECK_THAT(burst.ttft->base(), WithinRel(PlainPasses::prompt(1000) * (32 + 8) / 2, 1e-12));
+  CHECK(*burst.ttft > 5.0 * *spread_apart.ttft);
+  // Most prompts come before one's own first token, so fewer of them stop one's answer.
+  CHECK(burst.itl < spread_apart.itl);
+  CHECK_FALSE(burst.p99_ttft);
+  // A run of ten rounds sees its first round as a burst.
+  in.equal_lengths = false;
+  in.num_requests = 320;
+  CHECK_THAT(steady(in).ttft->base(), WithinRel(0.9 * spread.ttft->base() + 0.1 * burst.ttft->base(), 1e-9));
+}
+
+TEST_CASE("in flight: who finds no slot waits", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.concurrency = 500;
+  const auto r = steady(in);
+  CHECK(r.running_requests == 400);
+  CHECK(*r.ttft > 100.0 / r.request_throughput * unit::request);
+  in.max_batch_size = 16;
+  CHECK(steady(in).running_requests == 16);
+  in.concurrency.reset();
+  const auto queue = steady(in);
+  CHECK(queue.running_requests == 16);
+  CHECK_FALSE(queue.ttft);
+  CHECK_THAT(queue.request_throughput.base(), WithinRel(queue.capacity.base(), 1e-12));
+}
+
+TEST_CASE("in flight: prompts on workers of their own stop no step", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.arrival_rate = 8 * per_s;
+  const auto together = steady(in);
+  in.prefill_replicas = 1;
+  const auto apart = steady(in);
+  CHECK(apart.itl < together.itl);
+  CHECK_THAT(apart.itl.base(), WithinRel(PlainPasses::step(apart.running_requests), 1e-9));
+  CHECK_THAT(apart.kv_transfer_time.base(), WithinRel(1000 * 100e3 / 100e9, 1e-12));
+  in.prefill_replicas = 4;
+  const auto four = steady(in);
+  CHECK(*four.ttft < *apart.ttft);
+  CHECK(*four.matched_prefill_replicas == std::ceil(four.capacity.base() * PlainPasses::prompt(1000)));
+  // One worker does 25 prompts a second.
+  in.arrival_rate = 26 * per_s;
+  in.prefill_replicas = 1;
+  CHECK_FALSE(steady(in).is_stable);
+  in.prefill_replicas = 2;
+  CHECK(steady(in).is_stable);
+}
+
+TEST_CASE("in flight: goodput counts what meets the targets", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.arrival_rate = 8 * per_s;
+  const auto free = steady(in);
+  CHECK(free.goodput == free.request_throughput);
+  in.target_ttft = *free.p99_ttft;
+  CHECK_THAT(*steady(in).slo_attainment, WithinRel(0.99, 1e-6));
+  in.target_ttft = *free.p50_ttft;
+  CHECK_THAT(steady(in).goodput.base(), WithinRel(4.0, 1e-6));
+  in.target_itl = 0.5 * free.itl;
+  CHECK(steady(in).goodput.base() == 0);
+  in.target_itl = 2.0 * free.itl;
+  CHECK_THAT(steady(in).goodput.base(), WithinRel(4.0, 1e-6));
+}
+
+TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalogue][in_flight]") {
+  In in = request(1024, 256);
+  in.precision = Precision::bf16;
+  in.concurrency = 16;
+  NoteBook book;
+  Notes notes(book);
+  const auto r = InFlightBatchingModel{}.solve(in, notes);
+  const auto mentions = [&](std::string_view name) {
+    return std::any_of(book.assumptions.begin(), book.assumptions.end(),
+                       [&](const auto& a) { return a.name == name; });
+  };
+  CHECK(mentions("engine"));
+  CHECK(mentions("engine.generic.host_step"));
+  CHECK(mentions("prefill_chunk_tokens"));
+  CHECK(r.feasible);
+  // Slower than the step of the same batch, by its prompts and its host.
+  const auto serving = ServingModel{}.solve({.workload = in.workload,
+                                             .hardware = in.hardware,
+                                             .seq_len = 1024 + 128,
+                                             .batch_size = 16,
+                                             .precision = Precision::bf16});
+  CHECK(r.decode_pass > serving.itl);
+  CHECK(r.itl > r.decode_pass);
+  CHECK(r.itl < 2.0 * serving.itl);
+  in.engine = &standard_zoo().at<ServingEngine>("sglang");
+  CHECK(InFlightBatchingModel{}.solve(in).itl != r.itl);
+  in.fidelity = Fidelity::textbook;
+  book.clear();
+  CHECK(InFlightBatchingModel{}.solve(in, notes).host_time == Time<>());
+  CHECK(std::any_of(book.warnings.begin(), book.warnings.end(),
+                    [](const auto& w) { return w.find("engine") != std::string::npos; }));
+}
+
+TEST_CASE("in flight: the host's times are not drawn out beyond what was measured in silence",
+          "[catalogue][in_flight]") {
+  In in = request(128, 128);
+  in.precision = Precision::bf16;
+  in.engine = &standard_zoo().at<ServingEngine>("tensorrt_llm");
+  const auto warned = [&](double concurrency) {
+    in.concurrency = concurrency;
+    NoteBook book;
+    Notes notes(book);
+    const auto r = InFlightBatchingModel{}.solve(in, notes);
+    CHECK(r.running_requests == Approx(concurrency));
+    return std::any_of(book.warnings.begin(), book.warnings.end(), [](const auto& w) {
+      return w.find("measured with up to 128 requests in a pass") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(warned(128));
+  CHECK(warned(129));
+  in.engine = &standard_zoo().at<ServingEngine>("tensorrt_llm_cpp");  // its host has no time for a request
+  CHECK_FALSE(warned(129));
+}
+
+TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in_flight]") {
+  In in = request(1024, 256);
+  in.precision = Precision::bf16;
+  in.concurrency = 4;
+  const auto plain = InFlightBatchingModel{}.solve(in);
+  in.draft_model = &model("GPT2_Small");
+  in.draft_tokens = 4;
+  in.draft_acceptance_rate = 1;
+  const auto sure = InFlightBatchingModel{}.solve(in);
+  CHECK(sure.tokens_per_pass == 5);
+  CHECK(sure.decode_pass > plain.decode_pass);
+  CHECK(sure.itl < 0.5 * plain.itl);
+  in.draft_acceptance_rate = 0;
+  CHECK(InFlightBatchingModel{}.solve(in).itl > plain.itl);
+  // The draft's weights and caches take their room.
+  CHECK(sure.max_active_requests < plain.max_active_requests);
+  CHECK(sure.max_active_requests > 0.5 * plain.max_active_requests);
+}
+
+TEST_CASE("in flight: requests that make no sense, and models that do not fit", "[catalogue][in_flight]") {
+  In in = request(1024, 256);
+  in.arrival_rate = 1 * per_s;
+  in.concurrency = 4;
+  CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(in), ContainsSubstring("not both"));
+  in.arrival_rate.reset();
+  in.cached_prefix_len = 1024;
+  CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(in), ContainsSubstring("shorter than the prompt"));
+  in.cached_prefix_len = 0;
+  in.decode_hardware = &device("H200");
+  CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(in), ContainsSubstring("prefill_replicas"));
+  in.decode_hardware = nullptr;
+  in.workload = &model("Llama3_405B");
+  const auto none = InFlightBatchingModel{}.solve(in);
+  CHECK_FALSE(none.feasible);
+  CHECK(none.max_active_requests == 0);
+}
+
+TEST_CASE("in flight: no chunk of a prompt is left out", "[catalogue][in_flight]") {
+  for (const bool mixed : {false, true})
+    for (const auto& [prompt, answer] : {std::pair{8000.0, 16.0}, {1000.0, 256.0}, {32000.0, 128.0}}) {
+      double before = 1e300;
+      for (const double chunk : {32768.0, 8192.0, 2048.0, 512.0, 128.0}) {
+        INFO(mixed << " " << prompt << " " << answer << " " << chunk);
+        auto in = request(prompt, answer);
+        in.prefill_chunk_tokens = chunk;
+        const auto r = steady(in, {.mixed = mixed});
+        // The replica reads a token in 40 us: a second holds no more of them.
+        CHECK(r.capacity.base() * PlainPasses::prompt(prompt) <= 1 + 1e-9);
+        // Where prompts have passes of their own, cutting them gains nothing.
+        if (!mixed) CHECK(r.capacity.base() <= before * (1 + 1e-9));
+        before = r.capacity.base();
+        in.arrival_rate = 1.01 / PlainPasses::prompt(prompt) * (unit::request / unit::s);
+        CHECK_FALSE(steady(in, {.mixed = mixed}).is_stable);
+      }
+    }
+}
+
+TEST_CASE("in flight: no replica computes above its peak", "[catalogue][in_flight]") {
+  const double peak = 8 * device("H100").compute.dense[Precision::bf16]->base();
+  for (const auto& [prompt, answer] : {std::pair{8000.0, 16.0}, {1000.0, 256.0}, {32000.0, 128.0}})
+    for (const double chunk : {32768.0, 8192.0, 2048.0, 512.0, 256.0}) {
+      INFO(prompt << " " << answer << " " << chunk);
+      auto in = request(prompt, answer);
+      in.workload = &model("Llama3_70B");
+      in.precision = Precision::bf16;
+      in.tp_size = 8;
+      in.prefill_chunk_tokens = chunk;
+      const double rate = InFlightBatchingModel{}.solve(in).capacity.base();
+      CHECK(rate * (prompt + answer) * 2 * parameter_count(*in.workload).base() < peak);
+    }
+}
+
+namespace {
+
+/// Every way of arriving, with and without chunks, workers of their own, slots and the start of a run.
+std::vector<std::pair<In, ServingEngine>> many_ways() {
+  ServingEngine mixed{.host_step = 2 * unit::ms,
+                      .host_request = 100 * unit::us,
+                      .request_time = 7 * unit::ms,
+                      .mixed = true,
+                      .lookahead = 1};
+  ServingEngine apart = mixed;
+  apart.mixed = false;
+  ServingEngine beside = mixed;
+  beside.beside = true;
+  beside.lookahead = 2;
+  std::vector<std::pair<In, ServingEngine>> out;
+  for (const auto& engine : {mixed, apart, beside, ServingEngine{}})
+    for (const double prompt : {200.0, 1000.0, 20000.0})
+      for (const double load : {0.0, 0.3, 1.0, 2.5, 32.0, 500.0})
+        for (const bool equal : {false, true})
+          for (const bool workers : {false, true}) {
+            In in = request(prompt, 100);
+            if (load < 1)
+              in.arrival_rate = (0.01 + load / PlainPasses::prompt(prompt)) * per_s;
+            else
+              in.concurrency = load;
+            in.equal_lengths = equal && load >= 1;
+            if (equal && load > 2) in.num_requests = 3 * load;
+            if (workers) in.prefill_replicas = 2;
+            out.emplace_back(in, engine);
+          }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("in flight: the five terms of the first token are what it is", "[catalogue][in_flight]") {
+  int seen = 0;
+  for (const auto& [in, engine] : many_ways()) {
+    const auto r = steady(in, engine);
+    INFO(*in.seq_len << " tokens, rate " << (in.arrival_rate ? in.arrival_rate->base() : 0) << ", in flight "
+                     << in.concurrency.value_or(0) << ", workers " << in.prefill_replicas.value_or(0));
+    CHECK(r.ttft.has_value() == r.ttft_queue.has_value());
+    if (!r.ttft) continue;
+    ++seen;
+    CHECK(*r.ttft == *r.ttft_ingress + *r.ttft_queue + *r.ttft_dispatch + *r.ttft_prefill + *r.ttft_egress);
+    CHECK(*r.ttft_queue >= Time<>());
+    CHECK(*r.ttft_ingress == engine.request_time);
+    // The prompt is the same work whoever else is there, and wherever it runs.
+    CHECK_THAT(r.ttft_prefill->base(), WithinRel(PlainPasses::prompt(*in.seq_len), 1e-12));
+    CHECK(*r.ttft_dispatch >= Time<>());
+    CHECK(r.p50_ttft.has_value() == r.p50_ttft_queue.has_value());
+    if (!r.p99_ttft || in.num_requests) continue;
+    // Requests differ in the queue alone.
+    const Time<> fixed = *r.ttft - *r.ttft_queue;
+    CHECK_THAT((*r.p99_ttft - *r.p99_ttft_queue).base(), WithinRel(fixed.base(), 1e-6));
+    CHECK_THAT((*r.p50_ttft - *r.p50_ttft_queue).base(), WithinRel(fixed.base(), 1e-6));
+    CHECK(*r.p50_ttft_queue <= *r.p99_ttft_queue);
+  }
+  CHECK(seen > 200);
+}
+
+TEST_CASE("in flight: who is alone waits for nobody, and pays the host on any worker",
+          "[catalogue][in_flight]") {
+  const ServingEngine engine{.host_step = 2 * unit::ms,
+                             .host_request = 1 * unit::ms,
+                             .request_time = 7 * unit::ms,
+                             .mixed = true,
+                             .lookahead = 1};
+  auto in = request(1000, 100);
+  in.concurrency = 1;
+  const auto alone = steady(in, engine);
+  CHECK_THAT(alone.ttft_queue->base(), WithinAbs(0, 1e-12));
+  CHECK_THAT(alone.ttft_dispatch->base(), WithinRel(3e-3, 1e-9));
+  CHECK_THAT(alone.ttft_egress->base(), WithinRel(PlainPasses::step(1) + 3e-3, 1e-12));
+  in.prefill_replicas = 1;
+  const auto apart = steady(in, engine);
+  CHECK_THAT(apart.ttft_dispatch->base(), WithinRel(3e-3, 1e-9));
+  CHECK_THAT((*apart.ttft_egress - *alone.ttft_egress).base(),
+             WithinRel(apart.kv_transfer_time.base(), 1e-9));
+}

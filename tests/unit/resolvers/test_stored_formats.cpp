@@ -1,0 +1,123 @@
+// Weights stored apart from the arithmetic, worked by hand.
+
+#include <mlsysim/resolvers/models/distributed.hpp>
+#include <mlsysim/resolvers/models/serving.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/error.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <support/catch.hpp>
+
+#include <utility>
+
+using namespace mlsysim;
+using Catch::Matchers::Contains;
+using Catch::Matchers::WithinRel;
+namespace u = mlsysim::unit;
+
+namespace {
+
+const Workload& model(std::string_view name) { return standard_zoo().at<Workload>(name); }
+const HardwareNode& device(std::string_view name) { return standard_zoo().at<HardwareNode>(name); }
+
+ServedFormat format_of(std::string_view workload, std::string_view hardware, FormatRequest asked = {}) {
+  Notes quiet;
+  return served_format(model(workload), asked, device(hardware), nullptr, quiet);
+}
+double bits(DataPerParam<> each) { return each * u::param / u::B * 8; }
+
+}  // namespace
+
+TEST_CASE("files of gpt-oss have the size that its card prints", "[catalogue][measured]") {
+  // Table 1 of the model card (openai2025gptoss): 114.71e9 of 116.83e9 and 19.12e9 of 20.91e9 weights are in
+  // the experts; files of 60.8 and 12.8 GiB. By hand: 114.71e9 x 4.25 / 8 + 2.12e9 x 2 = 65.18 GB = 60.7 GiB.
+  for (const auto& [name, size] : {std::pair("GPT_OSS_120B", 60.8), {"GPT_OSS_20B", 12.8}}) {
+    const auto f = format_of(name, "H100");
+    CHECK_THAT(f.whole * parameter_count(model(name)) / u::GiB, WithinRel(size, 0.003));
+    CHECK_THAT(bits(f.edge), WithinRel(16.0, 1e-12));
+    CHECK_THAT(bits(f.expert), WithinRel(4.25, 1e-12));
+  }
+}
+
+TEST_CASE("bits of a weight by format", "[catalogue]") {
+  // Of the matrices of the blocks; the norms of Llama 3 8B, 266,240 of 6.98e9 weights, stay at 16 bits.
+  constexpr std::pair<WeightFormat, double> expected[] = {
+      {WeightFormat::fp8, 8},        {WeightFormat::fp8_block, 8.001953},
+      {WeightFormat::mxfp4, 4.25},   {WeightFormat::nvfp4, 4.5},
+      {WeightFormat::int4, 4.15625}, {WeightFormat::nf4, 4.126953},
+      {WeightFormat::q8_0, 8.5},     {WeightFormat::q6_k, 6.5625},
+      {WeightFormat::q4_0, 4.5},     {WeightFormat::q4_k_m, 4.85},
+      {WeightFormat::bf16, 16},      {WeightFormat::fp32, 32},
+  };
+  for (const auto& [format, each] : expected) {
+    INFO(name_of(format));
+    const auto f = format_of("Llama3_8B", "H100", {.weight_format = format});
+    CHECK_THAT(bits(f.block), WithinRel(each, 2e-4));
+    const bool everywhere = format >= WeightFormat::q8_0 || bytes_per_element(Precision::bf16) * 8 <= each;
+    CHECK_THAT(bits(f.edge), WithinRel(everywhere ? each : 16.0, 2e-4));
+  }
+  const auto named = format_of("Llama3_8B", "H100", {.weight_bits = 3.5});
+  CHECK(bits(named.block) == 3.5);
+  CHECK(bits(named.edge) == 3.5);
+}
+
+TEST_CASE("devices multiply what they have a rate for and widen the rest", "[catalogue]") {
+  const auto computes = [](std::string_view m, std::string_view d, FormatRequest asked = {}) {
+    return format_of(m, d, asked).precision;
+  };
+  CHECK(computes("DeepSeek_V3", "H200") == Precision::fp8);
+  CHECK(computes("DeepSeek_V3", "A100") == Precision::fp16);   // no rate in fp8
+  CHECK(computes("GPT_OSS_120B", "B200") == Precision::fp16);  // scales for 32 values: activations stay wide
+  CHECK(computes("Kimi_K2_5_NVFP4", "B200") == Precision::fp4);  // for 16: made to be multiplied
+  CHECK(computes("Kimi_K2_5_NVFP4", "H100") == Precision::fp16);
+  CHECK(computes("Llama3_8B", "RTX4090", {.weight_format = WeightFormat::int4}) == Precision::fp16);
+  CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::fp8}) == Precision::fp8);
+  CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::q8_0}) == Precision::fp16);
+  CHECK(computes("Llama3_8B", "H100") == Precision::fp16);  // no narrow files: the default of the device
+  // What is asked for is not changed.
+  CHECK(computes("GPT_OSS_120B", "H100", {.precision = Precision::fp8}) == Precision::fp8);
+  CHECK_FALSE(format_of("GPT_OSS_120B", "H100", {.precision = Precision::fp8}).apart);
+}
+
+TEST_CASE("a step reads weights as they are stored", "[catalogue]") {
+  // One token of one sequence of Llama 3 8B: 6.98e9 weights of the blocks and 0.525e9 of the head cross the
+  // memory. At 4.156 and 16 bits these are 4.68 GB, at 16 bits 15.0 GB: 10.3 GB less.
+  ServingModel::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("RTX4090"), .seq_len = 8};
+  Notes quiet;
+  const auto wide = ServingModel().solve(in, quiet);
+  in.weight_format = WeightFormat::int4;
+  const auto narrow = ServingModel().solve(in, quiet);
+  const Bandwidth<> read = (15.009 - 4.676) * u::GB / (wide.itl - narrow.itl);
+  const Bandwidth<> peak = *device("RTX4090").memory.bandwidth;
+  CHECK(read < peak);
+  CHECK(read > 0.75 * peak);
+  // The prompt is multiplied in 16 bits as before.
+  in.seq_len = 4096;
+  const auto prompt = ServingModel().solve(in, quiet).ttft;
+  in.weight_format.reset();
+  CHECK_THAT(ServingModel().solve(in, quiet).ttft / prompt, WithinRel(1.0, 0.05));
+}
+
+TEST_CASE("frozen weights of a model that adapters train", "[catalogue]") {
+  // Llama 3 70B in nf4 (dettmers2023qlora): 68.45e9 weights of blocks x 4.127 bits and 2.1e9 x 16 = 39.5 GB.
+  const auto& zoo = standard_zoo();
+  DistributedModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_70B"),
+                              .fleet = &zoo.at<Fleet>("Research_256")};
+  in.batch_size = 256;
+  in.seq_len = 512;
+  in.recomputation = Recomputation::full;
+  in.weight_format = WeightFormat::nf4;
+  Notes quiet;
+  CHECK_THROWS_WITH(DistributedModel().solve(in, quiet), Contains("weights that are trained"));
+  in.trainable_fraction = 0.002;
+  const auto held = DistributedModel().solve(in, quiet).memory;
+  CHECK_THAT(held.weights / u::GB, WithinRel(39.5, 0.005));
+  in.weight_format.reset();
+  CHECK_THAT(DistributedModel().solve(in, quiet).memory.weights / u::GB, WithinRel(141.1, 0.005));
+}
+
+TEST_CASE("files that nobody described are not guessed", "[catalogue]") {
+  CHECK_THROWS_WITH(format_of("Llama3_8B", "H100", {.weight_format = WeightFormat::as_stored}),
+                    Contains("how the weights of 'Llama3_8B' are stored is not known"));
+}
