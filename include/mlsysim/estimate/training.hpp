@@ -199,7 +199,7 @@ template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const Tra
   out.hfu = min(one, T(out.mfu * step.again));
   out.dp_size = plan.dp;
   out.microbatch_count = plan.microbatches;
-  out.microbatch_size = ceil(plan.batch) / plan.sequence_ranks();
+  out.microbatch_size = plan.largest_sequences();
   out.effective_throughput = Samples<T>::from_base(v.batch_size) / out.step_latency;
   out.token_throughput = Tokens<T>::from_base(v.batch_size * v.seq_len) / out.step_latency;
   out.arithmetic_intensity = step.work / step.traffic;

@@ -188,10 +188,12 @@ template <class T = double> struct Plan {
   /// Ranks between which a replica's sequences are divided. The ep x expert_tp devices of a layer of experts
   /// are the tp devices of each of these ranks.
   [[nodiscard]] T sequence_ranks() const { return folded ? T(ep * expert_tp / tp) : ep; }
+  /// Sequences of the largest micro-batch on one rank. A rank does not divide a sequence.
+  [[nodiscard]] T largest_sequences() const { return ceil(T(batch / sequence_ranks())); }
   /// The plan with the largest micro-batch, which memory must hold; `batch` is their mean.
   [[nodiscard]] Plan largest_microbatch() const {
     Plan largest = *this;
-    largest.batch = ceil(batch);
+    largest.batch = largest_sequences() * sequence_ranks();
     return largest;
   }
   /// Devices of one replica.

@@ -25,7 +25,7 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
                                     notes);
   Result out;
   out.fidelity = v.pricing->fidelity();
-  out.microbatch_size = std::ceil(plan.batch) / plan.sequence_ranks();
+  out.microbatch_size = plan.largest_sequences();
   out.microbatch_count = plan.microbatches;
   out.memory = v.pricing->pricer<double>().step_memory(v.model, plan, v.device);
   out.total_memory = out.memory.total;

@@ -114,7 +114,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = step_parts(request, device, links, ops);
     StepEstimate<T> out = step_price(step_of(parts, model, plan, device), model, plan, device);
-    out.demands = same_number(plan.batch, T(ceil(plan.batch)))
+    out.demands = same_number(plan.batch, plan.largest_microbatch().batch)
                       ? mlsysim::step_demands(parts.totals, model, plan)
                       : OperatorPricer::step_demands(model, plan, device);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of

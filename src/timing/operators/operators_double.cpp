@@ -4,20 +4,8 @@
 
 namespace mlsysim {
 
-// One copy for each instruction set: pricing is chains of divisions and roots.
-MLSYSIM_KERNEL PassEstimate<> pass_estimate(const PassRequest<>& request, const Device<>& device,
-                                            const Links<>& links, OpList<>& ops) {
-  return pass_estimate<double>(request, device, links, ops);
-}
-MLSYSIM_KERNEL StepParts<> step_parts(const PassRequest<>& request, const Device<>& device,
-                                      const Links<>& links, OpList<>& ops) {
-  return step_parts<double>(request, device, links, ops);
-}
-MLSYSIM_KERNEL StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan,
-                                  const Device<>& device) {
-  return step_of<double>(parts, model, plan, device);
-}
-
+// One copy for each instruction set: estimates are chains of divisions and roots. Each takes long to compile,
+// so that they lie in files of their own.
 MLSYSIM_KERNEL PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
                                             const Listed& layers, const Plan<>& plan, OpList<>& ops) {
   return forward_totals<double>(structure, stack, layers, plan, ops);

@@ -46,7 +46,7 @@ double macs_of(const ListedOperator& r) {
 }
 
 /// One line about the whole program.
-std::string sums(const Program& p) {
+std::string sums(const mlsysim::Program& p) {
   const auto t = totals_of(p);
   return fmt::format(
       "{}{}{}: {:.0f} operators in {:.0f} kernels, {:.0f} convolutions, {:.0f} products, {:.0f} "
