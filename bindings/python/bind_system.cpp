@@ -36,6 +36,11 @@ void bind_system(py::module_& m) {
   SpecClass<MemoryStep>(m, "MemoryStep", "What an engine chooses on devices of some memory.");
   SpecClass<MemoryKept>(m, "MemoryKept", "What an engine keeps by a table.");
   SpecClass<EngineMemoryRule>(m, "EngineMemoryRule", "How an engine divides the memory of a device.");
+  SpecClass<KernelRate>(m, "KernelRate", "Kernels of one kind: the smallest one, and what large ones reach.");
+  SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
+  SpecClass<KernelFamily>(m, "KernelFamily", "Kernels of a framework or an engine.");
+  SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");
+  SpecClass<FrameworkHost>(m, "FrameworkHost", "Host time of a framework.");
   SpecClass<ServingEngine>(m, "ServingEngine",
                            "Software that serves models: how it schedules, and what its host side costs.");
   SpecClass<ScalarFigure>(m, "ScalarFigure",

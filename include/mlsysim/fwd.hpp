@@ -12,6 +12,7 @@ struct NetworkFabric;
 struct Fleet;
 struct GridProfile;
 struct Datacenter;
+struct KernelFamily;
 struct ServingEngine;
 struct Conventions;
 class Zoo;

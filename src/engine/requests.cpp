@@ -227,6 +227,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   in.efficiency = s.efficiency;
   in.power_cap = s.power_cap;
   in.clock_limit = s.clock_limit;
+  in.engine = s.engine;
   in.execution = s.execution;
   in.fidelity = s.fidelity;
   in.conventions = s.conventions;

@@ -46,6 +46,17 @@ void append_key(std::string& key, const std::shared_ptr<const StackView<>>& stac
   for (const std::size_t kind : kinds_of_places(*stack->stated)) append_key(key, kind);
 }
 
+/// Software is a runtime of the zoo on a device, for a model whose kinds are part of the key already.
+void append_key(std::string& key, const std::shared_ptr<const Software>& software) {
+  append_key(key, software != nullptr);
+  if (software == nullptr) return;
+  append_key(key, software->runtime);
+  append_key(key, software->clock.base());
+  append_key(key, software->l2_cache.base());
+  append_key(key, software->autocast);
+  append_key(key, software->full_precision);
+}
+
 namespace {
 
 constexpr LawInfo kScenario{

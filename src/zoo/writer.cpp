@@ -309,6 +309,7 @@ template std::string to_yaml(const DeviceClass&);
 template std::string to_yaml(const GridProfile&);
 template std::string to_yaml(const CoolingProfile&);
 template std::string to_yaml(const Datacenter&);
+template std::string to_yaml(const KernelFamily&);
 template std::string to_yaml(const ServingEngine&);
 template std::string to_yaml(const ScalarFigure&);
 

@@ -511,6 +511,6 @@ def test_a_sweep_that_names_no_result_shows_the_usual_ones(run):
 
 def test_a_model_file_is_no_plan(run):
     config = ROOT / "tests/data/model_files/configs/meta-llama--Llama-2-7b-chat-hf.json"
-    for question in (("sensitivity", config, "H100"), ("compare", config, "H100", "--with", "hardware=H200"), ("uncertainty", config, "H100")):
+    for question in (("sensitivity", config, "H100"), ("compare", config, "H100", "--with", "hardware=H200")):
         assert run(*question, "-o", "json").code == 0, question
         assert run(*question[:3], "itl", *question[3:], "-o", "json").code == 0, question

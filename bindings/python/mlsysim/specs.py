@@ -41,7 +41,7 @@ _PARTS = (
 _ZOO_TYPES = {
     DeviceClass: "device_class", HardwareNode: "hardware", Workload: "workload", Node: "node", NetworkFabric: "fabric", Fleet: "fleet", Pod: "pod",
     Rack: "rack", StorageTier: "storage", GridProfile: "grid", CoolingProfile: "cooling", Datacenter: "datacenter",
-    ServingEngine: "engine", ScalarFigure: "figure",
+    ServingEngine: "engine", KernelFamily: "kernel_family", ScalarFigure: "figure",
 }
 _OF_TYPE = {name: cls for cls, name in _ZOO_TYPES.items()}
 

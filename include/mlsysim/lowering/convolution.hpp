@@ -37,6 +37,24 @@ struct ConvExtents {
           layer.times.value_or(1)};
 }
 
+/// Batch norm, sum and activation of inference, each a kernel of its own. The projection that widens a
+/// residual block has no activation before the sum.
+template <class T>
+void normalise_apart(const ConvLayer& layer, const Plan<T>& plan, const T& outputs, OpList<T>& ops) {
+  const auto pass = [&](std::string_view name, double reads) {
+    Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::convolution, name, T{layer.times.value_or(1)});
+    op.m = outputs;
+    op.n = T{1.0};
+    op.work = flops<T>(2.0 * outputs);
+    op.live = plan.activation_bytes * (2.0 * outputs);
+    op.traffic = op.unfused_traffic = plan.activation_bytes * ((reads + 1.0) * outputs);
+  };
+  const ConvExtents e = extents_of(layer);
+  pass("batch_norm", 1);
+  if (layer.residual) pass("convolution_residual", 2);
+  if (layer.residual || e.kernel_h > 1 || e.kernel_w > 1 || e.out <= e.in) pass("convolution_activation", 1);
+}
+
 /// Batch normalisation, activation and, at the end of a residual block, the sum: for inference they are
 /// folded into the convolution unless nothing is fused. Training needs the statistics of the batch before it
 /// can normalise: it reads the output for them, reads it again to normalise it, and the activation and the
@@ -46,8 +64,9 @@ void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>
                OpList<T>& ops) {
   const bool training = structure.phase == Phase::training;
   if (!layer.batch_norm || (structure.fused && !training)) return;
+  if (!training) return normalise_apart(layer, plan, outputs, ops);
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::convolution, "batch_norm", T{layer.times.value_or(1)});
-  const double reads = (training ? 3 : 2) + (layer.residual ? 2 : 0), writes = layer.residual ? 3 : 2;
+  const double reads = 3 + (layer.residual ? 2 : 0), writes = layer.residual ? 3 : 2;
   op.work = flops<T>(8.0 * outputs);
   op.live = plan.activation_bytes * (2.0 * outputs);
   op.traffic = plan.activation_bytes * ((reads + writes) * outputs);
@@ -76,6 +95,10 @@ void forward_convolution(const Structure& structure, std::span<const ConvLayer> 
       op.n = T{e.out / e.groups};
       op.k = T{e.in / e.groups * e.kernel_h * e.kernel_w};
       op.copies = T{e.groups};
+      // F(2x2, 3x3): 36 multiplications become 16 (lavin2016winograd, section 4.1).
+      const bool square =
+          e.kernel_h == 3 && e.kernel_w == 3 && e.groups == 1 && layer.stride.value_or(1) == 1;
+      if (square) op.fewer_products = T{2.25};
       op.work = flops<T>(2.0 * op.m * op.n * op.k * op.copies);
       op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) +
                             (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) +

@@ -108,6 +108,7 @@ template <class T = double> struct Op {
   T group_heads{1.0};                     ///< attention: query heads that share a key-value head
   T biased{0.0};                          ///< product: 1 where a bias is added to its output
   T joins{1.0};                           ///< product: weight matrices that lie side by side in it
+  T fewer_products{1.0};                  ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
   Work<T> work;                           ///< multiplies and adds
   Data<T> traffic;                        ///< bytes to and from memory, intermediates on chip
   Data<T> unfused_traffic;                ///< bytes when intermediates go to memory

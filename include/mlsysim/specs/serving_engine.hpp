@@ -1,19 +1,57 @@
 #pragma once
-/// The software that serves a model: how it schedules passes, and what its host side costs.
+/// The software that runs a model: how it schedules passes, how operators become kernels, and what its host
+/// side costs.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/choices.hpp>
+#include <mlsysim/specs/kernel_family.hpp>
+#include <mlsysim/specs/launches.hpp>
 #include <mlsysim/specs/memory_rule.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlsysim {
 
 struct Entry;
+struct ServingEngine;
+template <> struct ObjectType<ServingEngine> { static constexpr std::string_view name = "engine"; };
 
-/// A serving engine. Its figures belong to the software: never to a model, and a device keeps its own.
+/// How operators become kernels.
+enum class KernelForm : std::uint8_t {
+  fused,   ///< as the lowering lists them: by hand, or by a compiler
+  unfused  ///< each as its list of launches says
+};
+template <> inline constexpr auto names_of<KernelForm> = ChoiceNames{"form of kernels"};
+
+/// Host time of a framework, on the host of its source.
+struct FrameworkHost {
+  std::string reference;
+  std::optional<Time<>> launch, operation, module, pass, allocation, gap;
+
+  static constexpr auto fields() {
+    using H = FrameworkHost;
+    return rows(
+        field(&H::reference, "reference", "", "host on which the times were measured")
+            .defaulted("not stated"),
+        field(&H::launch, "launch", "us", "of one kernel that is launched by itself").non_negative(),
+        field(&H::operation, "operation", "us", "of one operator of the framework, its launches apart")
+            .non_negative(),
+        field(&H::module, "module", "us", "of one call of a module class, its operators apart")
+            .non_negative(),
+        field(&H::pass, "pass", "ms", "of one pass, for which the device waits").non_negative(),
+        field(&H::allocation, "allocation", "ms", "of asking the driver for memory").non_negative(),
+        field(&H::gap, "gap", "us",
+              "between two kernels, where the host does not run ahead of the device; in place of launch")
+            .non_negative());
+  }
+};
+
+/// A serving engine or a framework. Its figures belong to the software: never to a model, and a device keeps
+/// its own. What `extends` states holds where nothing is stated here; a list of launches replaces the rows of
+/// its operations.
 struct ServingEngine {
   std::string name;
   std::string version;                 ///< release that it describes; empty: not stated
@@ -26,6 +64,17 @@ struct ServingEngine {
   bool mixed = true;     ///< prompts and steps share passes
   double lookahead = 0;  ///< passes by which a first token is seen late
   std::optional<EngineMemoryRule> memory{};  ///< absent: not known
+  const ServingEngine* extends = nullptr;
+  std::optional<KernelForm> form{};
+  std::optional<Execution> execution{};  ///< where a request does not say
+  std::optional<AttentionKernel> attention{};
+  std::optional<bool> joined{};    ///< products of one input are one product
+  std::optional<bool> masked{};    ///< attention reads repeated key heads through a mask
+  std::optional<bool> autocast{};  ///< products in fp16 cast their factors from fp32
+  const KernelFamily* small_kernels = nullptr;
+  const KernelFamily* convolutions = nullptr;
+  std::vector<LaunchPart> launches{};
+  FrameworkHost host{};
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -34,8 +83,11 @@ struct ServingEngine {
         field(&E::name, "name", "", "key of the engine"),
         field(&E::version, "version", "", "release that was measured or read").defaulted("not stated"),
         field(&E::host_step, "host_step", "ms", "host time of one pass: scheduling, sampling, bookkeeping")
-            .non_negative(),
-        field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),
+            .non_negative()
+            .defaulted("none"),
+        field(&E::host_request, "host_request", "us", "host time of each request in a pass")
+            .non_negative()
+            .defaulted("none"),
         field(&E::measured_requests, "measured_requests", "",
               "requests in a pass up to which the times of the host were measured")
             .non_negative()
@@ -43,7 +95,8 @@ struct ServingEngine {
             .defaulted("not stated"),
         field(&E::request_time, "request_time", "ms",
               "time of a request outside the engine: parsing, tokens to text, transport")
-            .non_negative(),
+            .non_negative()
+            .defaulted("none"),
         field(&E::prefill_issue, "prefill_issue", "us",
               "host time of one operator of a prompt, launched one by one")
             .positive()
@@ -54,10 +107,20 @@ struct ServingEngine {
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late")
             .non_negative()
             .defaulted("none"),
-        field(&E::memory, "memory", "", "how it divides the memory of a device").defaulted("not known"));
+        field(&E::memory, "memory", "", "how it divides the memory of a device").defaulted("not known"),
+        field(&E::extends, "extends", "", "what holds where nothing is stated here").defaulted("nothing"),
+        field(&E::form, "form", "", "how operators become kernels"),
+        field(&E::execution, "execution", "", "how kernels reach the device where a request does not say"),
+        field(&E::attention, "attention", "", "attention kernel of single passes"),
+        field(&E::joined, "joined", "", "products of one input run as one"),
+        field(&E::masked, "masked", "", "attention in steps of decoding reads repeated heads through a mask"),
+        field(&E::autocast, "autocast", "", "products in fp16 cast their factors from fp32 first"),
+        field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
+            .defaulted("none"),
+        field(&E::convolutions, "convolutions", "", "family of convolutions").defaulted("none"),
+        field(&E::launches, "launches", "", "kernels and framework operators of each operation"),
+        field(&E::host, "host", "", "host time of a framework").defaulted("absent"));
   }
 };
-
-template <> struct ObjectType<ServingEngine> { static constexpr std::string_view name = "engine"; };
 
 }  // namespace mlsysim

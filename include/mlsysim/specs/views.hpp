@@ -9,6 +9,7 @@
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/efficiency.hpp>
 #include <mlsysim/specs/links.hpp>
+#include <mlsysim/specs/software.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 namespace mlsysim {
@@ -105,6 +106,7 @@ template <class T = double> struct Device {
   KernelTimes<Numeric<T>> kernels;
   Tiles<Numeric<T>> tiles;
   DeviceConventions<T> conventions;
+  std::shared_ptr<const Software> software;  ///< null where kernels are fused
 
   static constexpr auto fields() {
     using D = Device;
@@ -115,6 +117,9 @@ template <class T = double> struct Device {
                 field(&D::efficiency, "efficiency", "", ""), field(&D::draw, "draw", "", ""),
                 field(&D::kernels, "kernels", "", ""), field(&D::tiles, "tiles", "", ""),
                 field(&D::conventions, "conventions", "", "").at_top());
+  }
+  static constexpr auto categories() {
+    return rows(category(&Device::software, "software", "how operators become kernels"));
   }
 };
 

@@ -31,8 +31,9 @@ template <class... T> struct SpecList {
 };
 
 /// What a Zoo holds, in one list.
-using ZooSpecs = SpecList<DeviceClass, HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack,
-                          StorageTier, GridProfile, CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
+using ZooSpecs =
+    SpecList<DeviceClass, HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier,
+             GridProfile, CoolingProfile, Datacenter, KernelFamily, ServingEngine, ScalarFigure>;
 
 /// A type that a Zoo holds.
 template <class T>

@@ -2,6 +2,7 @@
 /// Sums of priced operators over a pass, and what of them is waited for.
 
 #include <mlsysim/reflect/elementwise.hpp>
+#include <mlsysim/timing/launches.hpp>
 #include <mlsysim/timing/op_price.hpp>
 
 #include <array>
@@ -71,6 +72,20 @@ template <class T = double> struct PassBreakdown {
     overhead += cost.overhead;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
+  }
+
+  /// Adds a kernel of a launch list. @param eager 1 where the host launches it, 0 in a captured graph
+  void add(const Op<T>& op, const Launched<T>& launched, const Time<T>& launch_overhead, const T& eager,
+           const Software& software) {
+    const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
+    total += named(op.name, launched.total + gaps);
+    memory_bound += launched.memory;
+    overhead += launched.total - launched.memory + gaps;
+    traffic += launched.traffic;
+    host_launch_time += launch_overhead * launched.kernels;
+    host_launch_time += (Time<T>(software.operation) * launched.operators +
+                         Time<T>(software.module) * launched.modules + launched.host) *
+                        eager;
   }
 
   /// Time of the pass when communication runs beside its kernels [s].
@@ -168,10 +183,72 @@ template <class T> class ListPricer {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Adds an operator of software that does not fuse its kernels: its own kernel and those of its launch list.
+template <class T>
+void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& price_one,
+                  const Links<T>& links, const Device<T>& device, const Time<T>& launch_overhead,
+                  PassBreakdown<T>& sum) {
+  const Software& software = frame.software();
+  const T one{1.0}, eager = select(launch_overhead > Time<T>(), one, T{0.0});
+  if (frame.vanishes(op)) return;
+  const auto own = [&](const LaunchPart* part) {
+    Op<T> it = op;
+    const bool split_keys = op.kind == OpKind::attention && frame.decodes();
+    if (software.masked && split_keys) {
+      // The mask rules grouped heads out, and its kernel does not divide the keys.
+      it.traffic = it.live + (it.traffic - it.live) * it.group_heads;
+      it.group_heads = one;
+      it.whole_keys = true;
+    }
+    OpCost<T> cost;
+    const T matrices = frame.matrices(op);
+    if (op.kind == OpKind::convolution && software.convolution) {
+      const auto r = frame.convolution(op);
+      cost = {r.time * op.count, r.compute * op.count, r.memory * op.count, {}, {}};
+    } else if (op.kind == OpKind::matmul && !same_number(matrices, one)) {
+      cost = price(frame.one_of(op), device, links);
+    } else {
+      cost = price_one(it);
+    }
+    sum.add(it, cost, launch_overhead);
+    // The first launch is counted with the kernel.
+    Launched<T> more;
+    more.kernels = op.count * (matrices - 1.0 + (split_keys ? 1.0 : 0.0));
+    more.operators = op.count * T{part == nullptr ? 1.0 : part->operators};
+    more.modules = op.count * T{part == nullptr ? 0.0 : part->modules};
+    more.host = Time<T>();
+    sum.add(op, more, launch_overhead, eager, software);
+    const Time<T> gap = Time<T>(software.gap + software.host_gap) * (op.count * eager);
+    sum.total += gap;
+    sum.overhead += gap;
+    // Weights that are kept in fp32 are cast for each product.
+    if (!software.autocast || !(op.kind == OpKind::convolution || op.kind == OpKind::matmul) ||
+        op.name.starts_with("attention_"))
+      return;
+    for (const LaunchPart* cast : software.of("autocast"))
+      sum.add(op, frame.small(*cast, op), launch_overhead, eager, software);
+  };
+  const auto rows = frame.rows_of(op);
+  if (rows.empty()) return own(nullptr);
+  for (const LaunchPart* part : rows) {
+    if (!frame.runs(*part)) continue;
+    if (part->kernel == LaunchKernel::own)
+      own(part);
+    else
+      sum.add(op, frame.small(*part, op), launch_overhead, eager, software);
+  }
+}
+
+}  // namespace detail
+
 /// Prices a list. @param launch_overhead host time of one kernel
+/// @param frame where each operator becomes launches of its own; null where they are fused
 template <class T>
 [[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device,
-                                     const Links<T>& links, const Time<T>& launch_overhead) {
+                                     const Links<T>& links, const Time<T>& launch_overhead,
+                                     const LaunchFrame<T>* frame = nullptr) {
   ListCost<T> sums;
   detail::ListPricer<T> price_one(device, links);
   // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
@@ -183,6 +260,10 @@ template <class T>
     PassBreakdown<T>& here = sums.at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
     PassBreakdown<T> sum = here;
     for (; op != end && op->pass == pass && op->place == place; ++op) {
+      if (frame != nullptr && op->kind != OpKind::collective && op->kind != OpKind::host_transfer) {
+        detail::add_launches(*op, *frame, price_one, links, device, launch_overhead, sum);
+        continue;
+      }
       const OpCost<T> cost = price_one(*op);
       sum.add(*op, cost, launch_overhead);
       if (op->between != Traffic::none && pass != Pass::update)

@@ -119,8 +119,19 @@ template <class T>
   part.batch = plan.batch / takes;
   const auto lowered = lower(model.structure, model.shape(), model.layers, part, ops);
   if (!turns) totals = lowered.totals;
-  detail::set_times(pass, price_list<T>(ops.span(), device, links, request.launch_overhead), model, plan,
-                    device, takes);
+  std::optional<LaunchFrame<T>> frame;
+  if (device.software != nullptr)
+    frame.emplace(*device.software, model.structure, model.shape().hidden, part, device, ops.span());
+  detail::set_times(
+      pass, price_list<T>(ops.span(), device, links, request.launch_overhead, frame ? &*frame : nullptr),
+      model, plan, device, takes);
+  if (device.software != nullptr) {
+    const Time<T> wait =
+        select(request.launch_overhead > Time<T>(), Time<T>(device.software->pass), Time<T>());
+    pass.total += wait;
+    pass.slot += wait;
+    pass.cost.overhead += wait;
+  }
   pass.demands = pass_demands(totals, model, plan);
   return pass;
 }

@@ -49,6 +49,14 @@ void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision 
 /// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.
 void set_matrix_share(Device<>& device, std::optional<double> share);
 
+/// How kernels reach the device under a runtime: as asked, as the runtime says, or absent.
+[[nodiscard]] std::optional<Execution> execution_of(std::optional<Execution> asked,
+                                                    const ServingEngine* runtime);
+/// Gives a device the software of a runtime that does not fuse its kernels, and the host time of a launch
+/// that it states. Nothing changes without a runtime, and with one that states neither.
+void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                  Precision precision, const ModelView<>& model, Notes& notes);
+
 /// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
 /// one, else main memory.
 struct MemoryLevel {

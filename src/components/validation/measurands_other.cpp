@@ -42,6 +42,7 @@ Time<> batch_time(const SampleRow& row, const PredictionContext& context,
   if (context.comparison == Yardstick::textbook) return SingleNodeModel{}.solve(in).latency;
   // PyTorch launches element-wise operations one by one, a graph holds them fused.
   const auto launched = [&](auto& v) {
+    if (in.engine != nullptr) return;  // its launches say
     v.model.structure.fused = in.execution != Execution::eager;
     v.device = device_view(*in.hardware, precision, *in.conventions, quiet, v.model.structure.phase,
                            in.execution.value_or(Execution::graph));

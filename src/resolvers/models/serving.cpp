@@ -81,12 +81,13 @@ std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder,
     if (notes.wanted())
       notes.assume("engine.prefill_issue", *engine->prefill_issue, engine->name + ", zoo/engines.yaml");
   }
-  if (in.execution == Execution::eager) {
+  const auto execution = execution_of(in.execution, engine);
+  if (execution == Execution::eager) {
     v.eager_steps = true;
     if (!own) v.prompt_launch = PromptLaunch::device;
-    return in.execution;
+    return execution;
   }
-  if (in.execution) return in.execution;
+  if (execution) return execution;
   const auto captured = detail::captured_requests(engine, decoder, in.tp_size);
   if (!captured) return std::nullopt;
   v.eager_steps = true;
@@ -220,6 +221,10 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.device = v.pricing->device(*in.hardware, use, c, notes);
   v.disaggregated = in.decode_hardware != nullptr;
   v.decode_device = v.disaggregated ? v.pricing->device(decoder, use, c, notes) : v.device;
+  if (v.pricing->prices_engines()) {
+    set_software(v.device, in.engine, *in.hardware, precision, v.model, notes);
+    set_software(v.decode_device, in.engine, decoder, precision, v.model, notes);
+  }
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
                                 : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);

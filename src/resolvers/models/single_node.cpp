@@ -21,7 +21,14 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
           .phase = phase,
           .params = model.totals.params,
           .efficiency = in.efficiency,
-          .execution = in.execution};
+          .execution = execution_of(in.execution, in.engine)};
+}
+
+/// What a runtime that does not fuse its kernels makes of a single pass.
+void set_kernels(const ServingEngine& runtime, Structure& structure) {
+  if (const auto* attention = stated(runtime, &ServingEngine::attention)) structure.kernel = *attention;
+  // Norms and activations of convolutions are operators of their own; elsewhere the list of launches says.
+  structure.fused = structure.architecture != Architecture::cnn;
 }
 
 /// Limits of power and clock, which the plan and the structure of a pass hold.
@@ -38,6 +45,7 @@ template <class Problem> void set_limits(const In& in, const Conventions& c, Pro
 TrainingProblem<> settle_step(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
+  detail::warn_of_idle(in, {"engine"}, "on a training step", notes);
   TrainingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   v.model = v.pricing->model(*in.workload, Phase::training, notes);
@@ -74,6 +82,8 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   if (!in.workload->parameters && in.workload->model_size && !v.model.structure.known)
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
+  set_software(v.device, in.engine, *in.hardware, precision, v.model, notes);
+  if (v.device.software != nullptr) set_kernels(*in.engine, v.model.structure);
   v.links = links_view(*in.hardware, 1, c, notes, phase);
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;

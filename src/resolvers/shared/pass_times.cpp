@@ -81,9 +81,9 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
       const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
       if constexpr (std::is_same_v<M, bool>)
         notes.assume(name, e.*row.member ? "yes" : "no", source);
-      else if constexpr (detail::is_optional_v<M>) {
+      else if constexpr (std::is_same_v<M, std::optional<Time<>>>) {
         if (e.*row.member) notes.assume(name, *(e.*row.member), source);
-      } else if constexpr (!std::is_same_v<M, std::string>)
+      } else if constexpr (std::is_same_v<M, Time<>> || std::is_same_v<M, double>)
         notes.assume(name, e.*row.member, source);
     }
   });

@@ -177,6 +177,38 @@ void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision 
     device.compute.cache_ratio = *dense[multiplied] / device.compute.dense;
 }
 
+std::optional<Execution> execution_of(std::optional<Execution> asked, const ServingEngine* runtime) {
+  if (asked || runtime == nullptr) return asked;
+  const auto* own = stated(*runtime, &ServingEngine::execution);
+  return own == nullptr ? asked : std::optional(*own);
+}
+
+void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                  Precision precision, const ModelView<>& model, Notes& notes) {
+  if (runtime == nullptr) return;
+  constexpr auto kUsualClock = 1.7 * unit::GHz;
+  if (const auto found = software_of(runtime, hardware, precision, kUsualClock)) {
+    auto s = std::make_shared<Software>(*found);
+    const auto& stack = model.shape();
+    s->decoder = model.structure.architecture == Architecture::decoder;
+    s->root_mean_square = stack.norm_vectors == 1;
+    s->positions = stack.position_rows > 0;
+    s->gated = false;
+    for (const auto& layer : stack.feed_forwards)
+      s->gated = s->gated || std::visit([](const auto& rule) { return rule.matrices > 2; }, layer.rule);
+    for (const auto& mixer : stack.mixers)
+      if (const auto* grouped = std::get_if<GroupedView<>>(&mixer.rule))
+        s->head_norm = s->head_norm || grouped->qk_norm_head > 0;
+    device.software = std::move(s);
+    if (!hardware.compute.clock)
+      notes.assume("compute.clock", kUsualClock, "not stated; usual of such devices");
+  }
+  auto launch = stated(*runtime, &FrameworkHost::launch);
+  // Where the host does not run ahead, each kernel waits for its launch.
+  if (const auto gap = stated(*runtime, &FrameworkHost::gap)) launch = gap;
+  if (launch && device.kernels.issue > Time<>()) device.kernels.issue = *launch;
+}
+
 void set_matrix_share(Device<>& device, std::optional<double> share) {
   if (!share) return;
   device.efficiency.matrix = *share;

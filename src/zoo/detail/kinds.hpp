@@ -15,7 +15,7 @@ struct KindInfo {
   std::string_view meaning;
 };
 
-inline constexpr std::array<KindInfo, 21> kKinds{{
+inline constexpr std::array<KindInfo, 22> kKinds{{
     {"hardware", 1, "accelerators and processors"},
     {"device_class", 1, "what devices of a kind have in common"},
     {"model", 2, "machine-learning models"},
@@ -28,7 +28,8 @@ inline constexpr std::array<KindInfo, 21> kKinds{{
     {"grid", 1, "electricity of a region"},
     {"cooling", 1, "ways of cooling"},
     {"datacenter", 1, "facilities on a grid"},
-    {"engine", 1, "software that serves models"},
+    {"engine", 1, "software that runs models"},
+    {"kernel_family", 1, "kernels of a framework or an engine"},
     {"switch", 1, "figures of switches and optics"},
     {"reliability", 1, "failure and recovery figures"},
     {"price", 1, "prices"},
@@ -59,6 +60,7 @@ template <class F> bool with_spec_of(std::string_view kind, F&& f) {
   if (kind == "grid") return f.template operator()<GridProfile>(), true;
   if (kind == "cooling") return f.template operator()<CoolingProfile>(), true;
   if (kind == "datacenter") return f.template operator()<Datacenter>(), true;
+  if (kind == "kernel_family") return f.template operator()<KernelFamily>(), true;
   if (kind == "engine") return f.template operator()<ServingEngine>(), true;
   if (kind == "references" || find_kind(kind) == nullptr) return false;
   return f.template operator()<ScalarFigure>(), true;

@@ -8,6 +8,7 @@
 #include <mlsysim/resolvers/row_groups.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 namespace mlsysim {
@@ -49,6 +50,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     OptimizerKind optimizer = OptimizerKind::adam;
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
+    const ServingEngine* engine = nullptr;
     std::optional<Execution> execution{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
@@ -67,7 +69,9 @@ struct SingleNodeModel : Model<SingleNodeModel> {
                field(&I::dp_size, key::dp_size).defaulted("one replica"),
                field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
                field(&I::optimizer, key::optimizer).defaulted("Adam")),
-          power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
+          power_rows<I>(),
+          rows(field(&I::engine, key::engine).defaulted("kernels fused by hand or by a compiler")),
+          launch_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result : InferenceEstimate<> {

@@ -1,0 +1,100 @@
+#pragma once
+/// A family of kernels: what a framework or an engine brings for everything that is neither a product nor an
+/// attention, and its convolutions.
+
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/units/quantity.hpp>
+
+#include <optional>
+#include <string>
+
+namespace mlsysim {
+
+struct Entry;
+struct KernelFamily;
+template <> struct ObjectType<KernelFamily> { static constexpr std::string_view name = "kernel_family"; };
+
+/// Kernels of one kind: the time of the smallest one, and what large ones reach. See SmallKernelTime.
+struct KernelRate {
+  std::optional<double> floor, share;
+
+  static constexpr auto fields() {
+    using K = KernelRate;
+    return rows(
+        field(&K::floor, "floor", "", "cycles of the device's clock that the smallest one takes")
+            .non_negative(),
+        field(&K::share, "share", "", "share of the memory bandwidth that large ones reach").within(0.01, 1));
+  }
+};
+
+/// Convolutions as implicit products. See ConvolutionTime.
+struct ConvolutionRates {
+  std::optional<double> matrix, vector, tile_m, tile_n, group_n, depth_step, memory, floor, wave, split,
+      split_depth;
+
+  static constexpr auto fields() {
+    using C = ConvolutionRates;
+    return rows(
+        field(&C::matrix, "matrix", "", "share of what a large product sustains, 16 bits and less")
+            .within(0.01, 1),
+        field(&C::vector, "vector", "", "share of the dense peak in fp32").within(0.01, 1),
+        field(&C::tile_m, "tile_m", "", "output pixels of a tile").at_least(1),
+        field(&C::tile_n, "tile_n", "", "output channels of a tile").at_least(1),
+        field(&C::group_n, "group_n", "", "least output channels of a tile of a grouped convolution")
+            .at_least(1),
+        field(&C::depth_step, "depth_step", "", "depth to which a receptive field is padded").at_least(1),
+        field(&C::memory, "memory", "", "share of the memory bandwidth").within(0.01, 1),
+        field(&C::floor, "floor", "", "cycles of the smallest one").non_negative(),
+        field(&C::wave, "wave", "", "cycles of the start and end of a tile").non_negative(),
+        field(&C::split, "split", "", "cycles of the kernel that adds up a divided depth").non_negative(),
+        field(&C::split_depth, "split_depth", "", "least depth of a part").at_least(1));
+  }
+};
+
+/// A family of kernels with its constants. A kind that is not stated is that of `extends`. Cycles and shares
+/// are carried from the generation on which they were measured to others as they are.
+struct KernelFamily {
+  std::string name;
+  const KernelFamily* extends = nullptr;
+  KernelRate elementwise, strided, copy, concatenate, gather, norm, layer_norm, batch_norm, reduce, softmax,
+      sort, pool, fused;
+  std::optional<double> switch_cycles, cached_reads, register_row;
+  std::optional<Time<>> gap;
+  ConvolutionRates convolution;
+  const Entry* entry = nullptr;
+
+  static constexpr auto fields() {
+    using K = KernelFamily;
+    return rows(
+        field(&K::name, "name", "", "key of the family"),
+        field(&K::extends, "extends", "", "family whose constants hold where none are stated")
+            .defaulted("none"),
+        field(&K::elementwise, "elementwise", "", "whole arrays, value by value").defaulted("absent"),
+        field(&K::strided, "strided", "", "views that are not contiguous, and broadcasts")
+            .defaulted("absent"),
+        field(&K::copy, "copy", "", "copies of whole arrays").defaulted("absent"),
+        field(&K::concatenate, "concatenate", "", "two arrays into one").defaulted("absent"),
+        field(&K::gather, "gather", "", "rows of a table").defaulted("absent"),
+        field(&K::norm, "norm", "", "root mean square norms").defaulted("absent"),
+        field(&K::layer_norm, "layer_norm", "", "layer norms").defaulted("absent"),
+        field(&K::batch_norm, "batch_norm", "", "batch norms with fixed statistics").defaulted("absent"),
+        field(&K::reduce, "reduce", "", "sums and maxima").defaulted("absent"),
+        field(&K::softmax, "softmax", "", "softmax over rows longer than register_row").defaulted("absent"),
+        field(&K::sort, "sort", "", "sorting, top-k and scans").defaulted("absent"),
+        field(&K::pool, "pool", "", "pooling over windows").defaulted("absent"),
+        field(&K::fused, "fused", "", "generated kernels that do the work of a chain").defaulted("absent"),
+        field(&K::switch_cycles, "switch_cycles", "",
+              "cycles that a kernel takes longer after another one than after itself")
+            .non_negative(),
+        field(&K::cached_reads, "cached_reads", "",
+              "part of the reads that costs nothing where the array fits half of the L2 cache")
+            .within(0, 1),
+        field(&K::register_row, "register_row", "", "values of a row that softmax keeps in registers")
+            .at_least(1),
+        field(&K::gap, "gap", "us", "time that a kernel takes longer outside a captured graph")
+            .non_negative(),
+        field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"));
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,114 @@
+#pragma once
+/// Launch lists: the kernels and framework operators that an operator of the lowering becomes where nothing
+/// fuses it.
+
+#include <mlsysim/reflect/choice.hpp>
+#include <mlsysim/reflect/describe.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mlsysim {
+
+/// Kinds of kernels. `own`: the operator's own law; `allocation`: no kernel, the host asks the driver for
+/// memory.
+enum class LaunchKernel : std::uint8_t {
+  own,
+  elementwise,
+  strided,
+  copy,
+  concatenate,
+  gather,
+  norm,
+  layer_norm,
+  batch_norm,
+  reduce,
+  softmax,
+  sort,
+  pool,
+  fused,
+  allocation
+};
+template <> inline constexpr auto names_of<LaunchKernel> = ChoiceNames{"kernel"};
+
+/// The array that the reads and writes of a kernel are counted in.
+enum class LaunchArray : std::uint8_t {
+  values,   ///< the operator's own array
+  rows,     ///< one value for each row of it
+  query,    ///< all heads of the new tokens
+  key,      ///< key heads of the new tokens
+  written,  ///< what the cache takes of keys, or of values
+  cached,   ///< all cached keys, or values
+  scores,   ///< of every query and key
+  inputs,   ///< left factor of a product
+  output,   ///< result of a product or convolution
+  weights   ///< stored weights of it
+};
+template <> inline constexpr auto names_of<LaunchArray> = ChoiceNames{"array"};
+
+/// When a kernel of a list runs.
+enum class LaunchWhen : std::uint8_t {
+  always,
+  rms,        ///< the model has root mean square norms
+  layer,      ///< it has layer norms
+  gated,      ///< its feed-forward has a gate
+  plain,      ///< it has none
+  head_norm,  ///< queries and keys are normalized head by head
+  positions,  ///< positions have an embedding of their own
+  decode,     ///< steps of decoding
+  autocast,   ///< products are cast from fp32 to fp16 on their way
+  decoder,    ///< decoders
+  encoder,    ///< encoders
+};
+template <> inline constexpr auto names_of<LaunchWhen> = ChoiceNames{"condition"};
+
+/// What a row of a kernel is; a norm keeps one at a time.
+enum class LaunchRow : std::uint8_t { none, hidden, head, keys };
+template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
+
+/// One row of a launch list.
+struct LaunchPart {
+  std::string
+      operation;  ///< operator of the lowering; `norm`, `activation` and `product` stand for all of theirs
+  LaunchKernel kernel = LaunchKernel::own;
+  std::string name;
+  LaunchArray over = LaunchArray::values;
+  double reads = 0, writes = 0;
+  bool grouped = false;  ///< written once for each query head of a group
+  std::optional<double> read_bytes, write_bytes, autocast_read_bytes, autocast_write_bytes;
+  LaunchRow row = LaunchRow::none;
+  double times = 1, operators = 1, modules = 0;
+  LaunchWhen when = LaunchWhen::always;
+
+  static constexpr auto fields() {
+    using P = LaunchPart;
+    return rows(
+        field(&P::operation, "operation", "",
+              "operator of the lowering; norm, activation and product stand for all that have no rows of "
+              "their own"),
+        field(&P::kernel, "kernel", "", "kind of kernel, or own: the operator's own law"),
+        field(&P::name, "name", "", "what it does").defaulted("the kind of kernel"),
+        field(&P::over, "over", "", "array that reads and writes are counted in").defaulted("values"),
+        field(&P::reads, "reads", "", "arrays read").non_negative().defaulted("0"),
+        field(&P::writes, "writes", "", "arrays written").non_negative().defaulted("0"),
+        field(&P::grouped, "grouped", "", "written once for each query head of a group").defaulted("once"),
+        field(&P::read_bytes, "read_bytes", "", "bytes of a value that is read").positive(),
+        field(&P::write_bytes, "write_bytes", "", "bytes of a value that is written").non_negative(),
+        field(&P::autocast_read_bytes, "autocast_read_bytes", "", "the same where products are cast")
+            .positive(),
+        field(&P::autocast_write_bytes, "autocast_write_bytes", "", "the same where products are cast")
+            .positive(),
+        field(&P::row, "row", "", "what one block of a norm or softmax works on").defaulted("none"),
+        field(&P::times, "times", "", "kernels of this kind").non_negative().defaulted("1"),
+        field(&P::operators, "operators", "", "framework operators that come with each, views included")
+            .non_negative()
+            .defaulted("1"),
+        field(&P::modules, "modules", "", "calls of module classes that come with each")
+            .non_negative()
+            .defaulted("0"),
+        field(&P::when, "when", "", "when it runs").defaulted("always"));
+  }
+};
+
+}  // namespace mlsysim

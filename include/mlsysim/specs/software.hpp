@@ -1,0 +1,72 @@
+#pragma once
+/// The software of a pass, settled: what a runtime states and extends, with the constants of its kernel
+/// families and of the device that they hang on.
+
+#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// Constants of one kind of kernel. See SmallKernelTime.
+struct SettledKernel {
+  double floor = 0, share = 1;
+};
+
+/// Constants of convolutions. See ConvolutionTime.
+struct SettledConvolution {
+  double matrix = 1, vector = 1, tile_m = 1, tile_n = 1, group_n = 1, depth_step = 1, memory = 1, floor = 0,
+         wave = 0, split = 0, split_depth = 1;
+};
+
+/// What a runtime that does not fuse its kernels makes of an operator list.
+struct Software {
+  const ServingEngine* runtime = nullptr;
+  std::vector<const LaunchPart*> launches;  ///< those of an operation stand together
+  std::array<SettledKernel, Choices<LaunchKernel>::names.size()> kernels{};
+  double switched = 0, cached = 0, register_row = 0;
+  std::optional<SettledConvolution> convolution;
+  Time<> operation{}, module{}, pass{}, allocation{}, gap{}, host_gap{};
+  Frequency<> clock{};
+  Data<> l2_cache{};
+  bool joined = true, masked = false;
+  bool autocast = false;        ///< products are cast from fp32 to fp16
+  bool full_precision = false;  ///< products run in fp32
+  // Of the model.
+  bool decoder = true, root_mean_square = true, gated = true, head_norm = false, positions = false;
+
+  /// The launches of an operation; empty where the list has none.
+  [[nodiscard]] std::span<const LaunchPart* const> of(std::string_view name) const;
+};
+
+/// The launches of a runtime, those of what it extends behind: the first rows of an operation count.
+[[nodiscard]] std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime);
+
+/// The first along `extends` that states a member; null where none does.
+template <class M>
+[[nodiscard]] const M* stated(const ServingEngine& runtime, std::optional<M> ServingEngine::*member) {
+  for (const auto* r = &runtime; r != nullptr; r = r->extends)
+    if (r->*member) return &*(r->*member);
+  return nullptr;
+}
+/// The same of the times of the host.
+[[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
+                                           std::optional<Time<>> FrameworkHost::*member);
+
+/// Whether operators become kernels as a list of launches says.
+[[nodiscard]] bool is_unfused(const ServingEngine& runtime);
+
+/// The software of a pass at a precision; null where the runtime fuses its kernels. `clock` stands for a
+/// device that states none.
+/// @throws InputError when the runtime names no family of kernels
+[[nodiscard]] std::shared_ptr<const Software> software_of(const ServingEngine* runtime,
+                                                          const HardwareNode& hardware, Precision precision,
+                                                          Frequency<> clock);
+
+}  // namespace mlsysim
