@@ -85,7 +85,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     }
     auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}", short_form(f.name), dashed(f.name)),
+        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), f.name == "engine" ? ",--runtime" : ""),
         [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f));
     option->type_name(type_word(f))->group("Scenario");
     auto& values = values_[option];

@@ -279,12 +279,22 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   fill_macro(out, r, charged, macro, false);
 }
 
+/// The software of a scenario: the one named, or how kernels are launched where none is.
+std::string runtime_of(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  if (s.engine != nullptr)
+    return s.execution ? fmt::format("{}, {}", s.engine->name, name_of(*s.execution)) : s.engine->name;
+  const bool eager = s.execution ? *s.execution == Execution::eager : r.mode() == Mode::train;
+  return eager ? "fused kernels, launched one by one" : "fused kernels in a captured graph";
+}
+
 /// The scorecard of a scenario whose numbers follow from one problem.
 void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const AnyProblem problem = settle(r, notes);
   std::visit(
       [&](const auto& p) {
         out.fidelity = name_of(p.pricing->fidelity());
+        if (p.pricing->lists_operators()) out.runtime = runtime_of(r);
         fill(out, r, p, notes);
       },
       problem);

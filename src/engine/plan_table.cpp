@@ -20,7 +20,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"cached_prefix_len", "workload", kServe},
     {"prefill_chunk_tokens", "workload", kServe},
     {"chunked_prefill", "workload", kServe},
-    {"engine", "workload", kServe},
+    {"engine", "workload"},
     {"draft_model", "workload", kServe},
     {"draft_acceptance_rate", "workload", kServe, true, true},
     {"draft_tokens", "workload", kServe, true, true},

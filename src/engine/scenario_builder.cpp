@@ -151,13 +151,14 @@ std::vector<std::string_view> fields_used_in(Mode mode) {
 ScenarioBuilder::ScenarioBuilder(const Zoo& zoo) : zoo_(&zoo) {}
 
 ScenarioBuilder& ScenarioBuilder::set(std::string_view field, std::string_view text, const Location& where) {
-  if (find_field(describe<Scenario>(), field) == nullptr) {
+  const FieldInfo* found = find_field(describe<Scenario>(), field);
+  if (found == nullptr) {
     std::vector<std::string> names;
     for (const auto& f : describe<Scenario>()) names.push_back(f.name);
     throw LookupError(unknown_name("mlsysim.engine.034", fmt::format("a scenario has no field '{}'", field),
                                    field, names, "a field of the table of Scenario", where));
   }
-  texts_.insert_or_assign(std::string(field), Text{std::string(text), where});
+  texts_.insert_or_assign(std::string(found->name), Text{std::string(text), where});
   return *this;
 }
 

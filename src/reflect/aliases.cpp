@@ -6,10 +6,11 @@
 namespace mlsysim {
 
 std::string_view canonical_name(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aliases{
-      {{"tpot", "itl"},                         // MLPerf, vLLM
-       {"inter_token_latency", "itl"},          // vLLM
-       {"e2e_latency", "request_latency"},      // vLLM
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> aliases{
+      {{"tpot", "itl"},                     // MLPerf, vLLM
+       {"inter_token_latency", "itl"},      // vLLM
+       {"e2e_latency", "request_latency"},  // vLLM
+       {"runtime", "engine"},
        {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
        {"comm_overhead", "communication_latency"},
        {"fleet_throughput", "effective_throughput"},

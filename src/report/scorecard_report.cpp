@@ -53,6 +53,7 @@ std::string bound_words(const AssertionResult& a) {
 
 std::string title_of(const SystemEvaluation& e) {
   auto title = fmt::format("{} on {} · {} · {} fidelity", e.workload, e.hardware, e.mode, e.fidelity);
+  if (!e.runtime.empty()) title += fmt::format(" · {}", e.runtime);
   return e.scenario_name == "scenario" || e.scenario_name.empty() ? title : e.scenario_name + ": " + title;
 }
 
@@ -228,6 +229,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
            {"hardware", e.hardware},
            {"mode", e.mode},
            {"fidelity", e.fidelity},
+           {"runtime", e.runtime},
            {"feasible", fits}};
   for (const auto* level : levels_of(e)) {
     out[level->level_name.substr(0, 1) + "_status"] = name_of(level->status);

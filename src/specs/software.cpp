@@ -60,7 +60,9 @@ std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime) {
     const std::size_t nearer = out.size();
     for (const auto& part : r->launches)
       if (std::none_of(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(nearer),
-                       [&](const auto* p) { return p->operation == part.operation; }))
+                       [&](const auto* p) {
+                         return p->operation == part.operation && p->pass == part.pass;
+                       }))
         out.push_back(&part);
   }
   std::stable_sort(out.begin(), out.end(),
@@ -108,7 +110,9 @@ std::shared_ptr<const Software> software_of(const ServingEngine* runtime, const 
   set(LaunchKernel::gather, &K::gather);
   set(LaunchKernel::norm, &K::norm);
   set(LaunchKernel::layer_norm, &K::layer_norm);
+  set(LaunchKernel::norm_backward, &K::norm_backward);
   set(LaunchKernel::batch_norm, &K::batch_norm);
+  set(LaunchKernel::batch_norm_training, &K::batch_norm_training);
   set(LaunchKernel::reduce, &K::reduce);
   set(LaunchKernel::softmax, &K::softmax);
   set(LaunchKernel::sort, &K::sort);
@@ -123,6 +127,8 @@ std::shared_ptr<const Software> software_of(const ServingEngine* runtime, const 
   out->convolution = convolution_of(convolutions);
   using H = FrameworkHost;
   out->operation = stated(*runtime, &H::operation).value_or(Time<>());
+  out->record = stated(*runtime, &H::record).value_or(Time<>());
+  out->backward_operation = stated(*runtime, &H::backward_operation).value_or(out->operation);
   out->module = stated(*runtime, &H::module).value_or(Time<>());
   out->pass = stated(*runtime, &H::pass).value_or(Time<>());
   out->allocation = stated(*runtime, &H::allocation).value_or(Time<>());

@@ -27,6 +27,15 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"SoftRoofline", "time", "+work +traffic -peak -bandwidth"},
     {"SoftRoofline", "compute", "+work -peak"},
     {"SoftRoofline", "memory", "+traffic -bandwidth"},
+    {"SmallKernelTime", "time",
+     "+read +written ~row ~l2_cache ~rows ~units +floor ~start +switched -share -cached -bandwidth -clock"},
+    {"SmallKernelTime", "memory", "+read +written ~row ~l2_cache ~rows ~units -share -cached -bandwidth"},
+    {"ConvolutionTime", "time",
+     "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +floor +wave +split +split_depth -rate "
+     "+traffic -bandwidth -clock"},
+    {"ConvolutionTime", "compute",
+     "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +wave +split_depth -rate -clock"},
+    {"ConvolutionTime", "memory", "+traffic -bandwidth"},
 
     {"MatmulWork", "work", "+m +n +k +count"},
     {"MatmulWork", "traffic", "+m +n +k +count +a_bytes +b_bytes +c_bytes"},

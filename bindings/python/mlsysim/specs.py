@@ -6,9 +6,10 @@ copy, which no longer is an entry of the zoo.
 
 from . import _mlsysim as _core, compat
 from ._mlsysim import (
-    ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
+    ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, ConvolutionRates, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
-    GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LatentAttention, Layer,
+    FrameworkHost, GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelFamily, KernelRate, KernelTimes,
+    LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
     Pod, PowerDraw, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
@@ -18,10 +19,11 @@ from ._mlsysim import (
 from .errors import InputError
 
 __all__ = [
-    "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
-    "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "Experts", "FeedForward", "FigureRule", "Fleet",
-    "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
-    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
+    "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions",
+    "ConvolutionRates", "CoolingProfile", "Datacenter",
+    "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "Experts", "FeedForward", "FigureRule", "Fleet", "FrameworkHost",
+    "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
+    "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "Provenance", "Rack",
     "Reach", "RecommendationShape", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
@@ -30,7 +32,7 @@ __all__ = [
 ]
 
 _PARTS = (
-    ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    ConvolutionRates, FrameworkHost, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

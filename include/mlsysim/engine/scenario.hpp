@@ -67,6 +67,7 @@ struct Scenario {
   double recomputed_share = 1;
   OptimizerKind optimizer = OptimizerKind::adam;
   std::optional<Precision> gradient_precision{}, moment_precision{};
+  std::optional<std::string> states{};
   bool sequence_parallel = true;
   AttentionKernel attention_kernel = AttentionKernel::fused;
   bool dropout = false, kernel_fusion = true, backward_prefetch = true;

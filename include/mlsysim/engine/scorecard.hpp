@@ -50,6 +50,7 @@ struct SystemEvaluation {
   std::string scenario_name;
   std::string workload, hardware;  ///< names
   std::string mode, fidelity;
+  std::string runtime;  ///< software that runs the model, in words
   EvaluationLevel feasibility, performance, macro;
   std::vector<EvaluationLevel> further;  ///< one for each resolver of Scenario::also, under its name
   std::vector<Metric> memory;            ///< parts of the memory of one device, largest first

@@ -85,7 +85,9 @@ void add_adapters(const Structure& structure, const Plan<T>& plan, const Params<
 /// Weights, gradients and optimizer states are divided by the ranks that hold the same ones (or by the group
 /// that hybrid sharding names) from ZeRO stage 3, 2 and 1 on. What is offloaded is not counted, except two
 /// blocks of weights and one of activations that are on their way. Fragmentation is a share of what is
-/// allocated.
+/// allocated. Gradients that are freed before the next forward pass (PyTorch's `zero_grad`) are counted
+/// instead of activations as far as both would be held; several micro-batches add theirs up, so that they are
+/// there.
 /// @cite rajbhandari2020zero, section 3
 template <class T>
 [[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan,
@@ -114,6 +116,10 @@ template <class T>
     if (structure.adapts()) add_adapters(structure, plan, demand.adapter_params, m);
     m.optimizer_states = m.optimizer_states * (1.0 - plan.offload_states);
     m.communication_buffers = m.gradients * demand.bucket;
+    // Gradients that are freed before the forward pass come into being as activations go.
+    if (structure.frees_gradients)
+      m.activations =
+          select(plan.microbatches > T{1.0}, m.activations, max(m.activations - m.gradients, Data<T>()));
   }
   m.communication_buffers += demand.buffers;
   const Data<T> allocated =

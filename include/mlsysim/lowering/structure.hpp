@@ -68,7 +68,7 @@ struct Structure {
   bool narrow = false, widened = false, mixed_storage = false;
   // Training.
   Parts recomputed = part::none;
-  bool per_operator = false, dropout = false, offloads = false;
+  bool per_operator = false, dropout = false, offloads = false, frees_gradients = false;
   LossKernel loss = LossKernel::whole;
   WeightUpdate update = WeightUpdate::elementwise;
   Adapters adapters = Adapters::none;
@@ -109,6 +109,7 @@ struct Structure {
         category(&S::dropout, "dropout", "dropout masks are saved (GPT-3 and earlier)"),
         category(&S::offloads, "offloads",
                  "some of the weights, activations or optimizer states are in host memory"),
+        category(&S::frees_gradients, "frees_gradients", "gradients are freed before the next forward pass"),
         category(&S::loss, "loss", "how the output head and the loss run"),
         category(&S::update, "update", "how the optimizer updates a matrix"),
         category(&S::adapters, "adapters", "low-rank adapters that are trained instead of the weights"),

@@ -42,24 +42,25 @@ namespace mlsysim {
 template <Law... L> struct LawList { static constexpr std::size_t size = sizeof...(L); };
 
 /// The laws that ship. A new law is one more name here: the identity tests then run on it.
-using AllLaws = LawList<
-    Roofline, RidgePoint, AttainableRate, SoftRoofline, SmallKernelTime, ConvolutionTime, MatmulWork,
-    TileWave, BurstRate, MatmulTime, AttentionWork, WindowedAttentionPairs, ChunkedAttentionPairs,
-    AttentionTime, KvBytesPerToken, KvCache, MlaKvCache, PagedKv, PointToPoint, RingAllGather,
-    RingReduceScatter, RingAllReduce, TreeAllReduce, DoubleBinaryTreeAllReduce, AllToAll,
-    HierarchicalAllReduce, BusBandwidth, ProtocolRing, SwitchAllReduce, DirectAllReduce, ProtocolAllToAll,
-    FlightLimitedRate, LeveledRing, LeveledTree, LeveledSwitch, TorusAllToAll, BubbleOverhead, BubbleFraction,
-    TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
-    ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens,
-    DecayingAcceptance, EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional,
-    ClosPower, EnergyPerOperation, OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon,
-    EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost, EnergyCost, MaintenanceCost, TotalCost,
-    CostPerToken, ClusterMtbf, FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass,
-    TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail, ChinchillaLoss,
-    ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep, InFlightFirstToken,
-    BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection, DragonflyBisection, CachedSupply,
-    InputStall, CompressedWeights, ExpertLoad, DistinctParts, FullestRank, NodeMtbf, DalyInterval,
-    FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
+using AllLaws =
+    LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, BurstRate, MatmulTime,
+            AttentionWork, WindowedAttentionPairs, ChunkedAttentionPairs, AttentionTime, KvBytesPerToken,
+            KvCache, MlaKvCache, PagedKv, PointToPoint, RingAllGather, RingReduceScatter, RingAllReduce,
+            TreeAllReduce, DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth,
+            ProtocolRing, SwitchAllReduce, DirectAllReduce, ProtocolAllToAll, FlightLimitedRate, LeveledRing,
+            LeveledTree, LeveledSwitch, TorusAllToAll, BubbleOverhead, BubbleFraction, TransformerActivations,
+            TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork, ChinchillaOptimal, TrainingTime,
+            ModelFlopsUtilisation, HardwareFlopsUtilisation, ExpectedAcceptedTokens, DecayingAcceptance,
+            EagerStep, CompiledStep, CompilePayback, SpeculativeTokenTime, EnergyProportional, ClosPower,
+            EnergyPerOperation, OperatorLoad, CappedClock, FacilityEnergy, OperationalCarbon, EmbodiedCarbon,
+            CarbonFootprint, WaterUse, CapitalCost, EnergyCost, MaintenanceCost, TotalCost, CostPerToken,
+            ClusterMtbf, FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass,
+            TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail,
+            ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep,
+            InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection,
+            DragonflyBisection, CachedSupply, InputStall, SmallKernelTime, ConvolutionTime, CompressedWeights,
+            ExpertLoad, DistinctParts, FullestRank, NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage,
+            CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

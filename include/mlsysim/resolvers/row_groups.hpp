@@ -149,6 +149,11 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
       field(&I::optimizer, key::optimizer).defaulted("Adam"),
       field(&I::moment_precision, "moment_precision", "", "format of the moments that the optimizer keeps")
           .defaulted("fp32"),
+      field(&I::states, "states", "",
+            "formats of training states: parameter=, gradient=, moment= and master=FORMAT|none, separated by "
+            "commas")
+          .defaulted(
+              "weights and gradients in 16 bits, moments and a master copy in fp32; or as the runtime says"),
       field(&I::trainable_fraction, key::trainable_fraction).defaulted("all weights"),
       field(&I::lora_rank, "lora_rank", "", "rank of low-rank adapters, which alone are trained")
           .at_least(1)

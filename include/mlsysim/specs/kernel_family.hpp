@@ -56,8 +56,8 @@ struct ConvolutionRates {
 struct KernelFamily {
   std::string name;
   const KernelFamily* extends = nullptr;
-  KernelRate elementwise, strided, copy, concatenate, gather, norm, layer_norm, batch_norm, reduce, softmax,
-      sort, pool, fused;
+  KernelRate elementwise, strided, copy, concatenate, gather, norm, layer_norm, norm_backward, batch_norm,
+      batch_norm_training, reduce, softmax, sort, pool, fused;
   std::optional<double> switch_cycles, cached_reads, register_row;
   std::optional<Time<>> gap;
   ConvolutionRates convolution;
@@ -77,6 +77,10 @@ struct KernelFamily {
         field(&K::gather, "gather", "", "rows of a table").defaulted("absent"),
         field(&K::norm, "norm", "", "root mean square norms").defaulted("absent"),
         field(&K::layer_norm, "layer_norm", "", "layer norms").defaulted("absent"),
+        field(&K::norm_backward, "norm_backward", "", "gradients of norms").defaulted("absent"),
+        field(&K::batch_norm_training, "batch_norm_training", "",
+              "batch norms with the statistics of the batch")
+            .defaulted("absent"),
         field(&K::batch_norm, "batch_norm", "", "batch norms with fixed statistics").defaulted("absent"),
         field(&K::reduce, "reduce", "", "sums and maxima").defaulted("absent"),
         field(&K::softmax, "softmax", "", "softmax over rows longer than register_row").defaulted("absent"),

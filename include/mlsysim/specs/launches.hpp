@@ -22,7 +22,9 @@ enum class LaunchKernel : std::uint8_t {
   gather,
   norm,
   layer_norm,
+  norm_backward,
   batch_norm,
+  batch_norm_training,
   reduce,
   softmax,
   sort,
@@ -63,6 +65,10 @@ enum class LaunchWhen : std::uint8_t {
 };
 template <> inline constexpr auto names_of<LaunchWhen> = ChoiceNames{"condition"};
 
+/// The pass in which a kernel runs.
+enum class LaunchPass : std::uint8_t { forward, backward };
+template <> inline constexpr auto names_of<LaunchPass> = ChoiceNames{"pass of a kernel"};
+
 /// What a row of a kernel is; a norm keeps one at a time.
 enum class LaunchRow : std::uint8_t { none, hidden, head, keys };
 template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
@@ -71,6 +77,7 @@ template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
 struct LaunchPart {
   std::string
       operation;  ///< operator of the lowering; `norm`, `activation` and `product` stand for all of theirs
+  LaunchPass pass = LaunchPass::forward;
   LaunchKernel kernel = LaunchKernel::own;
   std::string name;
   LaunchArray over = LaunchArray::values;
@@ -87,6 +94,7 @@ struct LaunchPart {
         field(&P::operation, "operation", "",
               "operator of the lowering; norm, activation and product stand for all that have no rows of "
               "their own"),
+        field(&P::pass, "pass", "", "pass in which it runs").defaulted("forward"),
         field(&P::kernel, "kernel", "", "kind of kernel, or own: the operator's own law"),
         field(&P::name, "name", "", "what it does").defaulted("the kind of kernel"),
         field(&P::over, "over", "", "array that reads and writes are counted in").defaulted("values"),

@@ -26,10 +26,15 @@ enum class KernelForm : std::uint8_t {
 };
 template <> inline constexpr auto names_of<KernelForm> = ChoiceNames{"form of kernels"};
 
+/// When the gradients of a training step exist: beside the activations, or freed before the next forward
+/// pass.
+enum class GradientLife : std::uint8_t { kept, freed };
+template <> inline constexpr auto names_of<GradientLife> = ChoiceNames{"life of gradients"};
+
 /// Host time of a framework, on the host of its source.
 struct FrameworkHost {
   std::string reference;
-  std::optional<Time<>> launch, operation, module, pass, allocation, gap;
+  std::optional<Time<>> launch, operation, record, backward_operation, module, pass, allocation, gap;
 
   static constexpr auto fields() {
     using H = FrameworkHost;
@@ -38,6 +43,10 @@ struct FrameworkHost {
             .defaulted("not stated"),
         field(&H::launch, "launch", "us", "of one kernel that is launched by itself").non_negative(),
         field(&H::operation, "operation", "us", "of one operator of the framework, its launches apart")
+            .non_negative(),
+        field(&H::record, "record", "us", "of an operator that is recorded for a backward pass, beside it")
+            .non_negative(),
+        field(&H::backward_operation, "backward_operation", "us", "of an operator of the backward pass")
             .non_negative(),
         field(&H::module, "module", "us", "of one call of a module class, its operators apart")
             .non_negative(),
@@ -71,6 +80,8 @@ struct ServingEngine {
   std::optional<bool> joined{};    ///< products of one input are one product
   std::optional<bool> masked{};    ///< attention reads repeated key heads through a mask
   std::optional<bool> autocast{};  ///< products in fp16 cast their factors from fp32
+  std::optional<GradientLife> gradients{};
+  std::optional<std::string> states{};  ///< formats in training, as `--states` takes them
   const KernelFamily* small_kernels = nullptr;
   const KernelFamily* convolutions = nullptr;
   std::vector<LaunchPart> launches{};
@@ -115,6 +126,10 @@ struct ServingEngine {
         field(&E::joined, "joined", "", "products of one input run as one"),
         field(&E::masked, "masked", "", "attention in steps of decoding reads repeated heads through a mask"),
         field(&E::autocast, "autocast", "", "products in fp16 cast their factors from fp32 first"),
+        field(&E::gradients, "gradients", "",
+              "kept beside the activations of the next step, or freed before it"),
+        field(&E::states, "states", "",
+              "formats of parameters, gradients, moments and master copy in training"),
         field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
             .defaulted("none"),
         field(&E::convolutions, "convolutions", "", "family of convolutions").defaulted("none"),

@@ -32,7 +32,7 @@ struct Software {
   std::array<SettledKernel, Choices<LaunchKernel>::names.size()> kernels{};
   double switched = 0, cached = 0, register_row = 0;
   std::optional<SettledConvolution> convolution;
-  Time<> operation{}, module{}, pass{}, allocation{}, gap{}, host_gap{};
+  Time<> operation{}, record{}, backward_operation{}, module{}, pass{}, allocation{}, gap{}, host_gap{};
   Frequency<> clock{};
   Data<> l2_cache{};
   bool joined = true, masked = false;
@@ -45,7 +45,7 @@ struct Software {
   [[nodiscard]] std::span<const LaunchPart* const> of(std::string_view name) const;
 };
 
-/// The launches of a runtime, those of what it extends behind: the first rows of an operation count.
+/// The launches of a runtime, and those of what it extends for operations and passes of which it has none.
 [[nodiscard]] std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime);
 
 /// The first along `extends` that states a member; null where none does.

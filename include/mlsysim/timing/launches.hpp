@@ -31,13 +31,15 @@ template <class T> class LaunchFrame {
               const Device<T>& device, std::span<const Op<T>> ops)
       : software_(software),
         decode_(structure.phase == Phase::decode),
+        training_(structure.phase == Phase::training),
         hidden_(max(hidden, T{1.0})),
         plan_(plan),
         device_(device) {
     for (const Op<T>& op : ops) {
       if (op.name == "attention_scores") scores_ = op.copies * op.m * op.n;
       if (op.kind == OpKind::attention || op.name == "attention_scores") head_ = op.k;
-      if (op.name == "rotary_and_cache") stored_ = (op.traffic - op.live) / plan.kv_bytes;
+      if (op.name == "rotary_and_cache" && op.pass == Pass::forward)
+        stored_ = (op.traffic - op.live) / plan.kv_bytes;
     }
   }
 
@@ -46,6 +48,7 @@ template <class T> class LaunchFrame {
   /// The rows of an operator; none where it stays one kernel. Only decoders rotate and cache.
   [[nodiscard]] std::span<const LaunchPart* const> rows_of(const Op<T>& op) const {
     if (op.group == OpGroup::norm) return software_.of("norm");
+    if (op.kind == OpKind::convolution) return software_.of("convolution");
     if (op.name.ends_with("activation") && op.name != "convolution_activation")
       return software_.of("activation");
     const auto own = software_.of(op.name);
@@ -56,6 +59,16 @@ template <class T> class LaunchFrame {
     return op.name == "rotary_and_cache" && !software_.decoder;
   }
 
+  /// Whether a row runs in the pass of an operator.
+  [[nodiscard]] static bool is_in(const LaunchPart& part, Pass pass) {
+    return part.pass == (pass == Pass::backward || pass == Pass::weight_gradient ? LaunchPass::backward
+                                                                                 : LaunchPass::forward);
+  }
+  /// Host time of an operator of the framework in a pass.
+  [[nodiscard]] Time<T> operator_time(Pass pass) const {
+    if (pass == Pass::backward || pass == Pass::weight_gradient) return Time<T>(software_.backward_operation);
+    return Time<T>(training_ ? software_.operation + software_.record : software_.operation);
+  }
   [[nodiscard]] bool runs(const LaunchPart& part) const {
     switch (part.when) {
       case LaunchWhen::always:
@@ -142,9 +155,10 @@ template <class T> class LaunchFrame {
   /// All executions of an operator as so many products of equal width.
   [[nodiscard]] Op<T> one_of(const Op<T>& op) const {
     Op<T> one = op;
-    const T parts = matrices(op), left = op.m * op.k * op.copies;
+    const T parts = matrices(op), left = op.m * (op.pass == Pass::backward ? op.n : op.k) * op.copies;
     const Data<T> input = plan_.activation_bytes * left;
-    one.n = op.n / parts;
+    // The gradient of the input sums over the columns.
+    (op.pass == Pass::backward ? one.k : one.n) /= parts;
     one.work = op.work / parts;
     one.live = input + (op.live - input) / parts;
     one.traffic = input + (op.traffic - input) / parts;
@@ -195,6 +209,8 @@ template <class T> class LaunchFrame {
     const T live = op.live / plan_.activation_bytes;
     if (op.group == OpGroup::norm) return live / 4.0;  // residual and norm: two arrays each
     if (op.name == "softmax") return scores_;
+    // Six operations a logit, twice as many backward.
+    if (op.name == "loss") return op.work.base() / (op.pass == Pass::backward ? 12.0 : 6.0);
     if (op.kind == OpKind::gather || op.name == "pool") return live;
     return live / 2.0;
   }
@@ -226,7 +242,7 @@ template <class T> class LaunchFrame {
   }
 
   const Software& software_;
-  bool decode_;
+  bool decode_, training_;
   T hidden_;
   const Plan<T>& plan_;
   const Device<T>& device_;

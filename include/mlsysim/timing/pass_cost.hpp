@@ -5,6 +5,7 @@
 #include <mlsysim/timing/launches.hpp>
 #include <mlsysim/timing/op_price.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <type_traits>
@@ -76,16 +77,16 @@ template <class T = double> struct PassBreakdown {
 
   /// Adds a kernel of a launch list. @param eager 1 where the host launches it, 0 in a captured graph
   void add(const Op<T>& op, const Launched<T>& launched, const Time<T>& launch_overhead, const T& eager,
-           const Software& software) {
+           const Software& software, const Time<T>& operator_time) {
     const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
     total += named(op.name, launched.total + gaps);
     memory_bound += launched.memory;
     overhead += launched.total - launched.memory + gaps;
     traffic += launched.traffic;
     host_launch_time += launch_overhead * launched.kernels;
-    host_launch_time += (Time<T>(software.operation) * launched.operators +
-                         Time<T>(software.module) * launched.modules + launched.host) *
-                        eager;
+    host_launch_time +=
+        (operator_time * launched.operators + Time<T>(software.module) * launched.modules + launched.host) *
+        eager;
   }
 
   /// Time of the pass when communication runs beside its kernels [s].
@@ -216,10 +217,10 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
     // The first launch is counted with the kernel.
     Launched<T> more;
     more.kernels = op.count * (matrices - 1.0 + (split_keys ? 1.0 : 0.0));
-    more.operators = op.count * T{part == nullptr ? 1.0 : part->operators};
-    more.modules = op.count * T{part == nullptr ? 0.0 : part->modules};
+    more.operators = op.count * matrices * (part == nullptr ? 1.0 : part->operators);
+    more.modules = op.count * (part == nullptr ? 0.0 : part->modules);
     more.host = Time<T>();
-    sum.add(op, more, launch_overhead, eager, software);
+    sum.add(op, more, launch_overhead, eager, software, frame.operator_time(op.pass));
     const Time<T> gap = Time<T>(software.gap + software.host_gap) * (op.count * eager);
     sum.total += gap;
     sum.overhead += gap;
@@ -228,16 +229,22 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
         op.name.starts_with("attention_"))
       return;
     for (const LaunchPart* cast : software.of("autocast"))
-      sum.add(op, frame.small(*cast, op), launch_overhead, eager, software);
+      sum.add(op, frame.small(*cast, op), launch_overhead, eager, software, frame.operator_time(op.pass));
   };
   const auto rows = frame.rows_of(op);
-  if (rows.empty()) return own(nullptr);
+  // What has no rows in its pass stays one kernel; so does the update of weights.
+  if (op.pass == Pass::update ||
+      std::none_of(rows.begin(), rows.end(), [&](const auto* part) { return frame.is_in(*part, op.pass); }))
+    return own(nullptr);
   for (const LaunchPart* part : rows) {
-    if (!frame.runs(*part)) continue;
+    if (!frame.is_in(*part, op.pass) || !frame.runs(*part)) continue;
+    // Gradients of weights are products of their own; what goes with them runs beside the gradient of the
+    // input.
+    if (op.pass == Pass::weight_gradient && part->kernel != LaunchKernel::own) continue;
     if (part->kernel == LaunchKernel::own)
       own(part);
     else
-      sum.add(op, frame.small(*part, op), launch_overhead, eager, software);
+      sum.add(op, frame.small(*part, op), launch_overhead, eager, software, frame.operator_time(op.pass));
   }
 }
 

@@ -253,7 +253,11 @@ template <class T>
   const Plan<T>& plan = request.plan;
   const T one{1.0}, none{0.0};
   const auto lowered = detail::lower_chunks(model.structure, model.shape(), model.layers, plan, one, ops);
-  const auto costs = price_list<T>(ops.span(), device, links, request.launch_overhead);
+  std::optional<LaunchFrame<T>> frame;
+  if (device.software != nullptr)
+    frame.emplace(*device.software, model.structure, model.shape().hidden, plan, device, ops.span());
+  const auto costs =
+      price_list<T>(ops.span(), device, links, request.launch_overhead, frame ? &*frame : nullptr);
   const T full = model.blocks(plan);
   const T least = max(floor(layers_of(model.structure, model.shape(), model.layers) / plan.pp), one);
   const auto piped = plan.pp > one;

@@ -83,7 +83,10 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
   set_software(v.device, in.engine, *in.hardware, precision, v.model, notes);
-  if (v.device.software != nullptr) set_kernels(*in.engine, v.model.structure);
+  if (v.device.software != nullptr)
+    set_kernels(*in.engine, v.model.structure);
+  else if (in.engine != nullptr && !stated(*in.engine, &ServingEngine::form))
+    detail::warn_of_idle(in, {"engine"}, "on a single pass: it states nothing of one", notes);
   v.links = links_view(*in.hardware, 1, c, notes, phase);
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;

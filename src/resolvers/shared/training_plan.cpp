@@ -145,6 +145,49 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
     warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
 }
 
+void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
+                Notes& notes) {
+  constexpr std::string_view kParts = "parameter, gradient, moment or master";
+  const auto refuse = [&](std::string_view found) {
+    throw InputError({.id = "mlsysim.catalogue.120",
+                      .message = "the states of training are not understood",
+                      .key = "states",
+                      .found = fmt::format("'{}'", found),
+                      .expected = fmt::format("PART=FORMAT, separated by commas; PART is {}", kParts),
+                      .hint = "e.g. parameter=bf16,gradient=bf16,moment=bf16,master=none"});
+  };
+  const auto bytes = [](double b) { return b * unit::B / unit::param; };
+  const Storage usual = training_storage(precision, optimizer);
+  const double moments = optimizer == OptimizerKind::muon ? 2.0 : keeps_moments(optimizer) ? 2.0 : 0.0;
+  double moment = 4, master = usual.state_bytes - 4 * moments;
+  std::string_view rest = states;
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(','), rest.size());
+    const std::string_view item = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) refuse(item);
+    const auto part = item.substr(0, equals), format = item.substr(equals + 1);
+    const bool none = format == "none" && part == "master";
+    const auto known = choice_of<Precision>(format);
+    if (!none && !known) refuse(item);
+    const double size = none ? 0.0 : bytes_per_element(*known);
+    if (part == "parameter")
+      plan.weight_bytes = bytes(size);
+    else if (part == "gradient")
+      plan.gradient_bytes = bytes(size);
+    else if (part == "moment")
+      moment = size;
+    else if (part == "master")
+      master = size;
+    else
+      refuse(item);
+  }
+  plan.state_bytes = bytes(moments * moment + master);
+  plan.matrix_state_bytes = bytes((optimizer == OptimizerKind::muon ? 1.0 : moments) * moment + master);
+  notes.assume("states", std::string(states), "bytes of a weight: parameter, gradient, moments, master copy");
+}
+
 void store_frozen(const Workload& workload, const HardwareNode& hardware, WeightFormat format, Plan<>& plan,
                   Structure& structure, Notes& notes) {
   if (plan.trainable >= 1 && !structure.adapts())

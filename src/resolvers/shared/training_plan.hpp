@@ -50,6 +50,12 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
   return o == OptimizerKind::adam || o == OptimizerKind::adamw || o == OptimizerKind::muon;
 }
 
+/// Sets the formats of training states from a text such as
+/// "parameter=bf16,gradient=bf16,moment=bf16,master=none". What it does not name stays.
+/// @throws InputError naming the part that is not understood
+void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
+                Notes& notes);
+
 /// Sets what is trained: a share of the weights, or low-rank adapters beside frozen ones.
 template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
@@ -71,13 +77,35 @@ template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& 
 
 /// Warns of the inputs of a training plan that the textbook does not price.
 template <class In> void warn_of_operator_plan(const In& in, Notes& notes) {
-  warn_of_unpriced(in, {"lora_rank",        "lora_modules",    "fused_loss",         "cp_size",
-                        "schedule",         "shard_size",      "recomputed_share",   "attention_kernel",
-                        "dropout",          "kernel_fusion",   "gradient_precision", "backward_prefetch",
-                        "overlap_slowdown", "tp_overlap",      "offload_weights",    "offload_activations",
-                        "offload_states",   "power_cap",       "clock_limit",        "dispatch_precision",
-                        "expert_copies",    "expert_overlap",  "rank_imbalance",     "collective_algorithm",
-                        "execution",        "moment_precision"},
+  warn_of_unpriced(in,
+                   {"lora_rank",
+                    "lora_modules",
+                    "fused_loss",
+                    "cp_size",
+                    "schedule",
+                    "shard_size",
+                    "recomputed_share",
+                    "attention_kernel",
+                    "dropout",
+                    "kernel_fusion",
+                    "gradient_precision",
+                    "backward_prefetch",
+                    "overlap_slowdown",
+                    "tp_overlap",
+                    "offload_weights",
+                    "offload_activations",
+                    "offload_states",
+                    "power_cap",
+                    "clock_limit",
+                    "dispatch_precision",
+                    "expert_copies",
+                    "expert_overlap",
+                    "rank_imbalance",
+                    "collective_algorithm",
+                    "execution",
+                    "moment_precision",
+                    "states",
+                    "engine"},
                    notes);
 }
 
@@ -109,8 +137,18 @@ template <class In>
                 .phase = Phase::training,
                 .params = v.model.totals.params,
                 .kernel = in.attention_kernel};
-  if constexpr (requires { in.execution; }) use.execution = in.execution;
+  const ServingEngine* runtime = nullptr;
+  if constexpr (requires { in.engine; }) runtime = v.pricing->lists_operators() ? in.engine : nullptr;
+  if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
   v.device = v.pricing->device(hardware, use, c, notes);
+  set_software(v.device, runtime, hardware, precision, v.model, notes);
+  if (runtime != nullptr)
+    if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
+      s.frees_gradients = *gradients == GradientLife::freed;
+  if constexpr (requires { in.engine; })
+    if (runtime != nullptr && !stated(*runtime, &ServingEngine::form) &&
+        !stated(*runtime, &ServingEngine::states))
+      warn_of_idle(in, {"engine"}, "on a training step: it states nothing of one", notes);
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
   // Numbers that laws know by the name under which they are asked for need no line of their own.
@@ -136,6 +174,10 @@ template <class In>
   }
   if (in.gradient_precision)
     p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
+  if (const auto* states = runtime == nullptr ? nullptr : stated(*runtime, &ServingEngine::states);
+      states != nullptr && !in.states)
+    set_states(*states, precision, in.optimizer, p, notes);
+  if (in.states && v.pricing->lists_operators()) set_states(*in.states, precision, in.optimizer, p, notes);
   set_trained(in, v, notes);
   if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   return v;

@@ -7,6 +7,7 @@
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
 #include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
 #include <mlsysim/specs/workload.hpp>
 
@@ -46,6 +47,7 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<double> efficiency{};
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
+    const ServingEngine* engine = nullptr;
     std::optional<Execution> execution{};
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
     CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
@@ -68,6 +70,7 @@ struct DistributedModel : Model<DistributedModel> {
     bool kernel_fusion = true;
     bool backward_prefetch = true;
     std::optional<Precision> gradient_precision{}, moment_precision{};
+    std::optional<std::string> states{};
     std::optional<double> seq_len{};
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
@@ -96,8 +99,9 @@ struct DistributedModel : Model<DistributedModel> {
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
-          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(), launch_rows<I>(),
-          fidelity_rows<I>());
+          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(),
+          rows(field(&I::engine, key::engine).defaulted("kernels fused by hand or by a compiler")),
+          launch_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result : TrainingEstimate<> {

@@ -6,6 +6,7 @@
 #include <mlsysim/resolvers/row_groups.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 namespace mlsysim {
@@ -50,6 +51,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     bool dropout = false;
     bool kernel_fusion = true;
     std::optional<Precision> gradient_precision{}, moment_precision{};
+    std::optional<std::string> states{};
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
