@@ -17,7 +17,7 @@ kernel_packages=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3
 packages=(
   "${kernel_packages[@]}" ccache
   libeigen3-dev libmd-dev libcpp-httplib-dev
-  libprotobuf-dev protobuf-compiler libzip-dev libsqlite3-dev librsvg2-2
+  libprotobuf-dev protobuf-compiler libminizip-dev libsqlite3-dev librsvg2-2
   catch2 libbenchmark-dev
   python3 python3-dev python3-venv python3-numpy python3-pytest python3-yaml pybind11-dev)
 
