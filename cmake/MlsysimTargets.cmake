@@ -59,7 +59,7 @@ endfunction()
 # mlsysim_glue(<target> [<batch>]): a target that passes values on and computes nothing itself: -O1 is as fast there and
 # compiles in two thirds of the time. With a batch, so many files are compiled together (MLSYSIM_UNITY).
 function(mlsysim_glue target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${MLSYSIM_GLUE_OPTIMIZATION}>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # At -O1 g++ 12 takes the room inside a long string for the place to which it is copied.
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
