@@ -5,7 +5,8 @@
 #   --from   folder or URL of a release (default: $MLSYSIM_RELEASE_URL, else the folder of this script)
 #   --to     folder that receives the program (default: ~/.local/bin)
 #
-# The archive must match its line in SHA256SUMS. Needs tar, xz, sha256sum, and curl or wget for a URL; busybox has all of them.
+# The archive must match its line in SHA256SUMS. Needs tar, xz or gzip, sha256sum, and curl or wget for a URL;
+# busybox has all of them.
 set -eu
 
 fail() {
@@ -67,17 +68,19 @@ fetch() {
 }
 
 fetch SHA256SUMS
-archive=$(sed -n 's/^[0-9a-f]\{64\} [ *]\(mlsysim-[0-9][0-9A-Za-z.+~-]*-linux-x86_64\.tar\.xz\)$/\1/p' "$work/SHA256SUMS")
+# A bare Debian has no xz.
+if xz --help >/dev/null 2>&1; then form=xz unpack='xz -dc'; else form=gz unpack='gzip -dc'; fi
+archive=$(sed -n "s/^[0-9a-f]\{64\} [ *]\(mlsysim-[0-9][0-9A-Za-z.+~-]*-linux-x86_64\.tar\.$form\)\$/\1/p" "$work/SHA256SUMS")
 case $archive in
-  '') fail "SHA256SUMS of $from names no mlsysim-VERSION-linux-x86_64.tar.xz" ;;
+  '') fail "SHA256SUMS of $from names no mlsysim-VERSION-linux-x86_64.tar.$form" ;;
   *[!0-9A-Za-z.+~_-]*) fail "SHA256SUMS of $from names several programs" ;;
 esac
 fetch "$archive"
 grep " [ *]$archive\$" "$work/SHA256SUMS" >"$work/sum"
 (cd "$work" && sha256sum -c sum) >/dev/null 2>&1 || fail "$archive does not match its checksum; nothing was installed"
 mkdir "$work/unpacked"
-xz -dc "$work/$archive" | tar -xf - -C "$work/unpacked" || fail "$archive cannot be unpacked; nothing was installed"
-program=$work/unpacked/${archive%.tar.xz}/mlsysim
+$unpack "$work/$archive" | tar -xf - -C "$work/unpacked" || fail "$archive cannot be unpacked; nothing was installed"
+program=$work/unpacked/${archive%.tar.*}/mlsysim
 version=$("$program" --version) || fail "the program does not run on this machine; nothing was installed"
 mv -f "$program" "$to/mlsysim" || fail "cannot replace $to/mlsysim"
 echo "installed $version: $to/mlsysim"
