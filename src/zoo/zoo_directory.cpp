@@ -17,8 +17,8 @@
 /// Where the zoo of the installation lies that a program was built against: defined by a source file that the
 /// CMake package adds to the program (cmake/installed_zoo.cpp), absent in any other.
 extern "C" [[gnu::weak]] const char* mlsysim_installed_zoo();
-/// The unpacked zoo of a program that carries one (src/cli/static), empty where it cannot be unpacked; absent
-/// in any other.
+/// The unpacked zoo of a program that carries one (tool/embedded_zoo.cpp), empty where it cannot be unpacked;
+/// absent in any other.
 extern "C" [[gnu::weak]] const char* mlsysim_embedded_zoo();
 
 namespace mlsysim {
