@@ -51,7 +51,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmlsysim-dev)
 # Without the runtime package there is no zoo, and find_package would say so.
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "mlsysim (= ${PROJECT_VERSION}), libfmt-dev, libyaml-cpp-dev, zlib1g-dev, libmd-dev, libprotobuf-dev, libzip-dev, libsqlite3-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "mlsysim (= ${PROJECT_VERSION}), libfmt-dev, libyaml-cpp-dev, zlib1g-dev, libmd-dev, libprotobuf-dev, libminizip-dev, libsqlite3-dev")
 foreach(package IN LISTS MLSYSIM_OPTIONAL_DEBIAN)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", ${package}")
 endforeach()

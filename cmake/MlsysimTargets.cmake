@@ -29,6 +29,15 @@ function(mlsysim_target_defaults target)
     # g++ takes the sources of a group for headers, in which a class must not hold what is local to a file.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
+  if(MLSYSIM_HARDENING)
+    # Files of others are read: what overwrites the stack or the table of functions ends the program instead.
+    target_compile_options(${target} PRIVATE -fstack-protector-strong
+      $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
+      target_compile_options(${target} PRIVATE -fcf-protection=full)
+    endif()
+    target_link_options(${target} PRIVATE LINKER:-z,relro,-z,now)
+  endif()
   if(MLSYSIM_PLAIN_KERNELS)
     target_compile_definitions(${target} PRIVATE MLSYSIM_PLAIN_KERNELS)
   endif()
@@ -50,7 +59,7 @@ endfunction()
 # mlsysim_glue(<target> [<batch>]): a target that passes values on and computes nothing itself: -O1 is as fast there and
 # compiles in two thirds of the time. With a batch, so many files are compiled together (MLSYSIM_UNITY).
 function(mlsysim_glue target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:${MLSYSIM_GLUE_OPTIMIZATION}>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # At -O1 g++ 12 takes the room inside a long string for the place to which it is copied.
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)

@@ -17,8 +17,8 @@ kernel_packages=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3
 packages=(
   "${kernel_packages[@]}" ccache
   libeigen3-dev libmd-dev libcpp-httplib-dev
-  libprotobuf-dev protobuf-compiler libzip-dev libsqlite3-dev librsvg2-2
-  catch2 libbenchmark-dev
+  libprotobuf-dev protobuf-compiler libminizip-dev libsqlite3-dev librsvg2-2
+  catch2 libbenchmark-dev busybox-static
   python3 python3-dev python3-venv python3-numpy python3-pytest python3-yaml pybind11-dev)
 
 # Installs what is missing of the packages given (default: all). Costs a few milliseconds where nothing is missing.

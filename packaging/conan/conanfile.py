@@ -42,7 +42,7 @@ class MlsysimConan(ConanFile):
         self.requires("nlohmann_json/[>=3.9 <4]")
         self.requires("zlib/[>=1.2.11 <2]")
         self.requires("protobuf/[>=3.21 <4]")
-        self.requires("libzip/[>=1.7 <2]")
+        self.requires("minizip/[>=1.2.11 <2]")
         self.requires("eigen/[>=3.4 <4]")
         self.requires("sqlite3/[>=3.24 <4]")
         if self.options.program:

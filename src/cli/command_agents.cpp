@@ -36,7 +36,8 @@ void become_server(std::vector<std::string> words) {
                     .found = asked.status == 127 || last.empty() ? fmt::format("no '{}'", python)
                                                                  : fmt::format("'{}': {}", python, last),
                     .expected = "an interpreter that has it",
-                    .hint = "pip install 'mlsysim-cpp[mcp]', or name another interpreter in MLSYSIM_PYTHON"});
+                    .hint = "install the wheel of mlsysim and pip install 'mcp>=2', or name another "
+                            "interpreter in MLSYSIM_PYTHON"});
 }
 
 }  // namespace mlsysim::cli

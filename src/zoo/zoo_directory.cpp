@@ -17,6 +17,9 @@
 /// Where the zoo of the installation lies that a program was built against: defined by a source file that the
 /// CMake package adds to the program (cmake/installed_zoo.cpp), absent in any other.
 extern "C" [[gnu::weak]] const char* mlsysim_installed_zoo();
+/// The unpacked zoo of a program that carries one (tool/embedded_zoo.cpp), empty where it cannot be unpacked;
+/// absent in any other.
+extern "C" [[gnu::weak]] const char* mlsysim_embedded_zoo();
 
 namespace mlsysim {
 namespace {
@@ -81,9 +84,11 @@ fs::path zoo_directory() {
       looked_at.push_back(folder.generic_string());
     }
   }
-  // The last resort, for programs that link the library but lie elsewhere themselves.
+  // The last resort, for programs that link the library but lie elsewhere themselves. A program that carries
+  // a zoo prefers its own to one that another version may have installed.
   for (const char* installed :
-       {mlsysim_installed_zoo != nullptr ? mlsysim_installed_zoo() : "", MLSYSIM_ZOO_INSTALL_DIR}) {
+       {mlsysim_installed_zoo != nullptr ? mlsysim_installed_zoo() : "",
+        mlsysim_embedded_zoo != nullptr ? mlsysim_embedded_zoo() : "", MLSYSIM_ZOO_INSTALL_DIR}) {
     if (*installed == '\0') continue;
     if (is_zoo(installed)) return installed;
     looked_at.emplace_back(installed);

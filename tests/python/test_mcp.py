@@ -247,7 +247,7 @@ def test_python_starts_the_server():
 
 def over(connect):
     """Runs what a client does, with the client of the SDK."""
-    mcp = pytest.importorskip("mcp", minversion=None, reason="the SDK of the protocol is not installed: pip install mlsysim-cpp[mcp]")
+    mcp = pytest.importorskip("mcp", minversion=None, reason="the SDK of the protocol is not installed: pip install 'mcp>=2'")
     if not hasattr(mcp, "Client"):
         pytest.skip("the SDK of the protocol is older than version 2")
     asyncio.run(connect(mcp))

@@ -65,7 +65,7 @@ def _name_the_other_package():
 
             warnings.warn(f"{folder} also holds the package {name[:-len('.dist-info')]} of PyPI, which has the same import name; this one "
                           "is mlsysim-cpp. Where both lie in one folder their files are mixed: pip uninstall mlsysim, then install "
-                          "mlsysim-cpp again", RuntimeWarning, stacklevel=3)
+                          "the wheel of mlsysim-cpp again", RuntimeWarning, stacklevel=3)
 
 
 _name_the_other_package()

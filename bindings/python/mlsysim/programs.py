@@ -136,7 +136,7 @@ def read_program(path, *, text=None, dims=None, trip_counts=None, weights=(), fo
 
 
 def stablehlo_text(path):
-    """The text of a portable artifact of StableHLO. Needs jaxlib (pip install mlsysim-cpp[stablehlo]).
+    """The text of a portable artifact of StableHLO. Needs jaxlib (pip install jaxlib).
 
     Raises ImportError without it, and ValueError where it does not know the version.
     """

@@ -40,6 +40,7 @@ export const place = (file: string, bytes: Uint8Array) => ask({ file, bytes });
 declare const MLSYSIM_CORE: Begin;
 /** The module and the zoo: files of a server, which packs them; from file://, where nothing may be fetched, a script. */
 async function coreData(): Promise<Begin> {
+  if (typeof MLSYSIM_CORE !== "undefined") return MLSYSIM_CORE; // the page in one file (one_file.py)
   if (location.protocol !== "file:") {
     const [wasm, zoo] = await Promise.all(["mlsysim.wasm", "zoo.bin"].map(async (name) => (await fetch(name)).arrayBuffer()));
     return { wasm: wasm!, zoo: zoo! };

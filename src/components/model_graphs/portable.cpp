@@ -60,7 +60,7 @@ Program read_portable(std::string_view bytes, const std::string& name, const Pro
                    version ? fmt::format("StableHLO bytecode {}", version->text()) : "MLIR bytecode",
                    "StableHLO as text",
                    "mlsysim.stablehlo_text(path) in Python turns it into text (pip install "
-                   "mlsysim-cpp[stablehlo]), or stablehlo-translate --deserialize",
+                   "jaxlib), or stablehlo-translate --deserialize",
                    {name}, BreakReason::unsupported_op);
 }
 

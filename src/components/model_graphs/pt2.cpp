@@ -3,7 +3,7 @@
 
 #include "detail/aten.hpp"
 
-#include <zip.h>
+#include <minizip/unzip.h>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +12,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <optional>
 #include <unordered_set>
 
 namespace mlsysim {
@@ -28,56 +30,96 @@ constexpr Fault kArchive{.id = "mlsysim.programs.022",
                          .expected = "a zip file with models/*.json or serialized_exported_program.json",
                          .hint = "write it with torch.export.save"};
 
+/// The bytes of an archive as the stream that minizip reads.
+struct Stream {
+  std::string_view bytes;
+  std::size_t at = 0;
+};
+
+zlib_filefunc64_def reading_of(Stream& archive) {
+  zlib_filefunc64_def calls{};
+  calls.opaque = &archive;
+  calls.zopen64_file = [](voidpf opaque, const void*, int) { return opaque; };
+  calls.zread_file = [](voidpf, voidpf stream, void* to, uLong size) {
+    auto& s = *static_cast<Stream*>(stream);
+    const auto n = std::min<std::size_t>(size, s.bytes.size() - s.at);
+    std::memcpy(to, s.bytes.data() + s.at, n);
+    s.at += n;
+    return static_cast<uLong>(n);
+  };
+  calls.ztell64_file = [](voidpf, voidpf stream) { return ZPOS64_T{static_cast<Stream*>(stream)->at}; };
+  calls.zseek64_file = [](voidpf, voidpf stream, ZPOS64_T offset, int origin) {
+    auto& s = *static_cast<Stream*>(stream);
+    const auto from = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
+                      : origin == ZLIB_FILEFUNC_SEEK_CUR ? s.at
+                                                         : s.bytes.size();
+    if (offset > s.bytes.size() - from) return -1L;
+    s.at = from + offset;
+    return 0L;
+  };
+  calls.zclose_file = [](voidpf, voidpf) { return 0; };
+  calls.zerror_file = [](voidpf, voidpf) { return 0; };
+  return calls;
+}
+
 /// An archive that is read where it lies.
 struct Archive {
-  zip_t* zip = nullptr;
-  zip_source_t* source = nullptr;
-  Archive(const std::string& bytes, const std::string& file) {
-    zip_error_t error;
-    zip_error_init(&error);
-    source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-    if (source != nullptr) zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
-    const std::string why = zip == nullptr ? zip_error_strerror(&error) : "";
-    zip_error_fini(&error);
-    if (zip == nullptr) {
-      if (source != nullptr) zip_source_free(source);
-      throw InputError(kArchive.with({.found = why, .where = {file}}));
-    }
+  Stream stream;
+  unzFile zip;
+  explicit Archive(std::string_view bytes) : stream{bytes} {
+    auto calls = reading_of(stream);
+    zip = unzOpen2_64("", &calls);
   }
-  ~Archive() { zip_discard(zip); }
+  ~Archive() {
+    if (zip != nullptr) unzClose(zip);
+  }
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 };
 
+/// The unpacked bytes of the current entry; nothing where it is damaged.
+std::optional<std::string> unpacked(unzFile zip, std::size_t size) {
+  if (unzOpenCurrentFile(zip) != UNZ_OK) return std::nullopt;
+  std::string text(size, '\0');
+  const auto read = unzReadCurrentFile(zip, text.data(), static_cast<unsigned>(size));
+  // Closing compares the checksum, where all was read.
+  if (unzCloseCurrentFile(zip) != UNZ_OK || read < 0 || static_cast<std::size_t>(read) != size)
+    return std::nullopt;
+  return text;
+}
+
 std::string graph_text(const std::string& bytes, const std::string& file) {
-  const Archive archive(bytes, file);
-  const auto count = zip_get_num_entries(archive.zip, 0);
-  for (zip_int64_t i = 0; i < count; ++i) {
-    zip_stat_t stat;
-    if (zip_stat_index(archive.zip, static_cast<zip_uint64_t>(i), 0, &stat) != 0 ||
-        (stat.valid & ZIP_STAT_NAME) == 0)
-      continue;
-    const std::string_view name = stat.name;
+  const Archive archive(bytes);
+  std::uint64_t count = 0;
+  int next = archive.zip == nullptr ? UNZ_BADZIPFILE : unzGoToFirstFile(archive.zip);
+  for (; next == UNZ_OK; next = unzGoToNextFile(archive.zip), ++count) {
+    unz_file_info64 entry{};
+    std::array<char, 4096> buffer{};
+    if (unzGetCurrentFileInfo64(archive.zip, &entry, buffer.data(), buffer.size() - 1, nullptr, 0, nullptr,
+                                0) != UNZ_OK)
+      break;
+    const std::string_view name = buffer.data();
     const bool model = name.ends_with(".json") && (name.find("models/") != std::string_view::npos ||
                                                    name.ends_with("serialized_exported_program.json"));
     if (!model) continue;
+    const auto packed = std::min<std::uint64_t>(entry.compressed_size, bytes.size());
     const double ratio =
-        stat.comp_size == 0 ? 1 : static_cast<double>(stat.size) / static_cast<double>(stat.comp_size);
-    if (stat.size > kMostJson || ratio > kMostRatio)
-      throw InputError("mlsysim.programs.023", "the graph in the archive is too large", std::string(name),
-                       fmt::format("{} B unpacked, {:.0f} times what it is packed", stat.size, ratio),
-                       fmt::format("at most {} B and {} times", kMostJson, kMostRatio),
-                       "write it again with torch.export.save", {file});
-    std::string text(stat.size, '\0');
-    zip_file_t* entry = zip_fopen_index(archive.zip, static_cast<zip_uint64_t>(i), 0);
-    const auto read = entry == nullptr ? -1 : zip_fread(entry, text.data(), text.size());
-    if (entry != nullptr) zip_fclose(entry);
-    if (read < 0 || static_cast<std::size_t>(read) != text.size())
+        packed == 0 ? 1 : static_cast<double>(entry.uncompressed_size) / static_cast<double>(packed);
+    if (entry.uncompressed_size > kMostJson || ratio > kMostRatio)
+      throw InputError(
+          "mlsysim.programs.023", "the graph in the archive is too large", std::string(name),
+          fmt::format("{} B unpacked, {:.0f} times what it is packed", entry.uncompressed_size, ratio),
+          fmt::format("at most {} B and {} times", kMostJson, kMostRatio),
+          "write it again with torch.export.save", {file});
+    auto text = unpacked(archive.zip, entry.uncompressed_size);
+    if (!text)
       throw InputError(kArchive.with({.found = fmt::format("{} is damaged", name), .where = {file}}));
-    return text;
+    return *std::move(text);
   }
-  throw InputError(
-      kArchive.with({.found = fmt::format("{} entries, none of them a graph", count), .where = {file}}));
+  throw InputError(kArchive.with({.found = next == UNZ_END_OF_LIST_OF_FILE
+                                               ? fmt::format("{} entries, none of them a graph", count)
+                                               : "a damaged list of entries",
+                                  .where = {file}}));
 }
 
 /// Depth of brackets outside texts, before anything that recurses looks at it.

@@ -3,7 +3,7 @@
 #include "programs.hpp"
 #include "support/catch.hpp"
 
-#include <zip.h>
+#include <minizip/zip.h>
 
 #include <cstdio>
 
@@ -15,11 +15,14 @@ namespace {
 /// A zip file with one entry.
 std::string archive(const std::string& name, const std::string& text) {
   const auto path = std::filesystem::temp_directory_path() / "mlsysim_test_torch.zip";
-  int error = 0;
-  zip_t* zip = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
+  zipFile zip = zipOpen(path.c_str(), APPEND_STATUS_CREATE);
   REQUIRE(zip != nullptr);
-  zip_file_add(zip, name.c_str(), zip_source_buffer(zip, text.data(), text.size(), 0), ZIP_FL_OVERWRITE);
-  REQUIRE(zip_close(zip) == 0);
+  const zip_fileinfo facts{};
+  REQUIRE(zipOpenNewFileInZip(zip, name.c_str(), &facts, nullptr, 0, nullptr, 0, nullptr, Z_DEFLATED,
+                              Z_DEFAULT_COMPRESSION) == ZIP_OK);
+  REQUIRE(zipWriteInFileInZip(zip, text.data(), static_cast<unsigned>(text.size())) == ZIP_OK);
+  REQUIRE(zipCloseFileInZip(zip) == ZIP_OK);
+  REQUIRE(zipClose(zip, nullptr) == ZIP_OK);
   auto bytes = text_of(path);
   std::filesystem::remove(path);
   return bytes;

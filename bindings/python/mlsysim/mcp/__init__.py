@@ -4,6 +4,6 @@
     python3 -m mlsysim.mcp --http 8000        speaks streamable HTTP on http://127.0.0.1:8000/mcp
     python3 -m mlsysim.mcp --schemas          prints every tool with its schema, and ends
 
-`tools` are plain functions with schemas made from the tables of fields, `server` hands them to the SDK (pip install mlsysim-cpp[mcp]).
+`tools` are plain functions with schemas made from the tables of fields, `server` hands them to the SDK (pip install 'mcp>=2').
 It reads files in the folders of --allow alone, writes none, and starts no programs. docs/how-to/agents.md has the rest.
 """

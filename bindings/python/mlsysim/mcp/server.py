@@ -104,7 +104,7 @@ def main(words=None):
         import anyio
         import mcp.server.lowlevel  # noqa: F401
     except ImportError as error:
-        print(f"the server needs the SDK of the protocol: pip install 'mlsysim-cpp[mcp]' ({error})", file=sys.stderr)
+        print(f"the server needs the SDK of the protocol: pip install 'mcp>=2' ({error})", file=sys.stderr)
         return 1
     server = make_server(allowed)
     if not options.http:

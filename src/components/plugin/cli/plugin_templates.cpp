@@ -170,7 +170,8 @@ build-backend = "setuptools.build_meta"
 name = "@NAME@"
 version = "0.1.0"
 description = "Energy of one pass at the power limit"
-dependencies = ["mlsysim-cpp"]
+# mlsysim comes from a wheel or a source tree, not from an index: its name there belongs to nobody.
+dependencies = []
 
 [project.entry-points."mlsysim.models"]
 PassEnergy = "@SPACE@:PassEnergy"
