@@ -59,10 +59,9 @@ std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime) {
   for (const auto* r = &runtime; r != nullptr; r = r->extends) {
     const std::size_t nearer = out.size();
     for (const auto& part : r->launches)
-      if (std::none_of(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(nearer),
-                       [&](const auto* p) {
-                         return p->operation == part.operation && p->pass == part.pass;
-                       }))
+      if (std::none_of(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(nearer), [&](const auto* p) {
+            return p->operation == part.operation && p->direction == part.direction;
+          }))
         out.push_back(&part);
   }
   std::stable_sort(out.begin(), out.end(),
@@ -130,7 +129,7 @@ std::shared_ptr<const Software> software_of(const ServingEngine* runtime, const 
   out->record = stated(*runtime, &H::record).value_or(Time<>());
   out->backward_operation = stated(*runtime, &H::backward_operation).value_or(out->operation);
   out->module = stated(*runtime, &H::module).value_or(Time<>());
-  out->pass = stated(*runtime, &H::pass).value_or(Time<>());
+  out->step = stated(*runtime, &H::step).value_or(Time<>());
   out->allocation = stated(*runtime, &H::allocation).value_or(Time<>());
   out->host_gap = stated(*runtime, &H::gap).value_or(Time<>());
   const auto flag = [&](std::optional<bool> ServingEngine::*member, bool otherwise) {

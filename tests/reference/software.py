@@ -38,9 +38,9 @@ def stated(kind, name, path, otherwise):
     return otherwise
 
 
-def rows_of(runtime, operation, pass_="forward"):
+def rows_of(runtime, operation, direction="forward"):
     for one in chain("engine", runtime):
-        rows = [r for r in one.get("launches", []) if r["operation"] == operation and r.get("pass", "forward") == pass_]
+        rows = [r for r in one.get("launches", []) if r["operation"] == operation and r.get("direction", "forward") == direction]
         if rows:
             return rows
     return []
@@ -53,7 +53,7 @@ class Runtime:
         self.name = name
         self.host = {
             key: stated("engine", name, f"host.{key}", 0.0)
-            for key in ("launch", "operation", "module", "pass", "allocation", "gap")
+            for key in ("launch", "operation", "module", "step", "allocation", "gap")
         }
         family = stated("engine", name, "small_kernels", None)
         self.family = lambda path, otherwise=0.0: stated("kernel_family", family, path, otherwise)
@@ -93,7 +93,7 @@ class Arrays:
             return live / 4
         if op.name == "softmax":
             return self.scores
-        return live if op.kind == "gather" else live / 2
+        return live if op.name == "embedding" else live / 2
 
     def of(self, over, op):
         p, written = self.plan, self.stored / 2
@@ -203,7 +203,7 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
     launch = runtime.host["gap"] or runtime.host["launch"]
     host = sums.host + sums.kernels * launch + sums.operators * runtime.host["operation"] + sums.modules * runtime.host["module"]
     gaps = sums.kernels * (runtime.family("gap") + runtime.host["gap"])
-    return max(sums.device + gaps, host) + device.dispatch + runtime.host["pass"]
+    return max(sums.device + gaps, host) + device.dispatch + runtime.host["step"]
 
 
 def cases():

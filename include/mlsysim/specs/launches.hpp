@@ -66,8 +66,8 @@ enum class LaunchWhen : std::uint8_t {
 template <> inline constexpr auto names_of<LaunchWhen> = ChoiceNames{"condition"};
 
 /// The pass in which a kernel runs.
-enum class LaunchPass : std::uint8_t { forward, backward };
-template <> inline constexpr auto names_of<LaunchPass> = ChoiceNames{"pass of a kernel"};
+enum class LaunchDirection : std::uint8_t { forward, backward };
+template <> inline constexpr auto names_of<LaunchDirection> = ChoiceNames{"direction"};
 
 /// What a row of a kernel is; a norm keeps one at a time.
 enum class LaunchRow : std::uint8_t { none, hidden, head, keys };
@@ -77,7 +77,7 @@ template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
 struct LaunchPart {
   std::string
       operation;  ///< operator of the lowering; `norm`, `activation` and `product` stand for all of theirs
-  LaunchPass pass = LaunchPass::forward;
+  LaunchDirection direction = LaunchDirection::forward;
   LaunchKernel kernel = LaunchKernel::own;
   std::string name;
   LaunchArray over = LaunchArray::values;
@@ -94,7 +94,7 @@ struct LaunchPart {
         field(&P::operation, "operation", "",
               "operator of the lowering; norm, activation and product stand for all that have no rows of "
               "their own"),
-        field(&P::pass, "pass", "", "pass in which it runs").defaulted("forward"),
+        field(&P::direction, "direction", "", "pass in which it runs").defaulted("forward"),
         field(&P::kernel, "kernel", "", "kind of kernel, or own: the operator's own law"),
         field(&P::name, "name", "", "what it does").defaulted("the kind of kernel"),
         field(&P::over, "over", "", "array that reads and writes are counted in").defaulted("values"),

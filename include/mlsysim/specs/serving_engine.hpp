@@ -34,7 +34,7 @@ template <> inline constexpr auto names_of<GradientLife> = ChoiceNames{"life of 
 /// Host time of a framework, on the host of its source.
 struct FrameworkHost {
   std::string reference;
-  std::optional<Time<>> launch, operation, record, backward_operation, module, pass, allocation, gap;
+  std::optional<Time<>> launch, operation, record, backward_operation, module, step, allocation, gap;
 
   static constexpr auto fields() {
     using H = FrameworkHost;
@@ -50,7 +50,7 @@ struct FrameworkHost {
             .non_negative(),
         field(&H::module, "module", "us", "of one call of a module class, its operators apart")
             .non_negative(),
-        field(&H::pass, "pass", "ms", "of one pass, for which the device waits").non_negative(),
+        field(&H::step, "step", "ms", "of one pass, for which the device waits").non_negative(),
         field(&H::allocation, "allocation", "ms", "of asking the driver for memory").non_negative(),
         field(&H::gap, "gap", "us",
               "between two kernels, where the host does not run ahead of the device; in place of launch")

@@ -32,7 +32,7 @@ struct Software {
   std::array<SettledKernel, Choices<LaunchKernel>::names.size()> kernels{};
   double switched = 0, cached = 0, register_row = 0;
   std::optional<SettledConvolution> convolution;
-  Time<> operation{}, record{}, backward_operation{}, module{}, pass{}, allocation{}, gap{}, host_gap{};
+  Time<> operation{}, record{}, backward_operation{}, module{}, step{}, allocation{}, gap{}, host_gap{};
   Frequency<> clock{};
   Data<> l2_cache{};
   bool joined = true, masked = false;

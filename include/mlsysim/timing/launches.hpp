@@ -61,8 +61,9 @@ template <class T> class LaunchFrame {
 
   /// Whether a row runs in the pass of an operator.
   [[nodiscard]] static bool is_in(const LaunchPart& part, Pass pass) {
-    return part.pass == (pass == Pass::backward || pass == Pass::weight_gradient ? LaunchPass::backward
-                                                                                 : LaunchPass::forward);
+    return part.direction == (pass == Pass::backward || pass == Pass::weight_gradient
+                                  ? LaunchDirection::backward
+                                  : LaunchDirection::forward);
   }
   /// Host time of an operator of the framework in a pass.
   [[nodiscard]] Time<T> operator_time(Pass pass) const {

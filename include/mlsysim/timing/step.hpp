@@ -127,7 +127,7 @@ template <class T>
       model, plan, device, takes);
   if (device.software != nullptr) {
     const Time<T> wait =
-        select(request.launch_overhead > Time<T>(), Time<T>(device.software->pass), Time<T>());
+        select(request.launch_overhead > Time<T>(), Time<T>(device.software->step), Time<T>());
     pass.total += wait;
     pass.slot += wait;
     pass.cost.overhead += wait;
