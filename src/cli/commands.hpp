@@ -218,6 +218,19 @@ struct CalibrateRequest {
   std::string write, date;             ///< file for the overlay, and the date that it states
   bool force = false;                  ///< replace a file that others wrote
 };
+/// What to measure on this machine, and where the tables go.
+struct MeasureRequest {
+  std::string out = "measured";     ///< folder of the tables
+  std::string python;               ///< interpreter; the first with PyTorch where empty
+  std::string on;                   ///< "cpu", "cuda" or "rocm"; the accelerator, else the CPU where empty
+  std::string hardware;             ///< name of the device in the zoo; recognized where empty
+  std::vector<std::string> zoo;     ///< of the user
+  double deadline = 120;            ///< [s]
+  bool plan = false;                ///< print the points and measure nothing
+  bool force = false;               ///< replace tables, and keep a fit that makes other tables worse
+  bool measured = false;            ///< the tables are there already: of this call
+};
+[[nodiscard]] Answer measure_machine(MeasureRequest& request, const RenderOptions& options);
 [[nodiscard]] Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options);
 struct CompareMeasuredRequest {
   std::string against;    ///< CSV file of measurements, or the definition of a table

@@ -66,4 +66,35 @@ void Program::calibration_commands() {
   offer(*c, "--date", calibrate_.date, "date of the fit in that file (default: today)", "DATE");
 }
 
+void Program::measure_command() {
+  auto* m = command(
+      app_, "measure", "measures this machine with PyTorch, fits its constants, and compares predictions",
+      "Examples:\n  mlsysim measure --plan\n  mlsysim measure --out measured\n"
+      "  mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python\n"
+      "Measuring takes two minutes at most and downloads nothing. It needs a Python with PyTorch.",
+      [this] {
+        measure_.zoo = zoo_paths_;
+        return measure_machine(measure_, render_);
+      });
+  m->add_flag("--plan", measure_.plan, "list the points and why each is taken; measure nothing");
+  offer(*m, "--out", measure_.out, "folder for the tables and the device entry", "FOLDER")
+      ->capture_default_str();
+  offer(*m, "--deadline", measure_.deadline, "seconds for all points; the least valuable are dropped first",
+        "SECONDS")
+      ->capture_default_str()
+      ->check(CLI::Range(5.0, 3600.0));
+  offer(*m, "--python", measure_.python,
+        "interpreter with PyTorch (default: MLSYSIM_PYTHON, else the first python3 of PATH that has it)",
+        "PYTHON");
+  auto* on = offer(*m, "--on", measure_.on,
+                   "cpu, cuda or rocm (default: the accelerator, or the CPU where there is none)", "KIND")
+                 ->check(CLI::IsMember({"cpu", "cuda", "rocm"}));
+  values_[on].choices = {"cpu", "cuda", "rocm"};
+  auto* hardware = offer(*m, "--hardware", measure_.hardware,
+                         "name of the device in the zoo (default: recognized, or an entry of its own)", "NAME");
+  values_[hardware].place = Place::device;
+  m->add_flag("--force", measure_.force,
+              "replace the tables of the folder, and keep a fit that makes other tables worse");
+}
+
 }  // namespace mlsysim::cli
