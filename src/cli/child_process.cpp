@@ -80,7 +80,8 @@ class PassingOn {
 
  private:
   sigset_t passed_{}, before_{};
-  struct sigaction interrupt_ {}, terminate_ {};
+  struct sigaction interrupt_ {
+  }, terminate_{};
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace mlsysim {
 struct MeasurePoint {
   std::string name, cpu_name;  ///< with its sizes; on a CPU core the sizes are smaller
   std::string why;
-  std::string needs;                           ///< "accelerator", "fp8", "power", or nothing
-  std::vector<std::string> identifies;         ///< constants; none for a check, which no fit uses
-  double seconds = 0, cpu_seconds = 0;         ///< expected on an accelerator and on a CPU core
-  bool again = false;                          ///< the same work as an earlier point
+  std::string needs;                    ///< "accelerator", "fp8", "power", or nothing
+  std::vector<std::string> identifies;  ///< constants; none for a check, which no fit uses
+  double seconds = 0, cpu_seconds = 0;  ///< expected on an accelerator and on a CPU core
+  bool again = false;                   ///< the same work as an earlier point
   [[nodiscard]] double expected(bool cpu) const { return cpu ? cpu_seconds : seconds; }
 };
 
@@ -37,5 +37,7 @@ struct MeasurePlan {
 [[nodiscard]] std::filesystem::path measure_script();
 /// The points of the installed script. @throws InputError where their file is missing or damaged
 [[nodiscard]] const MeasurePlan& measure_plan();
+/// The same; null where they are not installed.
+[[nodiscard]] const MeasurePlan* installed_measure_plan();
 
 }  // namespace mlsysim

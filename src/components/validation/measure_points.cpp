@@ -86,4 +86,12 @@ const MeasurePlan& measure_plan() {
   return plan;
 }
 
+const MeasurePlan* installed_measure_plan() {
+  try {
+    return &measure_plan();
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace mlsysim

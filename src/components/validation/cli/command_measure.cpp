@@ -49,8 +49,8 @@ Answer show_plan(const MeasureRequest& request, const RenderOptions& options) {
     const auto identifies = p.identifies.empty() ? std::string("not fitted, a check")
                                                  : fmt::format("{}", fmt::join(p.identifies, ", "));
     if (text)
-      out += fmt::format("{:3} {:>6}  {}{}{}\n             {}: {}\n", i + 1, seconds_text(p.expected(cpu)), name,
-                         p.needs.empty() ? std::string() : fmt::format(" (needs {})", p.needs),
+      out += fmt::format("{:3} {:>6}  {}{}{}\n             {}: {}\n", i + 1, seconds_text(p.expected(cpu)),
+                         name, p.needs.empty() ? std::string() : fmt::format(" (needs {})", p.needs),
                          i < kept ? "" : "  [dropped]", identifies, p.why);
     t.rows.push_back({name, p.expected(cpu) * unit::s, identifies, p.why, p.needs, i < kept ? "yes" : "no"});
   }
@@ -116,8 +116,13 @@ void refuse_used_folder(const MeasureRequest& request) {
 /// Runs the script. @return whether it came to its end; it does not where it is interrupted
 bool measured(const MeasureRequest& request, const RenderOptions& options) {
   refuse_used_folder(request);
-  std::vector<std::string> words{python_with_torch(request), measure_script().string(), "--no-next", "--out",
-                                 request.out, "--deadline", fmt::format("{}", request.deadline)};
+  std::vector<std::string> words{python_with_torch(request),
+                                 measure_script().string(),
+                                 "--no-next",
+                                 "--out",
+                                 request.out,
+                                 "--deadline",
+                                 fmt::format("{}", request.deadline)};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -126,13 +131,15 @@ bool measured(const MeasureRequest& request, const RenderOptions& options) {
   if (request.force) words.emplace_back("--force");
   if (options.verbosity == Verbosity::verbose) words.emplace_back("--verbose");
   const auto ended = run_shown(words);
-  if (ended.signal == SIGINT || ended.signal == SIGTERM || ended.status == static_cast<int>(Exit::interrupted))
+  if (ended.signal == SIGINT || ended.signal == SIGTERM ||
+      ended.status == static_cast<int>(Exit::interrupted))
     return false;
   if (ended.status != 0 || ended.signal != 0)
     throw SolverError({.id = "mlsysim.cli.192",
                        .message = "measuring failed",
-                       .found = ended.signal != 0 ? fmt::format("measure.py was ended by signal {}", ended.signal)
-                                                  : fmt::format("measure.py ended with {}", ended.status),
+                       .found = ended.signal != 0
+                                    ? fmt::format("measure.py was ended by signal {}", ended.signal)
+                                    : fmt::format("measure.py ended with {}", ended.status),
                        .expected = "tables of this machine",
                        .hint = "the lines above say why; --verbose shows each point"});
   return true;
@@ -146,19 +153,18 @@ struct Check {
   const Measurand* measurand = nullptr;
 };
 
-std::vector<Check> checks_of(const fs::path& tables, const std::vector<std::string>& names,
-                             const Calibration& fit) {
+std::vector<Check> checks_of(const std::vector<MeasuredTable>& tables, const Calibration& fit) {
   std::vector<Check> out;
   const Constants fitted(conventions_of(zoo()), fit.changes());
-  for (const auto& name : names) {
-    const auto table = load_table_file(tables / (name + ".yaml"));
+  for (const auto& table : tables) {
     const auto before = validate(table, zoo(), Depth::ours, nullptr, 0);
     const auto after = validate(table, zoo(), Depth::ours, &fitted, 0);
     for (const auto& row : before.rows)
       for (const auto& same : after.rows)
         if (same.row == row.row)
-          out.push_back({table.label(row.row), std::string(table.measurand->unit()), row.measured, row.predicted,
-                         same.predicted, table.measurand});
+          out.push_back({fmt::format("{}, {}", table.name, table.label(row.row)),
+                         std::string(table.measurand->unit()), row.measured, row.predicted, same.predicted,
+                         table.measurand});
   }
   return out;
 }
@@ -195,37 +201,51 @@ Answer concluded(const MeasureRequest& request, const RenderOptions& options) {
   paths.push_back((out / "zoo").string());
   add_zoo_paths(paths);
   if (zoo().find<HardwareNode>(hardware) == nullptr)
-    throw InputError({.id = "mlsysim.cli.193",
-                      .message = "too few points were measured to describe this machine",
-                      .key = hardware,
-                      .found = fmt::format("{} of {} points in {} s", machine.at("points").get<int>(),
-                                           machine.at("planned").get<int>(), machine.at("elapsed_s").get<double>()),
-                      .expected = "a matrix product and a stream through memory",
-                      .hint = "stop other programs, or give more time: --deadline 240; --force replaces the tables"});
+    throw InputError(
+        {.id = "mlsysim.cli.193",
+         .message = "too few points were measured to describe this machine",
+         .key = hardware,
+         .found = fmt::format("{} of {} points in {} s", machine.at("points").get<int>(),
+                              machine.at("planned").get<int>(), machine.at("elapsed_s").get<double>()),
+         .expected = "a matrix product and a stream through memory",
+         .hint = "stop other programs, or give more time: --deadline 240; --force replaces the tables"});
   std::vector<MeasuredTable> tables;
-  for (const std::string name : machine.at("fitted")) tables.push_back(load_table_file(out / "tables" / (name + ".yaml")));
+  for (const std::string name : machine.at("fitted"))
+    tables.push_back(load_table_file(out / "tables" / (name + ".yaml")));
+  std::vector<MeasuredTable> checked;
+  for (const std::string name : machine.at("checks"))
+    checked.push_back(load_table_file(out / "tables" / (name + ".yaml")));
   CalibrationOptions how;
-  const Calibration fit = calibrate("device", hardware, tables, zoo(), how);
-  const auto checks = checks_of(out / "tables", machine.at("checks"), fit);
+  how.any_rows = request.force;
+  Calibration fit = calibrate("device", hardware, tables, zoo(), how);
+  check_systems(fit, checked, zoo());
+  const auto checks = checks_of(checked, fit);
+  auto refusal = request.force ? std::string() : refusal_of(fit);
   const auto entry = (out / "calibrated.yaml").string();
   const auto today = fmt::format(
       "{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   const auto overlay = overlay_of(fit, zoo(), today);
-  files::write(entry, overlay,
-               {.replace = request.force ? files::Replace::any : files::Replace::own, .mark = "fitted to "});
+  const auto exit = refusal.empty() ? Exit::fine : Exit::assertion_failed;
+  if (refusal.empty())
+    files::write(
+        entry, overlay,
+        {.replace = request.force ? files::Replace::any : files::Replace::own, .mark = "fitted to "});
   if (options.format == OutputFormat::json)
     return {detail::json_document(Json({{"schema", "mlsysim/measure@1"},
-                                        {"entry", entry},
+                                        {"entry", refusal.empty() ? Json(entry) : Json()},
                                         {"machine", machine},
                                         {"calibration", Json::parse(render(fit, options))},
-                                        {"checks", checks_json(checks)}}))};
-  if (options.format == OutputFormat::csv) return {render(fit, options)};
+                                        {"checks", checks_json(checks)}})),
+            std::move(refusal), exit};
+  if (options.format == OutputFormat::csv) return {render(fit, options), std::move(refusal), exit};
   auto text = render(fit, options);
   if (options.verbosity == Verbosity::verbose) text += "\n" + overlay;
   if (!checks.empty()) text += "\n" + checks_text(checks, options);
-  text += fmt::format("\nThe device entry {}_calibrated is in {}. Use it so:\n"
-                      "  mlsysim eval Llama3_8B {}_calibrated --zoo {} --zoo {}\n",
-                      hardware, entry, hardware, paths.back(), entry);
+  if (!refusal.empty()) return {text, std::move(refusal), exit};
+  text += fmt::format(
+      "\nThe device entry {}_calibrated is in {}. To use it:\n"
+      "  mlsysim eval Llama3_8B {}_calibrated --zoo {} --zoo {}\n",
+      hardware, entry, hardware, paths.back(), entry);
   return {text};
 }
 

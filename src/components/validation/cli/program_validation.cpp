@@ -47,7 +47,7 @@ void Program::calibration_commands() {
       "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
       "inference/hopper_dense_ttft\n"
       "Constants that the data do not identify keep their value; whole groups are left out to check the "
-      "rest.",
+      "rest. Exit code 3: the fit makes a table of whole systems worse, and is not written.",
       [this] { return calibrate_constants(calibrate_, render_); });
   auto* device = offer(*c, "--device", calibrate_.device, "device whose constants are fitted", "NAME");
   auto* engine =
@@ -60,7 +60,10 @@ void Program::calibration_commands() {
       ->required();
   offer(*c, "--constant", calibrate_.constants,
         "field to fit; may be repeated (default: all that matter to a row)", "FIELD");
-  c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
+  c->add_flag(
+      "--force", calibrate_.force,
+      "replace a file that this program did not write, fit rows that disagree, and keep a fit that makes "
+      "tables of whole systems worse");
   offer(*c, "--write", calibrate_.write,
         "writes the device or engine with its fitted constants as a file for --zoo", "FILE");
   offer(*c, "--date", calibrate_.date, "date of the fit in that file (default: today)", "DATE");
@@ -90,8 +93,9 @@ void Program::measure_command() {
                    "cpu, cuda or rocm (default: the accelerator, or the CPU where there is none)", "KIND")
                  ->check(CLI::IsMember({"cpu", "cuda", "rocm"}));
   values_[on].choices = {"cpu", "cuda", "rocm"};
-  auto* hardware = offer(*m, "--hardware", measure_.hardware,
-                         "name of the device in the zoo (default: recognized, or an entry of its own)", "NAME");
+  auto* hardware =
+      offer(*m, "--hardware", measure_.hardware,
+            "name of the device in the zoo (default: recognized, or an entry of its own)", "NAME");
   values_[hardware].place = Place::device;
   m->add_flag("--force", measure_.force,
               "replace the tables of the folder, and keep a fit that makes other tables worse");

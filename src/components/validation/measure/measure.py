@@ -270,7 +270,7 @@ def definitions_for(hardware, dtype, source) -> dict:
     train = {"workload": "{column: model}", "execution": "eager", "kernel_fusion": '"false"', "accelerators": "1", "batch_size": "microbatch",
              "microbatch_size": "microbatch", "seq_len": "seq", "precision": dtype_column, "optimizer": "adamw", "recomputation": "none"}
     values = {"values": "written", "reads": "read / written", "writes": "1", "value_bytes": str(each)}
-    first = ["{when: turn > 1, reason: the same point again}"]
+    busy = {"us": f"({WARM_UPS} + replays) * repeats * us * 0.000001", "sustained_us": str(SUSTAINED_RAMP + SUSTAINED_SECONDS)}
     decode = ["{column: op, is: [prefill, forward_backward], reason: prompts are another table}"]
     prompts = ["{column: op, is: [decode, forward_backward], reason: decoding is another table; backward passes have no measurand}",
                '{column: causal, is: ["0"], reason: attention that is not causal has no measurand}']
@@ -280,10 +280,10 @@ def definitions_for(hardware, dtype, source) -> dict:
     labels, out = {"gemm": "m, n, k", "attention": "op, batch, context, heads, head_dim", "elementwise": "op, columns",
                    "decoder": "op, execution, batch", "training": "microbatch, seq"}, {}
     for table, name, measurand, value, unit, inputs, left_out, group in (
-            ("gemm", f"gemm_{dtype}", "matrix_product", "us", "us", {**wide, **pulled}, first, "k"),
-            ("gemm", "gemm_fp8", "matrix_product", "us", "us", {**narrow, **pulled}, first, "k"),
-            ("gemm", "gemm_sustained", "matrix_product", "sustained_us", "us", {**wide, "repeats": "sustained_calls"}, first, "k"),
-            ("gemm", "gemm_power", "product_power", "power_w", "W", {**wide, "duration": "sustained_us"}, first, "k"),
+            ("gemm", f"gemm_{dtype}", "matrix_product", "us", "us", {**wide, **pulled}, [], "k"),
+            ("gemm", "gemm_fp8", "matrix_product", "us", "us", {**narrow, **pulled}, [], "k"),
+            ("gemm", "gemm_sustained", "matrix_product", "sustained_us", "us", {**wide, "repeats": "sustained_calls"}, [], "k"),
+            ("gemm", "gemm_power", "product_power", "power_w", "W", {**wide, "duration": "sustained_us"}, [], "k"),
             ("attention", "attention_decode", "attention", "us", "us", seen, decode, "context"),
             ("attention", "attention_prefill", "attention", "us", "us", seen, prompts, "context"),
             ("attention", "attention_sustained", "attention", "sustained_us", "us", seen, prompts, "context"),
@@ -294,7 +294,7 @@ def definitions_for(hardware, dtype, source) -> dict:
             ("training", "training_step", "training_step", "ms", "ms", train, [], "model"),
             ("overhead", "overhead", "", "", "", {}, [], ""), ("idle", "idle", "", "", "", {}, [], "")):
         lines = ["schema: mlsysim/validation@1", f'title: "{name} of this machine"', f"data: {table}.csv", f"source: {source}"]
-        lines += [f"measurand: {measurand}", f"measured: {{value: {value}, unit: {unit}}}", f"groups: [{group}]", f"labels: [{labels[table]}]", "inputs:", f"  hardware: {hardware}"] \
+        lines += [f"measurand: {measurand}", f"measured: {{value: {value}, unit: {unit}}}", f"groups: [{group}]", *([f"busy: {busy[value]}"] if value in busy else []), f"labels: [{labels[table]}]", "inputs:", f"  hardware: {hardware}"] \
             if measurand else ["unpredicted: no measurand yet for what a host costs or an idle device draws"]
         lines += [f"  {key}: {text}" for key, text in inputs.items()] + ["left_out:"] * bool(left_out) + [f"- {rule}" for rule in left_out]
         out.setdefault(table, {})[name] = "\n".join(lines) + "\n"
