@@ -79,3 +79,11 @@ function(mlsysim_umbrella target)
   target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS ${include} FILES ${arg_HEADERS})
   install(TARGETS ${target} EXPORT mlsysimTargets FILE_SET HEADERS COMPONENT dev)
 endfunction()
+
+# What `mlsysim measure` runs and lists, installed beside the zoo.
+set(MLSYSIM_MEASURE_FILES)
+if(MLSYSIM_WITH_VALIDATION)
+  foreach(name measure.py measure_points.json)
+    list(APPEND MLSYSIM_MEASURE_FILES ${PROJECT_SOURCE_DIR}/src/components/validation/measure/${name})
+  endforeach()
+endif()

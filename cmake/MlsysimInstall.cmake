@@ -29,6 +29,9 @@ install(FILES ${PROJECT_BINARY_DIR}/mlsysim.pc
 install(DIRECTORY ${MLSYSIM_ZOO_BUILD}/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim/zoo
   COMPONENT runtime)
+install(FILES ${MLSYSIM_MEASURE_FILES}
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim
+  COMPONENT runtime)
 # What students begin with; the model solutions stay with the sources.
 install(DIRECTORY examples/course
   DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim

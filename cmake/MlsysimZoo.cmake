@@ -27,6 +27,11 @@ add_custom_target(mlsysim_zoo_files ALL DEPENDS ${zoo_stamp})
 # The course lies beside it; in a fresh folder nothing is there yet.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/mlsysim)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/examples/course ${PROJECT_BINARY_DIR}/share/mlsysim/course SYMBOLIC)
+# So do the script that measures a machine and the list of its points.
+foreach(file IN LISTS MLSYSIM_MEASURE_FILES)
+  cmake_path(GET file FILENAME name)
+  file(CREATE_LINK ${file} ${PROJECT_BINARY_DIR}/share/mlsysim/${name} SYMBOLIC)
+endforeach()
 
 # mlsysim_add_zoo_cache(<tool target>): the binary cache of the zoo, written beside the copied files by a tool that is
 # called as `tool <zoo folder> <cache file>`. Call it once the tool's target exists; ALL builds it, and the install

@@ -20,4 +20,8 @@ enum class Errors : std::uint8_t { apart, shown };
 /// Runs a program to its end. `shown`: what it prints on standard error goes to ours.
 [[nodiscard]] Ended run_child(std::vector<std::string> words, Errors errors = Errors::apart);
 
+/// Runs a program to its end and shows what it prints, on either stream, on our standard error. It is a group
+/// of processes of its own: Ctrl-C and SIGTERM reach it once, through us.
+[[nodiscard]] Ended run_shown(std::vector<std::string> words);
+
 }  // namespace mlsysim::cli

@@ -11,8 +11,9 @@
 #include <vector>
 
 namespace mlsysim {
+struct Calibration;
 struct ProgramOptions;
-}
+}  // namespace mlsysim
 
 namespace mlsysim::cli {
 
@@ -216,8 +217,23 @@ struct CalibrateRequest {
   std::vector<std::string> tables;     ///< names, or files of definitions
   std::vector<std::string> constants;  ///< fields; all that matter where empty
   std::string write, date;             ///< file for the overlay, and the date that it states
-  bool force = false;                  ///< replace a file that others wrote
+  bool force = false;  ///< replace a file that others wrote, fit rows that disagree, keep a fit that harms
 };
+/// What to measure on this machine, and where the tables go.
+struct MeasureRequest {
+  std::string out = "measured";  ///< folder of the tables
+  std::string python;            ///< interpreter; the first with PyTorch where empty
+  std::string on;                ///< "cpu", "cuda" or "rocm"; the accelerator, else the CPU where empty
+  std::string hardware;          ///< name of the device in the zoo; recognized where empty
+  std::vector<std::string> zoo;  ///< of the user
+  double deadline = 120;         ///< [s]
+  bool plan = false;             ///< print the points and measure nothing
+  bool force = false;            ///< replace tables, and keep a fit that makes other tables worse
+  bool measured = false;         ///< the tables are there already: of this call
+};
+[[nodiscard]] Answer measure_machine(MeasureRequest& request, const RenderOptions& options);
+/// Lines that refuse a fit which makes tables of whole systems worse; empty where it makes none.
+[[nodiscard]] std::string refusal_of(const Calibration& fit);
 [[nodiscard]] Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options);
 struct CompareMeasuredRequest {
   std::string against;    ///< CSV file of measurements, or the definition of a table

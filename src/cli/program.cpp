@@ -101,6 +101,7 @@ Program::Program(std::vector<std::string> words) : words_(std::move(words)) {
   course_commands();
   validation_commands();
   calibration_commands();
+  measure_command();
 }
 
 bool Program::is_asked(const CLI::App& command) const {

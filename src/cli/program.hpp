@@ -101,6 +101,7 @@ class Program {
   void memory_command();
   void validation_commands();
   void calibration_commands();
+  void measure_command();
   [[nodiscard]] nlohmann::ordered_json schema_of(const CLI::App& command, const std::string& path) const;
   [[nodiscard]] Answer schema_asked(const std::vector<std::string>& words) const;
   void traffic_commands();
@@ -136,6 +137,7 @@ class Program {
   ResolverRunRequest resolver_;
   ValidateRequest validate_;
   CalibrateRequest calibrate_;
+  MeasureRequest measure_;
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
   PlotRequest plot_;

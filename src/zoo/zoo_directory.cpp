@@ -26,7 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMark = "references.yaml";
+// What a whole zoo has, and no folder that a user adds to it: users write references.yaml of their own.
+constexpr const char* kMark = "catalogue.yaml";
 
 bool is_zoo(const fs::path& folder) {
   std::error_code failed;

@@ -25,7 +25,7 @@ ABSENT = {
     "launches": [["import", "vllm serve x"], ["fit", "plan.yaml"]],
     "traffic": [["traffic", "show", "a.jsonl"], ["eval", "Llama3_8B", "H100", "--traffic-file", "a.jsonl"]],
     "ops": [["ci", "run", "a.yaml"], ["compile", "ingest", "a"], ["watch", "http://a"]],
-    "validation": [["validate"], ["calibrate", "--device", "H100"]],
+    "validation": [["validate"], ["calibrate", "--device", "H100"], ["measure", "--plan"]],
     "plots": [["plot", "roofline", "H100"], ["report", "Llama3_8B", "H100"]],
     "plugins": [["plugin", "list"], ["support"]],
     "course": [["course", "list"]],

@@ -149,6 +149,7 @@ def test_number_without_source_in_the_zoo(refused, tmp_path):
     folder = tmp_path / "zoo"
     folder.mkdir()
     (folder / "references.yaml").write_text("schema: mlsysim/references@1\nentries: []\n")
+    (folder / "catalogue.yaml").write_text("schema: mlsysim/convention@1\nentries: []\n")
     (folder / "devices.yaml").write_text(device(tmp_path).read_text())
     refused("zoo", "list", parts=["devices.yaml:3", "source"], env={"MLSYSIM_ZOO_PATH": str(folder)})
 

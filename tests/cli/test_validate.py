@@ -61,6 +61,45 @@ def test_tables_of_the_user(run, tables, tmp_path):
     assert len(xml.etree.ElementTree.fromstring(svg).findall("circle")) == 2
 
 
+def test_files_of_other_kinds_are_skipped(run, refused, tables):
+    (tables / "zoo").mkdir()
+    (tables / "zoo" / "devices.yaml").write_text("schema: mlsysim/hardware@1\nentries: []\n")
+    done = run("validate", "--tables", tables, "-o", "json")
+    assert done.code == 0, done.err
+    assert [t["table"] for t in done.json()["tables"]] == ["mine/mine"] and "zoo/devices.yaml" in done.err
+    (tables / "zoo" / "devices.yaml").write_text("title: a definition without its schema\n")
+    refused("validate", "--tables", tables, parts=["devices.yaml", "schema"])
+
+
+def test_a_folder_with_references_is_read_beside_the_zoo(run, tmp_path):
+    (tmp_path / "references.yaml").write_text('schema: mlsysim/references@1\nentries:\n- {key: our-cluster, text: "our cluster"}\n')
+    done = run("zoo", "show", "H100", "--zoo", tmp_path, "-o", "json")
+    assert done.code == 0, done.err
+
+
+def test_rows_that_disagree_are_refused_and_forced(run, refused, tables):
+    (tables / "mine" / "mine.csv").write_text("m,latency\n4096,200\n8192,1500\n4096,400\n")
+    words = ("calibrate", "--device", "H100", "--table", tables / "mine" / "mine.yaml", "--constant", "efficiency.matrix")
+    refused(*words, parts=["m 4096", "factor of 2.00", "--force"])
+    done = run(*words, "--force", "-o", "json")
+    assert done.code == 0, done.err
+    assert done.json()["rows"] == 3
+
+
+def test_a_fit_that_makes_systems_worse_is_refused(run, tables, tmp_path):
+    """Streams at half of the bandwidth: a device that serves as fast as published cannot have it."""
+    (tables / "mine" / "slow.yaml").write_text(DEFINITION.replace("mine.csv", "slow.csv").replace("matrix_product", "memory_stream").replace(
+        "unit: us", "unit: GB/s").replace("precision: bf16, rows: m, columns: m, depth: m", "values: m, reads: 2, writes: 1"))
+    (tables / "mine" / "slow.csv").write_text("m,latency\n" + "".join(f"{2 ** n},{1400 + n}\n" for n in range(24, 32)))
+    overlay = tmp_path / "h100.yaml"
+    words = ("calibrate", "--device", "H100", "--table", tables / "mine" / "slow.yaml", "--constant", "efficiency.memory", "--write", overlay)
+    done = run(*words, "-o", "json")
+    assert done.code == 3 and not overlay.exists() and "refused" in done.err
+    worse = [s for s in done.json()["systems"] if s["worse"]]
+    assert worse and all(s["after"] > s["before"] for s in worse) and all(s["table"] in done.err for s in worse)
+    assert run(*words, "--force").code == 0 and overlay.exists()
+
+
 def test_check_against_a_record(run, tables):
     record = tables / "record.yaml"
     assert run("validate", "--tables", tables, "--write-record").code == 0

@@ -145,7 +145,7 @@ class Bench:
         zoo = self.before / "zoo"
         zoo.mkdir()
         shipped = pathlib.Path(program).resolve().parent.parent / "share" / "mlsysim" / "zoo"
-        for name in ("references.yaml", "units.yaml"):
+        for name in ("references.yaml", "catalogue.yaml", "units.yaml"):
             if (shipped / name).exists():
                 shutil.copy(shipped / name, zoo)
         for k in (1, 2):

@@ -15,6 +15,8 @@ LIMIT = 80
 LIMIT_OF_FILES = 600
 # Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
 EXEMPT = {}
+# Files that have to be one: measure.py is copied to machines that have nothing but PyTorch.
+WHOLE = {"src/components/validation/measure/measure.py"}
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 # What may stand between two tokens of interest; blanked, so that line numbers stay.
@@ -67,7 +69,7 @@ def complaints_of_files(root):
     for path in sorted(p for top in (*FOLDERS, "tests") for p in (root / top).rglob("*") if p.suffix in SUFFIXES | {".py"}):
         lines = path.read_text().splitlines()
         name = path.relative_to(root)
-        if len(lines) > LIMIT_OF_FILES:
+        if len(lines) > LIMIT_OF_FILES and name.as_posix() not in WHOLE:
             found.append(f"{name}: {len(lines)} lines, at most {LIMIT_OF_FILES}; split it by idea")
         if path.suffix == ".hpp" and (not lines or lines[0] != "#pragma once"):
             found.append(f"{name}:1: expected '#pragma once', found '{lines[0] if lines else ''}'")

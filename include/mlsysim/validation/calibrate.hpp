@@ -36,7 +36,10 @@ struct FittedConstant {
   double spread = 0;        ///< standard deviation of its logarithm after the fit
   bool identified = false;  ///< the data say more about it than half of what the prior leaves open
   bool at_bound = false;
+  std::string why{};  ///< of one that is not identified: what the rows lack
 
+  /// Standard deviation after the fit over that of the prior: near 1 the rows say nothing.
+  [[nodiscard]] double of_prior() const { return spread / constant.prior_spread; }
   /// The 80 % interval, inside the physical bounds [base unit].
   [[nodiscard]] double p10() const;
   [[nodiscard]] double p90() const;
@@ -53,6 +56,27 @@ struct InputRange {
   double low = 0, high = 0;
 };
 
+/// What a fit leaves of a table: log(predicted / measured) scatters by `sigma` about `center`.
+struct TableNoise {
+  std::string measurand;
+  double center = 0, sigma = 0;
+  std::size_t rows = 0, groups = 0;
+
+  /// Whether all rows share an error that no constant explains: more than two standard errors from 0.
+  [[nodiscard]] bool biased() const;
+};
+
+/// A table of whole systems with rows of the device or engine: medians of |e| with the present constants and
+/// with the fitted ones.
+struct SystemChange {
+  std::string table;
+  std::size_t rows = 0;
+  double before = 0, after = 0;
+  double allowed = 0;  ///< by which the median may grow: half of its standard error, at least 0.5 %
+
+  [[nodiscard]] bool worse() const { return after > before + allowed; }
+};
+
 struct Calibration {
   std::string what;   ///< "device" or "engine"
   std::string name;   ///< its key in the zoo
@@ -62,7 +86,10 @@ struct Calibration {
   std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
   std::size_t rows = 0, fitted_rows = 0;
   std::vector<LeftOut> unanswered;  ///< rows beside these to which the library gives no answer, by reason
-  double noise = 0;                 ///< robust standard deviation of log(measured / predicted)
+  double noise = 0;                 ///< of a row: root mean square of the tables' `sigma`
+  std::map<std::string, TableNoise> scatter;  ///< by table
+  std::vector<SystemChange> systems;          ///< where `check_systems` was asked
+  std::vector<std::string> harmless;          ///< constants that alone make no table of `systems` worse
   ErrorStatistics before, after,
       left_out;  ///< of rows with an answer: fewer than `rows` where constants leave some without
   std::vector<GroupError> groups;
@@ -72,6 +99,8 @@ struct Calibration {
 
   /// Share of the rows of groups left out inside the interval of this level; 0 without groups.
   [[nodiscard]] double coverage_left_out(double level = 0.8) const;
+  /// Whether the fit makes a table of whole systems worse.
+  [[nodiscard]] bool makes_systems_worse() const;
   /// The constants as changes of the zoo's figures.
   [[nodiscard]] std::vector<ConstantValue> changes() const;
 };
@@ -83,6 +112,7 @@ struct CalibrationOptions {
       2000;                    ///< rows that take part in the fit, spread evenly over the tables; at least 1
   std::size_t most_folds = 8;  ///< groups are put together beyond this number; 1: none is left out
   double robust_scale = 0.15;  ///< errors beyond it count linearly, not squared; positive
+  bool any_rows = false;       ///< also fit rows of the same work that differ by a factor
 };
 
 /// Constants of a device that a fit may touch, with priors from zoo/defaults.yaml and bounds from the field
@@ -101,9 +131,13 @@ struct CalibrationOptions {
 /// A constant that the data do not identify is put back to its present value and the rest is fitted again.
 /// Cross-validation leaves out whole groups of the tables (model, device, software), never single rows. Rows
 /// to which the library gives no answer with the present constants take no part; a row that loses its answer
-/// during a fit counts as a very wrong one.
+/// during a fit counts as a very wrong one. The noise of a row is the scatter of its table about the error
+/// that the table's rows share: a shared error is signal. Where every row that moves `efficiency.matrix` is a
+/// burst
+/// (`busy` of its table is below a third of `efficiency.burst_time`), that constant is kept.
 /// @throws InputError when no row of the tables is measured on this device, or with this engine, or none has
-/// an answer, and for options out of their range
+/// an answer, for rows of a device that measured the same work and differ by a factor, and for options out of
+/// their range
 [[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables,
                                     const Zoo& zoo, const CalibrationOptions& options = {});
 [[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables,
@@ -114,6 +148,10 @@ struct CalibrationOptions {
 [[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name,
                                     std::span<const MeasuredTable> tables, const Zoo& zoo,
                                     const CalibrationOptions& options = {});
+
+/// Compares tables of whole systems (serving, training, energy) that have rows of the device or engine,
+/// before and after the fit: those that ship and `more`. Fills `systems`, and `harmless` where one got worse.
+void check_systems(Calibration& calibration, std::span<const MeasuredTable> more, const Zoo& zoo);
 
 /// A prediction with its error bar.
 struct IntervalPrediction {

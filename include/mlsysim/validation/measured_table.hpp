@@ -36,6 +36,7 @@ struct MeasuredRow {
   std::size_t row = 0;  ///< of the (first) record in the file
   std::size_t repeats = 1;
   double measured = 0;                 ///< base unit of the measurand
+  std::optional<double> busy{};        ///< back-to-back work up to the end of the row, where it is stated [s]
   std::string group;                   ///< for cross-validation: e.g. "gpt3-175B, A100"
   std::shared_ptr<const void> inputs;  ///< of the measurand
 };
@@ -55,6 +56,8 @@ struct MeasuredTable {
   const Measurand* measurand = nullptr;
   std::optional<ColumnExpression> measured;
   double unit_factor = 1;  ///< base units of one measured unit
+  std::optional<ColumnExpression>
+      busy;  ///< seconds of back-to-back work; absent where the source says nothing
   std::vector<InputRule> inputs;
   std::vector<LeaveOutRule> left_out;
   std::vector<std::size_t> groups, labels;
@@ -76,6 +79,9 @@ struct MeasuredRows {
 /// Names of the tables below a folder, sorted: "training/megatron_sc21_table1_a100".
 /// @param folder empty for zoo/validation of the shipped zoo
 [[nodiscard]] std::vector<std::string> table_names(const std::filesystem::path& folder = {});
+/// YAML files below a folder that say in their `schema` that they hold something else than a table: entries
+/// of a zoo, a plan. They are no part of `table_names`.
+[[nodiscard]] std::vector<std::string> files_of_other_kinds(const std::filesystem::path& folder);
 /// The folder of whole tables that the environment names in MLSYSIM_TABLES; empty without it, and in secure
 /// mode.
 [[nodiscard]] std::filesystem::path whole_tables();

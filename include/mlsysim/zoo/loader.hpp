@@ -24,7 +24,7 @@ struct LoadOptions {
   ZooEnvironment environment = ZooEnvironment::use;
 };
 
-/// The folder of the shipped zoo: the first element of MLSYSIM_ZOO_PATH where it holds references.yaml, else
+/// The folder of the shipped zoo: the first element of MLSYSIM_ZOO_PATH where it holds catalogue.yaml, else
 /// ../share/mlsysim/zoo or share/zoo relative to the program or library that holds this code.
 /// @throws InputError naming every place that was looked at
 [[nodiscard]] std::filesystem::path zoo_directory();

@@ -12,6 +12,8 @@ void Program::validation_commands() { absent_command("validate", kComponent, kOp
 
 void Program::calibration_commands() { absent_command("calibrate", kComponent, kOption); }
 
+void Program::measure_command() { absent_command("measure", kComponent, kOption); }
+
 Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
   refuse_absent("--against with measurements", kComponent, kOption);
 }

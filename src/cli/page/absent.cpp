@@ -115,6 +115,7 @@ void Program::course_commands() {}
 void Program::plugin_commands() {}
 void Program::validation_commands() {}
 void Program::calibration_commands() {}
+void Program::measure_command() {}
 
 Answer Program::configuration(const CLI::App*) {
   throw SolverError(kAbsent.with({.found = "--print-config"}));

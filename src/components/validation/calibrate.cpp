@@ -1,8 +1,9 @@
 #include <mlsysim/validation/calibrate.hpp>
 
 #include "detail/fit_problem.hpp"
+#include "detail/measured_on.hpp"
+#include "detail/row_disagreement.hpp"
 
-#include <mlsysim/specs/system.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -23,28 +24,12 @@ using Eigen::VectorXd;
 constexpr double kMatters = 1e-3;  // a constant that moves no row by this share of its own change is left out
 constexpr int kMostPasses = 10;    // of a fit
 constexpr double kSettled = 0.01;  // share by which the noise still moves
-constexpr double kIdentified = 0.5;  // posterior over prior spread
-
-/// Whether an input of the row is this device, alone or in a node.
-bool concerns(const HardwareNode& device, const ObjectRef& input) {
-  const HardwareNode* found = nullptr;
-  if (input.type == ObjectType<HardwareNode>::name) found = static_cast<const HardwareNode*>(input.object);
-  if (input.type == ObjectType<Node>::name) found = static_cast<const Node*>(input.object)->accelerator;
-  return found != nullptr && found->name == device.name;
-}
-/// Whether an input of the row is this engine.
-bool concerns(const ServingEngine& engine, const ObjectRef& input) {
-  return input.type == ObjectType<ServingEngine>::name &&
-         static_cast<const ServingEngine*>(input.object)->name == engine.name;
-}
-
-template <class S> bool is_measured_on(const S& subject, const Measurand& measurand, const void* inputs) {
-  return std::ranges::any_of(measurand.inputs(), [&](const FieldInfo& f) {
-    const Value v = f.read(inputs);
-    const auto* o = std::get_if<ObjectRef>(&v);
-    return o != nullptr && o->object != nullptr && concerns(subject, *o);
-  });
-}
+constexpr double kIdentified = 0.5;   // posterior over prior spread
+constexpr double kFirstNoise = 0.03;  // of a row before anything is known: the data first, the priors second
+constexpr double kTogether = 0.8;     // correlation of two constants that rows cannot tell apart
+constexpr double kBurstShare =
+    1.0 / 3;  // of efficiency.burst_time: shorter work runs at the clock of a burst
+constexpr double kMedianVariance = 1.57;  // of a median, over that of a mean
 
 /// Relative errors of the rows that have an answer.
 std::vector<double> errors_of(const VectorXd& logarithms) {
@@ -61,20 +46,20 @@ struct Fit {
   MatrixXd covariance;              ///< of the logarithms of all that matter to a row
   std::vector<std::size_t> all;
   VectorXd all_u;
-  double noise = 0;
+  std::vector<TableNoise> scatter;  ///< by table
+  VectorXd noise;                   ///< by row
 };
 
 class Calibrator {
  public:
-  Calibrator(const detail::FitProblem& problem, const CalibrationOptions& options)
-      : problem_(problem), options_(options) {}
+  Calibrator(const detail::FitProblem& problem, const CalibrationOptions& options, std::size_t tables)
+      : problem_(problem), options_(options), tables_(tables) {}
 
   Fit run(const std::vector<detail::FitRow>& rows, std::vector<std::size_t> all) const {
     Fit f;
     f.all = std::move(all);
     f.active = f.all;
-    f.u = problem_.start(f.active);
-    f.noise = settle(rows, f.u, f.active);
+    settle(rows, f);
     f.all_u = f.u;
     f.covariance = covariance(rows, f);
     std::vector<std::size_t> known;
@@ -82,8 +67,7 @@ class Calibrator {
       if (identified(f, j)) known.push_back(f.all[j]);
     if (known.size() < f.all.size()) {
       f.active = known;
-      f.u = problem_.start(f.active);
-      f.noise = settle(rows, f.u, f.active);
+      settle(rows, f);
       f.all_u = problem_.start(f.all);
       for (std::size_t j = 0, k = 0; j < f.all.size(); ++j)
         if (k < known.size() && f.all[j] == known[k])
@@ -96,36 +80,55 @@ class Calibrator {
     const auto at = static_cast<Index>(j);
     return std::sqrt(f.covariance(at, at)) < kIdentified * problem_.constants()[f.all[j]].prior_spread;
   }
-  /// Standard deviations of log(measured / predicted) for rows: of the constants and of the noise together.
+  /// Standard deviations of log(predicted / measured) about the center of its table: of the constants, of the
+  /// noise, and of the center itself.
   VectorXd deviations(const std::vector<detail::FitRow>& rows, const Fit& f) const {
     const MatrixXd s = problem_.sensitivities(rows, f.all_u, f.all);
-    return ((s * f.covariance).cwiseProduct(s).rowwise().sum().array() + f.noise * f.noise).sqrt();
+    VectorXd out = (s * f.covariance).cwiseProduct(s).rowwise().sum();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto& t = f.scatter[rows[i].table];
+      const double groups = std::max(1.0, static_cast<double>(t.groups));
+      out[static_cast<Index>(i)] += t.sigma * t.sigma * (1 + kMedianVariance / groups);
+    }
+    return out.cwiseSqrt();
   }
 
  private:
-  /// Fits until the noise, which decides how much the priors weigh, is that of the fit itself. Returns it.
-  double settle(const std::vector<detail::FitRow>& rows, VectorXd& u,
-                const std::vector<std::size_t>& active) const {
-    const auto noise_now = [&] { return detail::robust_deviation(problem_.residuals(rows, u, active)); };
-    double noise = noise_now();
+  /// Fits until the noise, which decides how much the priors weigh, is that of the fit itself. It begins
+  /// small and only grows: begun with errors that the fit is to remove, the priors would win and stay.
+  void settle(const std::vector<detail::FitRow>& rows, Fit& f) const {
+    f.u = problem_.start(f.active);
+    f.noise = VectorXd::Constant(static_cast<Index>(rows.size()), kFirstNoise);
     for (int pass = 0; pass < kMostPasses; ++pass) {
-      problem_.fit(rows, u, active, options_.robust_scale);
-      const double before = std::exchange(noise, noise_now());
-      if (std::abs(noise - before) <= kSettled * before) break;
+      problem_.fit(rows, f.u, f.active, f.noise, options_.robust_scale);
+      f.scatter = detail::noise_of(rows, problem_.residuals(rows, f.u, f.active), tables_, f.active.size());
+      VectorXd now = f.noise;
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        now[static_cast<Index>(i)] = std::max(now[static_cast<Index>(i)], f.scatter[rows[i].table].sigma);
+      const double grown = (now.array() / f.noise.array()).maxCoeff();
+      f.noise = now;
+      if (grown <= 1 + kSettled) break;
     }
-    return noise;
   }
   MatrixXd covariance(const std::vector<detail::FitRow>& rows, const Fit& f) const {
     VectorXd spreads(static_cast<Index>(f.all.size()));
     for (std::size_t j = 0; j < f.all.size(); ++j)
       spreads[static_cast<Index>(j)] = problem_.constants()[f.all[j]].prior_spread;
     return detail::covariance_of(problem_.sensitivities(rows, f.all_u, f.all),
-                                 problem_.residuals(rows, f.all_u, f.all), spreads, std::max(f.noise, 0.01),
+                                 problem_.residuals(rows, f.all_u, f.all), spreads, f.noise,
                                  options_.robust_scale);
   }
   const detail::FitProblem& problem_;
   const CalibrationOptions& options_;
+  std::size_t tables_;
 };
+
+/// Removes the error that the rows of each table share.
+VectorXd centered(VectorXd errors, const std::vector<detail::FitRow>& rows, const Fit& f) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    errors[static_cast<Index>(i)] -= f.scatter[rows[i].table].center;
+  return errors;
+}
 
 /// Rows inside their interval; one without an answer is in none.
 Index inside_of(const VectorXd& errors, const VectorXd& deviations) {
@@ -183,6 +186,13 @@ double Calibration::coverage_left_out(double level) const {
   return band == bands.end() ? 0.0 : band->coverage;
 }
 
+bool TableNoise::biased() const {
+  const double groups_seen = std::max(1.0, static_cast<double>(groups));
+  return rows > 0 && std::abs(center) > 2 * sigma / std::sqrt(groups_seen);
+}
+
+bool Calibration::makes_systems_worse() const { return std::ranges::any_of(systems, &SystemChange::worse); }
+
 std::vector<ConstantValue> Calibration::changes() const {
   std::vector<ConstantValue> out;
   for (const auto& c : constants)
@@ -206,7 +216,8 @@ Evidence rows_measured_on(const S& subject, std::string_view what, std::span<con
   for (const auto& t : tables) {
     e.kept.push_back(rows_of(t, zoo));
     for (const auto& row : e.kept.back().rows)
-      if (is_measured_on(subject, *t.measurand, row.inputs.get())) e.rows.push_back({t.measurand, &row, 0});
+      if (detail::is_measured_on(subject, *t.measurand, row.inputs.get()))
+        e.rows.push_back({t.measurand, &row, e.kept.size() - 1, 0});
     out.tables.push_back(t.name);
     if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end())
       out.references.push_back(t.reference);
@@ -292,14 +303,68 @@ std::vector<std::size_t> relevant_constants(const detail::FitProblem& problem,
   return out;
 }
 
+/// What the rows lack to identify a constant.
+std::string why_not(const detail::FitProblem& problem, const Fit& fit, const MatrixXd& information,
+                    std::size_t j) {
+  const auto at = static_cast<Index>(j);
+  const double prior = problem.constants()[fit.all[j]].prior_spread;
+  // With all others known, would the rows identify it?
+  if (1 / std::sqrt(information(at, at)) < kIdentified * prior)
+    for (std::size_t k = 0; k < fit.all.size(); ++k) {
+      const auto other = static_cast<Index>(k);
+      const double r =
+          fit.covariance(at, other) / std::sqrt(fit.covariance(at, at) * fit.covariance(other, other));
+      if (k != j && std::abs(r) > kTogether)
+        return fmt::format("only together with {}", problem.constants()[fit.all[k]].field);
+    }
+  return "the rows move too little with it";
+}
+
+/// Constants that take no part: they keep their value and the spread of their prior.
+void add_kept(const std::vector<FreeConstant>& kept, const std::string& why, Calibration& out) {
+  const auto before = out.constants.size(), after = before + kept.size();
+  std::vector<double> covariance(after * after, 0.0);
+  for (std::size_t i = 0; i < before; ++i)
+    for (std::size_t j = 0; j < before; ++j) covariance[i * after + j] = out.covariance[i * before + j];
+  for (const auto& c : kept) {
+    const auto at = out.constants.size();
+    covariance[at * after + at] = c.prior_spread * c.prior_spread;
+    out.constants.push_back({.constant = c, .value = c.start, .spread = c.prior_spread, .why = why});
+  }
+  out.covariance = std::move(covariance);
+}
+
+/// Whether every row that moves a constant is known to be a burst, too short for the state that it describes.
+bool only_bursts(const detail::FitProblem& problem, const std::vector<detail::FitRow>& rows,
+                 const VectorXd& start, std::size_t constant, double burst_time) {
+  const std::vector<std::size_t> one{constant};
+  const MatrixXd s = problem.sensitivities(rows, start.segment(static_cast<Index>(constant), 1), one);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (std::abs(s(static_cast<Index>(i), 0)) > kMatters &&
+        (!rows[i].row->busy || *rows[i].row->busy >= kBurstShare * burst_time))
+      return false;
+  return true;
+}
+
 /// Errors, coverage, constants and their covariance after a fit to all rows.
 void describe_fit(const detail::FitProblem& problem, const Calibrator& calibrator, const Fit& fit,
                   const std::vector<detail::FitRow>& rows, Calibration& out) {
   const VectorXd errors = problem.errors(rows, fit.u, fit.active);
   out.after = statistics_of(errors_of(errors));
-  out.noise = fit.noise;
+  double variance = 0;
+  for (std::size_t t = 0; t < fit.scatter.size(); ++t) {
+    const auto& noise = fit.scatter[t];
+    variance += static_cast<double>(noise.rows) * noise.sigma * noise.sigma;
+    if (noise.rows > 0) out.scatter[out.tables[t]] = noise;
+  }
+  for (const auto& r : rows)
+    if (const auto of = out.scatter.find(out.tables[r.table]); of != out.scatter.end())
+      of->second.measurand = r.measurand->name();
+  out.noise = std::sqrt(variance / static_cast<double>(out.fitted_rows));
   const VectorXd deviations = calibrator.deviations(rows, fit);
-  out.coverage = static_cast<double>(inside_of(errors, deviations)) / static_cast<double>(rows.size());
+  out.coverage = static_cast<double>(inside_of(centered(errors, rows, fit), deviations)) /
+                 static_cast<double>(rows.size());
+  const MatrixXd information = fit.covariance.inverse();
   for (std::size_t j = 0; j < fit.all.size(); ++j) {
     const auto at = static_cast<Index>(j);
     const auto& c = problem.constants()[fit.all[j]];
@@ -307,6 +372,7 @@ void describe_fit(const detail::FitProblem& problem, const Calibrator& calibrato
     f.identified = std::find(fit.active.begin(), fit.active.end(), fit.all[j]) != fit.active.end();
     if (f.identified) f.value = problem.value_at(fit.all[j], fit.all_u[at]);
     f.at_bound = f.identified && (f.value < 1.02 * c.low || f.value > c.high / 1.02);
+    if (!f.identified) f.why = why_not(problem, fit, information, j);
     out.constants.push_back(f);
   }
   out.covariance.assign(fit.covariance.data(), fit.covariance.data() + fit.covariance.size());
@@ -326,9 +392,10 @@ void cross_validate(const detail::FitProblem& problem, const Calibrator& calibra
       if (r.fold == fold) test.push_back(r);
     const Fit without = calibrator.run(train, relevant);
     const VectorXd missed = problem.errors(test, without.u, without.active);
+    const VectorXd about = centered(missed, test, without);
     const VectorXd deviations = calibrator.deviations(test, without);
     for (Index i = 0; i < missed.size(); ++i)
-      scores.push_back({fold, std::isnan(missed[i]) ? HUGE_VAL : missed[i] / deviations[i]});
+      scores.push_back({fold, std::isnan(missed[i]) ? HUGE_VAL : about[i] / deviations[i]});
     const auto misses = errors_of(missed);
     missed_errors.insert(missed_errors.end(), misses.begin(), misses.end());
     out.groups.push_back({folds.members(fold),
@@ -337,6 +404,14 @@ void cross_validate(const detail::FitProblem& problem, const Calibrator& calibra
   }
   out.left_out = statistics_of(missed_errors);
   out.bands = conformal_bands(scores, folds.count);
+}
+
+constexpr std::string_view kSustained = "efficiency.matrix";  // a share of the peak under the power limit
+
+double burst_time_of(const HardwareNode& device, const Zoo& zoo) {
+  for (const auto& c : free_constants(device, zoo))
+    if (c.field == "efficiency.burst_time") return c.start;
+  return 0;
 }
 
 template <class S>
@@ -350,6 +425,7 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
   Evidence evidence = rows_measured_on(subject, what, tables, zoo, out);
   auto& rows = evidence.rows;
   leave_out_unanswered(rows, zoo, out);
+  if (!options.any_rows && std::is_same_v<S, HardwareNode>) detail::refuse_disagreement(rows, tables);
   out.rows = rows.size();
   const Folds folds = fold(rows, options.most_folds);
   const auto fitted = thinned(rows, options.most_rows);
@@ -362,11 +438,25 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
   std::iota(all.begin(), all.end(), std::size_t{0});
   const VectorXd start = problem.start(all);
   out.before = statistics_of(errors_of(problem.errors(rows, start, {})));
-  const auto relevant = relevant_constants(problem, fitted, start, all);
+  auto relevant = relevant_constants(problem, fitted, start, all);
+  std::vector<FreeConstant> unmoved, bursts;
+  for (const auto i : all)
+    if (!options.fields.empty() && std::ranges::find(relevant, i) == relevant.end())
+      unmoved.push_back(constants[i]);
+  if constexpr (std::is_same_v<S, HardwareNode>)
+    if (const double burst_time = burst_time_of(subject, zoo); burst_time > 0)
+      std::erase_if(relevant, [&](std::size_t i) {
+        if (constants[i].field != kSustained || !only_bursts(problem, fitted, start, i, burst_time))
+          return false;
+        bursts.push_back(constants[i]);
+        return true;
+      });
 
-  const Calibrator calibrator(problem, options);
+  const Calibrator calibrator(problem, options, tables.size());
   const Fit fit = calibrator.run(fitted, relevant);
   describe_fit(problem, calibrator, fit, rows, out);
+  add_kept(unmoved, "no row moves it", out);
+  add_kept(bursts, "every row is a burst", out);
   if (folds.count > 1) cross_validate(problem, calibrator, fit, relevant, fitted, rows, folds, out);
   return out;
 }
@@ -392,6 +482,28 @@ Calibration calibrate(std::string_view what, std::string_view name, std::span<co
                                 "device or engine"));
 }
 
+namespace {
+
+/// Center and deviation of a measurement about its prediction: of the tables of this measurand, each with the
+/// weight of its rows; without one the scatter of all.
+TableNoise noise_for(const Calibration& calibration, const Measurand& measurand) {
+  TableNoise out;
+  double variance = 0;
+  for (const auto& [name, t] : calibration.scatter) {
+    if (t.measurand != measurand.name()) continue;
+    const auto rows = static_cast<double>(t.rows), groups = std::max(1.0, static_cast<double>(t.groups));
+    out.rows += t.rows;
+    out.center += rows * t.center;
+    variance += rows * t.sigma * t.sigma * (1 + kMedianVariance / groups);
+  }
+  if (out.rows == 0) return {.sigma = calibration.noise};
+  out.center /= static_cast<double>(out.rows);
+  out.sigma = std::sqrt(variance / static_cast<double>(out.rows));
+  return out;
+}
+
+}  // namespace
+
 IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand,
                                     const void* inputs, const Zoo& zoo) {
   std::vector<FreeConstant> constants;
@@ -416,13 +528,14 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
   const MatrixXd s = problem.sensitivities(rows, u, all);
   const auto n = static_cast<Index>(all.size());
   const Eigen::Map<const MatrixXd> covariance(calibration.covariance.data(), n, n);
-  const double spread =
-      std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
+  const auto noise = noise_for(calibration, measurand);
+  const double spread = std::sqrt((s * covariance * s.transpose())(0, 0) + noise.sigma * noise.sigma);
+  const double middle = p.base * std::exp(-noise.center);
   // What groups missed that their fit had not seen, where that is known.
   double low = -kIntervalQuantile, high = kIntervalQuantile;
   for (const auto& band : calibration.bands)
     if (band.level == 0.8) low = std::min(band.low, 0.0), high = std::max(band.high, 0.0);
-  IntervalPrediction out{p.base * std::exp(-high * spread), p.base, p.base * std::exp(-low * spread), {}};
+  IntervalPrediction out{middle * std::exp(-high * spread), middle, middle * std::exp(-low * spread), {}};
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
     const auto* x = std::get_if<double>(&v);

@@ -6,6 +6,7 @@
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/validation/measure_points.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ double unit_base(const FreeConstant& c) {
 }
 
 std::string state_of(const FittedConstant& c) {
-  if (!c.identified) return "not identified, kept";
+  if (!c.identified) return c.why.empty() ? "kept" : "kept: " + c.why;
   return c.at_bound ? "fitted, at its bound" : "fitted";
 }
 
@@ -36,11 +37,13 @@ double correlation(const Calibration& fit, std::size_t i, std::size_t j) {
 Table table_of(const Calibration& fit) {
   Table t{.schema = "mlsysim/calibration@1",
           .title = fmt::format("constants of the {} {}", fit.what, fit.name)};
-  t.columns = {{"constant"}, {"unit"}, {"prior"}, {"before"}, {"value"}, {"p10"}, {"p90"}, {"state"}};
+  t.columns = {{"constant"}, {"unit"}, {"prior"},    {"before"}, {"value"},
+               {"p10"},      {"p90"},  {"of prior"}, {"state"}};
   for (const auto& c : fit.constants) {
     const double one = unit_base(c.constant);
     t.rows.push_back({c.constant.field, c.constant.unit, c.constant.prior / one, c.constant.start / one,
-                      c.value / one, c.p10() / one, c.p90() / one, state_of(c)});
+                      c.value / one, c.p10() / one, c.p90() / one, fmt::format("{:.2f}", c.of_prior()),
+                      state_of(c)});
   }
   return t;
 }
@@ -51,9 +54,57 @@ Json errors_json(const ErrorStatistics& e) {
           {"p90", e.p90},   {"max", e.max},       {"bias", e.bias}};
 }
 
+constexpr std::size_t kMostPoints = 3;
+
+/// Points of `mlsysim measure` that would identify a constant of a device; none for one that is identified.
+std::vector<std::string> points_for(const Calibration& fit, const FittedConstant& c) {
+  std::vector<std::string> out;
+  if (c.identified || fit.what != "device") return out;
+  const auto* plan = installed_measure_plan();
+  if (plan == nullptr) return out;
+  for (const auto* p : plan->points_for(c.constant.field))
+    if (out.size() < kMostPoints) out.push_back(p->name);
+  return out;
+}
+
+/// What is not identified, with the points that would change that.
+std::string points_text(const Calibration& fit) {
+  std::string out;
+  for (const auto& c : fit.constants)
+    if (const auto points = points_for(fit, c); !points.empty())
+      out += fmt::format("  {}: measure {}\n", c.constant.field, fmt::join(points, "; "));
+  return out.empty() ? out : "points of `mlsysim measure` that identify what was kept:\n" + out;
+}
+
+std::string bias_text(const Calibration& fit) {
+  std::string out;
+  for (const auto& [name, t] : fit.scatter)
+    if (t.biased())
+      out += fmt::format(
+          "  {}: a bias of {} that no constant explains: the law is off, or a constant is missing\n", name,
+          detail::percent(std::exp(t.center) - 1, true));
+  return out;
+}
+
+std::string systems_text(const Calibration& fit) {
+  std::string out;
+  for (const auto& s : fit.systems)
+    if (s.worse())
+      out += fmt::format("  {}: median error {} -> {} ({} rows), at most {} allowed\n", s.table,
+                         detail::percent(s.before), detail::percent(s.after), s.rows,
+                         detail::percent(s.before + s.allowed));
+  if (fit.systems.empty()) return out;
+  if (out.empty())
+    return fmt::format("no table of whole systems gets worse ({} compared)\n", fit.systems.size());
+  return "tables of whole systems get worse:\n" + out +
+         (fit.harmless.empty() ? std::string("  each of the constants alone makes one of them worse\n")
+                               : fmt::format("  no table gets worse with one of these alone: {}\n",
+                                             fmt::join(fit.harmless, ", ")));
+}
+
 std::string json_of(const Calibration& fit) {
   Json constants = Json::array(), unanswered = Json::array(), covariance = Json::array(),
-       groups = Json::array(), domain = Json::object();
+       groups = Json::array(), domain = Json::object(), scatter = Json::object(), systems = Json::array();
   const auto n = fit.constants.size();
   for (std::size_t i = 0; i < n; ++i) {
     const auto& c = fit.constants[i];
@@ -70,6 +121,9 @@ std::string json_of(const Calibration& fit) {
                          {"low", c.constant.low / one},
                          {"high", c.constant.high / one},
                          {"identified", c.identified},
+                         {"of_prior", c.of_prior()},
+                         {"why", c.why},
+                         {"points", points_for(fit, c)},
                          {"at_bound", c.at_bound}});
     Json row = Json::array();
     for (std::size_t j = 0; j < n; ++j) row.push_back(fit.covariance[i * n + j]);
@@ -78,6 +132,15 @@ std::string json_of(const Calibration& fit) {
   for (const auto& g : fit.groups)
     groups.push_back(
         {{"group", g.group}, {"in_sample", errors_json(g.in_sample)}, {"left_out", errors_json(g.left_out)}});
+  for (const auto& [name, t] : fit.scatter)
+    scatter[name] = {{"center", t.center}, {"sigma", t.sigma}, {"rows", t.rows}, {"biased", t.biased()}};
+  for (const auto& s : fit.systems)
+    systems.push_back({{"table", s.table},
+                       {"rows", s.rows},
+                       {"before", s.before},
+                       {"after", s.after},
+                       {"allowed", s.allowed},
+                       {"worse", s.worse()}});
   for (const auto& u : fit.unanswered) unanswered.push_back({{"reason", u.reason}, {"rows", u.rows}});
   for (const auto& [name, r] : fit.domain) domain[name] = {r.low, r.high};
   return detail::json_document(Json({{"schema", "mlsysim/calibration@1"},
@@ -89,6 +152,9 @@ std::string json_of(const Calibration& fit) {
                                      {"constants", constants},
                                      {"covariance_of_logarithms", covariance},
                                      {"noise", fit.noise},
+                                     {"scatter", scatter},
+                                     {"systems", systems},
+                                     {"harmless", fit.harmless},
                                      {"before", errors_json(fit.before)},
                                      {"after", errors_json(fit.after)},
                                      {"left_out", errors_json(fit.left_out)},
@@ -127,6 +193,7 @@ std::string render(const Calibration& fit, const RenderOptions& options) {
     out += fmt::format("{} rows have no answer with the fitted constants\n", fit.rows - fit.after.rows);
   if (!fit.groups.empty() && fit.left_out.rows < fit.rows)
     out += fmt::format("{} rows have no answer when their group is left out\n", fit.rows - fit.left_out.rows);
+  out += bias_text(fit) + systems_text(fit);
   for (const auto& g : fit.groups)
     out += fmt::format("  {:<40} median {:>6} in the sample, {:>6} left out\n",
                        g.group.size() > 40 ? g.group.substr(0, 37) + "..." : g.group,
@@ -136,7 +203,7 @@ std::string render(const Calibration& fit, const RenderOptions& options) {
       if (const double r = correlation(fit, i, j); std::abs(r) > kStrong)
         out += fmt::format("  {} and {} move together (correlation {:+.2f})\n",
                            fit.constants[i].constant.field, fit.constants[j].constant.field, r);
-  return out;
+  return out + points_text(fit);
 }
 
 }  // namespace mlsysim

@@ -29,9 +29,9 @@ class Reader {
             "keys such as 'title' and 'data'", "");
       raise();
     }
-    known(root,
-          {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs",
-           "derived", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted", "sample_of"});
+    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured",
+                 "inputs", "derived", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted",
+                 "sample_of", "busy"});
     if (word(root, "schema") != kDefinitionSchema)
       fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
             "begin with 'schema: mlsysim/validation@1'");
@@ -193,6 +193,7 @@ class Reader {
       for (const auto& item : list->items) attempt(item, [&] { leave_out(item); });
     }
     columns(root, "groups", t_.groups);
+    if (const YamlValue* v = root.find("busy")) attempt(*v, [&] { t_.busy = expression(*v); });
     if (const YamlValue* v = root.find("repeats")) {
       t_.median_of_repeats = v->text == "median";
       if (!t_.median_of_repeats) fault(*v, "'repeats' has no such choice", v->describe(), "median", "");

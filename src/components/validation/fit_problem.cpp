@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace mlsysim::detail {
 namespace {
@@ -15,6 +16,8 @@ constexpr double kStep = 1e-3;   // of a logarithm, for differences
 constexpr double kNoAnswer = 5;  // logarithm: as bad as an error by a factor of 150
 constexpr double kFarthest = 6;  // coordinates: within 0.25 % of a bound
 constexpr double kMedianOfNormal = 0.6745;
+constexpr double kLeastNoise = 0.01;
+constexpr std::size_t kFewRows = 4;  // of a table with a scatter of its own
 constexpr int kMostEvaluations = 80;
 // The optimiser's first step is a share of the norm of its coordinates, so they must not lie around 0, which
 // is the middle of the bounds and the usual start.
@@ -39,7 +42,7 @@ struct Functor {
   const std::vector<FitRow>* rows;
   const std::vector<std::size_t>* active;
   double scale;
-  double noise;  ///< of a row, so that priors weigh as they should
+  const Eigen::VectorXd* noise;  ///< of each row, so that priors weigh as they should
 
   [[nodiscard]] int inputs() const { return static_cast<int>(active->size()); }
   [[nodiscard]] int values() const { return static_cast<int>(rows->size() + active->size()); }
@@ -47,7 +50,7 @@ struct Functor {
   int operator()(const InputType& x, ValueType& out) const {
     const InputType u = x.array() - kAway;
     const auto r = problem->residuals(*rows, u, *active);
-    for (Eigen::Index i = 0; i < r.size(); ++i) out[i] = softened(r[i], scale) / noise;
+    for (Eigen::Index i = 0; i < r.size(); ++i) out[i] = softened(r[i], scale) / (*noise)[i];
     for (std::size_t j = 0; j < active->size(); ++j) {
       const auto& c = problem->constants()[(*active)[j]];
       const auto at = static_cast<Eigen::Index>(j);
@@ -151,10 +154,10 @@ Eigen::MatrixXd FitProblem::sensitivities(const std::vector<FitRow>& rows, const
 }
 
 void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u,
-                     const std::vector<std::size_t>& active, double robust_scale) const {
+                     const std::vector<std::size_t>& active, const Eigen::VectorXd& noise,
+                     double robust_scale) const {
   if (active.empty()) return;
-  Functor functor{this, &rows, &active, robust_scale,
-                  std::max(robust_deviation(residuals(rows, u, active)), 0.01)};
+  Functor functor{this, &rows, &active, robust_scale, &noise};
   Eigen::LevenbergMarquardt<Functor> solver(functor);
   solver.parameters.maxfev = kMostEvaluations;
   solver.parameters.factor = kFirstStep;
@@ -164,23 +167,61 @@ void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u,
   u = (x.array() - kAway).cwiseMax(-kFarthest).cwiseMin(kFarthest);
 }
 
-double robust_deviation(const Eigen::VectorXd& residuals) {
-  if (residuals.size() == 0) return 0;
+namespace {
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+/// Center and robust scatter about it.
+void describe(TableNoise& noise, const std::vector<double>& residuals, double widened) {
+  noise.center = median_of(residuals);
   std::vector<double> sizes;
-  for (const double r : residuals) sizes.push_back(std::abs(r));
-  std::sort(sizes.begin(), sizes.end());
-  return quantile(sizes, 0.5) / kMedianOfNormal;
+  for (const double r : residuals) sizes.push_back(std::abs(r - noise.center));
+  noise.sigma = std::max(kLeastNoise, widened * median_of(std::move(sizes)) / kMedianOfNormal);
+}
+
+}  // namespace
+
+std::vector<TableNoise> noise_of(const std::vector<FitRow>& rows, const Eigen::VectorXd& residuals,
+                                 std::size_t tables, std::size_t active) {
+  std::vector<std::vector<double>> of(tables);
+  std::vector<std::set<std::string>> groups(tables);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    of[rows[i].table].push_back(residuals[static_cast<Eigen::Index>(i)]);
+    groups[rows[i].table].insert(rows[i].row->group);
+  }
+  // Constants that were fitted leave less than the rows scatter.
+  const auto n = static_cast<double>(rows.size());
+  const double widened = std::sqrt(n / std::max(1.0, n - static_cast<double>(active) - 1));
+  std::vector<double> few, all;
+  for (const auto& t : of) {
+    all.insert(all.end(), t.begin(), t.end());
+    if (t.size() < kFewRows) few.insert(few.end(), t.begin(), t.end());
+  }
+  TableNoise shared;
+  describe(shared, few.size() < kFewRows ? all : few, widened);
+  if (few.size() < kFewRows && few.size() < all.size()) shared.center = 0;  // of other tables
+  std::vector<TableNoise> out(tables, shared);
+  for (std::size_t t = 0; t < tables; ++t) {
+    if (of[t].size() >= kFewRows) describe(out[t], of[t], widened);
+    out[t].rows = of[t].size();
+    out[t].groups = groups[t].size();
+  }
+  return out;
 }
 
 Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities, const Eigen::VectorXd& residuals,
-                              const Eigen::VectorXd& prior_spreads, double noise, double robust_scale) {
+                              const Eigen::VectorXd& prior_spreads, const Eigen::VectorXd& noise,
+                              double robust_scale) {
   // Rows far from the fit count less, as they did in it.
   const double s2 = robust_scale * robust_scale;
   Eigen::VectorXd weights(residuals.size());
   for (Eigen::Index i = 0; i < residuals.size(); ++i)
-    weights[i] = 1 / std::sqrt(1 + residuals[i] * residuals[i] / s2);
-  Eigen::MatrixXd information =
-      sensitivities.transpose() * weights.asDiagonal() * sensitivities / std::max(noise * noise, 1e-6);
+    weights[i] = 1 / std::sqrt(1 + residuals[i] * residuals[i] / s2) / (noise[i] * noise[i]);
+  Eigen::MatrixXd information = sensitivities.transpose() * weights.asDiagonal() * sensitivities;
   information.diagonal() += prior_spreads.cwiseAbs2().cwiseInverse();
   return information.ldlt().solve(Eigen::MatrixXd::Identity(information.rows(), information.cols()));
 }

@@ -66,13 +66,20 @@ const ScalarFigure* convention_of(std::string_view last, const Zoo& zoo) {
   return nullptr;
 }
 
+/// Whether measurements determine a figure. Sizes of tiles are whole numbers of a kernel's source: a fit
+/// moves them only where they are named.
+bool is_fitted(const FigureRow& row, bool named) {
+  const auto group = row.path.substr(0, row.path.find('.'));
+  if (group == "tiles") return !row.row.integral && (named || !row.row.unit.empty());
+  return group == "efficiency" || group == "draw" || group == "kernels" || group == "collectives";
+}
+
 /// What a device states about its kernels and links beside the data sheet, each with what stands in for it.
-std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
+std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo, bool named) {
   const Conventions conventions = conventions_of(zoo);
   std::vector<Candidate> out;
   for (const auto& row : figure_rows()) {
-    const auto group = row.path.substr(0, row.path.find('.'));
-    if (group != "efficiency" && group != "draw" && group != "kernels" && group != "collectives") continue;
+    if (!is_fitted(row, named)) continue;
     const double one = base_of(row.row.unit);
     Candidate c{.field = row.path,
                 .unit = std::string(row.row.unit),
@@ -134,7 +141,7 @@ std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string
 
 std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
                                          std::span<const std::string> fields) {
-  return free_of(candidates(device, zoo), "a device", fields);
+  return free_of(candidates(device, zoo, !fields.empty()), "a device", fields);
 }
 std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
                                          std::span<const std::string> fields) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <system_error>
 
 namespace mlsysim {
@@ -26,25 +27,33 @@ bool is_table(const std::string& name) {
   return name != "record" && name != "calibrations" && name != "residuals";
 }
 
-}  // namespace
-
-std::string MeasuredTable::label(std::size_t row) const {
-  std::string out;
-  for (const auto c : labels) {
-    const auto text = data.text(row, c);
-    if (!text.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", data.columns()[c], text);
-  }
-  return out.empty() ? fmt::format("line {}", data.where(row, 0).line) : out;
+/// The schema that a YAML file names in its first lines; empty without one.
+std::string schema_of(const fs::path& file) {
+  std::string head, schema;
+  (void)files::read_pieces(file, 4096, [&](std::string_view piece) { head += piece; });
+  std::istringstream lines(head);
+  for (std::string line; schema.empty() && std::getline(lines, line);)
+    if (line.starts_with("schema:")) {
+      const auto first = line.find_first_not_of(" \"'", 7), last = line.find_last_not_of(" \"'\r");
+      if (first != std::string::npos) schema = line.substr(first, last + 1 - first);
+    }
+  return schema;
 }
 
-std::vector<std::string> table_names(const fs::path& folder) {
-  const auto root = folder_or_shipped(folder);
+/// Whether a file is of another kind of ours. One without a schema is a definition with a fault.
+bool holds_other(const fs::path& file) {
+  const auto schema = schema_of(file);
+  return schema.starts_with("mlsysim/") && !schema.starts_with("mlsysim/validation@");
+}
+
+/// Names of YAML files below a folder, with those of other kinds or only those.
+std::vector<std::string> names_below(const fs::path& root, bool others) {
   std::vector<std::string> names;
   std::error_code failed;
   for (fs::recursive_directory_iterator it(root, failed), end; !failed && it != end; it.increment(failed)) {
     if (it->path().extension() != ".yaml") continue;
     auto name = it->path().lexically_relative(root).replace_extension().generic_string();
-    if (is_table(name)) names.push_back(std::move(name));
+    if (is_table(name) && holds_other(it->path()) == others) names.push_back(std::move(name));
   }
   if (failed)
     throw InputError({.id = "mlsysim.validation.030",
@@ -57,6 +66,23 @@ std::vector<std::string> table_names(const fs::path& folder) {
   std::sort(names.begin(), names.end());
   return names;
 }
+
+}  // namespace
+
+std::string MeasuredTable::label(std::size_t row) const {
+  std::string out;
+  for (const auto c : labels) {
+    const auto text = data.text(row, c);
+    if (!text.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", data.columns()[c], text);
+  }
+  return out.empty() ? fmt::format("line {}", data.where(row, 0).line) : out;
+}
+
+std::vector<std::string> table_names(const fs::path& folder) {
+  return names_below(folder_or_shipped(folder), false);
+}
+
+std::vector<std::string> files_of_other_kinds(const fs::path& folder) { return names_below(folder, true); }
 
 fs::path whole_tables() {
   const char* value = files::secure() ? nullptr : std::getenv("MLSYSIM_TABLES");

@@ -142,9 +142,11 @@ double median(std::vector<double>& values) {
 
 }  // namespace
 
-std::string detail::row_key(const Measurand& measurand, const void* inputs) {
+std::string detail::row_key(const Measurand& measurand, const void* inputs,
+                            std::span<const std::string_view> without) {
   std::string out;
   for (const auto& f : measurand.inputs()) {
+    if (std::ranges::find(without, f.name) != without.end()) continue;
     const Value v = f.read(inputs);
     if (const auto* x = std::get_if<double>(&v))
       out += fmt::format("{};", *x);
@@ -206,6 +208,7 @@ MeasuredRows detail::rows_with(const MeasuredTable& t, const Zoo& zoo, bool merg
       repeats.push_back({base});
     }
     MeasuredRow row{.row = r, .measured = base, .inputs = std::move(inputs)};
+    if (t.busy) row.busy = t.busy->at(t.data, r);
     for (const auto c : t.groups)
       row.group += fmt::format("{}{}", row.group.empty() ? "" : ", ", t.data.text(r, c));
     out.rows.push_back(std::move(row));

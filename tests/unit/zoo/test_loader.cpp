@@ -38,6 +38,7 @@ std::string user_device(const std::string& name) {
 /// A shipped zoo of one device.
 void make_zoo(const Folder& folder) {
   folder.write("references.yaml", zoo_test::kReferences);
+  folder.write("catalogue.yaml", "schema: mlsysim/convention@1\nentries: []\n");
   folder.write("sub/hardware.yaml", zoo_test::kDevice);
 }
 

@@ -10,6 +10,17 @@
 
 namespace mlsysim::cli {
 
+std::string refusal_of(const Calibration& fit) {
+  std::string out;
+  for (const auto& s : fit.systems)
+    if (s.worse())
+      out += fmt::format(
+          "mlsysim: refused: the fit makes {} worse, from {:.1f} % to {:.1f} %; --force keeps it, --constant "
+          "fits less\n",
+          s.table, 100 * s.before, 100 * s.after);
+  return out;
+}
+
 Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options) {
   if (request.device.empty() && request.engine.empty())
     throw InputError(
@@ -27,9 +38,13 @@ Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions&
     tables.push_back(name.ends_with(".yaml") ? load_table_file(name) : load_table(name));
   CalibrationOptions how;
   how.fields = request.constants;
+  how.any_rows = request.force;
   const bool engine = !request.engine.empty();
-  const Calibration fit =
+  Calibration fit =
       calibrate(engine ? "engine" : "device", engine ? request.engine : request.device, tables, zoo(), how);
+  check_systems(fit, {}, zoo());
+  if (auto refusal = refusal_of(fit); !request.force && !refusal.empty())
+    return {render(fit, options), std::move(refusal), Exit::assertion_failed};
   const auto today = fmt::format(
       "{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   if (!request.write.empty())

@@ -32,6 +32,14 @@ struct Folders {
     definitions.clear();
     data = named;
   }
+  /// Notes about YAML files of the user that hold something else than a table.
+  [[nodiscard]] std::string skipped() const {
+    std::string out;
+    if (definitions.empty()) return out;
+    for (const auto& name : files_of_other_kinds(definitions))
+      out += fmt::format("mlsysim: note: {}.yaml holds no table and is skipped\n", name);
+    return out;
+  }
   [[nodiscard]] MeasuredTable load(const std::string& name) const {
     return load_table(name, definitions, data);
   }
@@ -171,6 +179,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     files::write(record, to_yaml(all), yaml);
   }
   Answer out{render(results, options)};
+  if (request.tables.empty()) out.diagnostics = folders.skipped();
   if (!request.check) return out;
   for (const auto& r :
        regressions(read_record(record), results,

@@ -47,7 +47,7 @@ void Program::calibration_commands() {
       "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
       "inference/hopper_dense_ttft\n"
       "Constants that the data do not identify keep their value; whole groups are left out to check the "
-      "rest.",
+      "rest. Exit code 3: the fit makes a table of whole systems worse, and is not written.",
       [this] { return calibrate_constants(calibrate_, render_); });
   auto* device = offer(*c, "--device", calibrate_.device, "device whose constants are fitted", "NAME");
   auto* engine =
@@ -60,10 +60,45 @@ void Program::calibration_commands() {
       ->required();
   offer(*c, "--constant", calibrate_.constants,
         "field to fit; may be repeated (default: all that matter to a row)", "FIELD");
-  c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
+  c->add_flag(
+      "--force", calibrate_.force,
+      "replace a file that this program did not write, fit rows that disagree, and keep a fit that makes "
+      "tables of whole systems worse");
   offer(*c, "--write", calibrate_.write,
         "writes the device or engine with its fitted constants as a file for --zoo", "FILE");
   offer(*c, "--date", calibrate_.date, "date of the fit in that file (default: today)", "DATE");
+}
+
+void Program::measure_command() {
+  auto* m = command(
+      app_, "measure", "measures this machine with PyTorch, fits its constants, and compares predictions",
+      "Examples:\n  mlsysim measure --plan\n  mlsysim measure --out measured\n"
+      "  mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python\n"
+      "Measuring takes two minutes at most and downloads nothing. It needs a Python with PyTorch.",
+      [this] {
+        measure_.zoo = zoo_paths_;
+        return measure_machine(measure_, render_);
+      });
+  m->add_flag("--plan", measure_.plan, "list the points and why each is taken; measure nothing");
+  offer(*m, "--out", measure_.out, "folder for the tables and the device entry", "FOLDER")
+      ->capture_default_str();
+  offer(*m, "--deadline", measure_.deadline, "seconds for all points; the least valuable are dropped first",
+        "SECONDS")
+      ->capture_default_str()
+      ->check(CLI::Range(5.0, 3600.0));
+  offer(*m, "--python", measure_.python,
+        "interpreter with PyTorch (default: MLSYSIM_PYTHON, else the first python3 of PATH that has it)",
+        "PYTHON");
+  auto* on = offer(*m, "--on", measure_.on,
+                   "cpu, cuda or rocm (default: the accelerator, or the CPU where there is none)", "KIND")
+                 ->check(CLI::IsMember({"cpu", "cuda", "rocm"}));
+  values_[on].choices = {"cpu", "cuda", "rocm"};
+  auto* hardware =
+      offer(*m, "--hardware", measure_.hardware,
+            "name of the device in the zoo (default: recognized, or an entry of its own)", "NAME");
+  values_[hardware].place = Place::device;
+  m->add_flag("--force", measure_.force,
+              "replace the tables of the folder, and keep a fit that makes other tables worse");
 }
 
 }  // namespace mlsysim::cli

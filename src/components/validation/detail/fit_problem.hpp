@@ -11,6 +11,7 @@ namespace mlsysim::detail {
 struct FitRow {
   const Measurand* measurand = nullptr;
   const MeasuredRow* row = nullptr;
+  std::size_t table = 0;  ///< where it comes from
   std::size_t fold = 0;
 };
 
@@ -40,8 +41,9 @@ class FitProblem {
   [[nodiscard]] Eigen::MatrixXd sensitivities(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                               const std::vector<std::size_t>& active) const;
   /// Moves the active constants to the best fit. `u` holds the coordinates of the active ones.
+  /// @param noise standard deviation of each row
   void fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active,
-           double robust_scale) const;
+           const Eigen::VectorXd& noise, double robust_scale) const;
 
   [[nodiscard]] const std::vector<FreeConstant>& constants() const { return constants_; }
   [[nodiscard]] Eigen::VectorXd start(const std::vector<std::size_t>& active) const;
@@ -53,13 +55,16 @@ class FitProblem {
   Conventions conventions_;
 };
 
-/// Robust standard deviation: the median of sizes over that of a normal distribution.
-[[nodiscard]] double robust_deviation(const Eigen::VectorXd& residuals);
+/// Center and scatter of the residuals of each of `tables` tables, after a fit with `active` constants.
+/// Tables of few rows share theirs; `sigma` is at least 1 %.
+[[nodiscard]] std::vector<TableNoise> noise_of(const std::vector<FitRow>& rows,
+                                               const Eigen::VectorXd& residuals, std::size_t tables,
+                                               std::size_t active);
 
-/// Covariance of the logarithms: data and priors; `noise` is the standard deviation of a residual.
+/// Covariance of the logarithms: data and priors; `noise` is the standard deviation of each residual.
 [[nodiscard]] Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities,
                                             const Eigen::VectorXd& residuals,
-                                            const Eigen::VectorXd& prior_spreads, double noise,
-                                            double robust_scale);
+                                            const Eigen::VectorXd& prior_spreads,
+                                            const Eigen::VectorXd& noise, double robust_scale);
 
 }  // namespace mlsysim::detail
