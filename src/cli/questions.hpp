@@ -28,7 +28,8 @@ struct AskedSubject {
 /// The same with changes put in, NAME=VALUE each.
 [[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
 
-/// Whether a file is a plan: it has a section `workload` and no schema line. Other files hold a model or entries of a zoo.
+/// Whether a file is a plan: it has a section `workload` and no schema line. Other files hold a model or
+/// entries of a zoo.
 [[nodiscard]] bool holds_a_plan(const std::string& path);
 
 /// Takes the result off the words; empty where they name a subject alone.

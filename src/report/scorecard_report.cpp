@@ -223,7 +223,9 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   const bool held = std::all_of(assertions.begin(), assertions.end(), [](const auto& a) { return a.passed; });
   const bool fits = e.feasibility.status != Status::fail;
   Json out{{"schema", "mlsysim/evaluation@1"},
-           {"status", !e.passed_all() ? "infeasible" : held ? "ok" : "sla_failed"},
+           {"status", !e.passed_all() ? "infeasible"
+                      : held          ? "ok"
+                                      : "sla_failed"},
            {"scenario", e.scenario_name},
            {"workload", e.workload},
            {"hardware", e.hardware},
