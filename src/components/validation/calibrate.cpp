@@ -7,6 +7,7 @@
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
+#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>
@@ -364,7 +365,7 @@ void describe_fit(const detail::FitProblem& problem, const Calibrator& calibrato
   const VectorXd deviations = calibrator.deviations(rows, fit);
   out.coverage = static_cast<double>(inside_of(centered(errors, rows, fit), deviations)) /
                  static_cast<double>(rows.size());
-  const MatrixXd information = fit.covariance.inverse();
+  const MatrixXd information = fit.all.empty() ? MatrixXd() : MatrixXd(fit.covariance.inverse());
   for (std::size_t j = 0; j < fit.all.size(); ++j) {
     const auto at = static_cast<Index>(j);
     const auto& c = problem.constants()[fit.all[j]];

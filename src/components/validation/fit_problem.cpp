@@ -176,7 +176,7 @@ double median_of(std::vector<double> values) {
 }
 
 /// Center and robust scatter about it.
-void describe(TableNoise& noise, const std::vector<double>& residuals, double widened) {
+void center_and_scatter(TableNoise& noise, const std::vector<double>& residuals, double widened) {
   noise.center = median_of(residuals);
   std::vector<double> sizes;
   for (const double r : residuals) sizes.push_back(std::abs(r - noise.center));
@@ -202,11 +202,11 @@ std::vector<TableNoise> noise_of(const std::vector<FitRow>& rows, const Eigen::V
     if (t.size() < kFewRows) few.insert(few.end(), t.begin(), t.end());
   }
   TableNoise shared;
-  describe(shared, few.size() < kFewRows ? all : few, widened);
+  center_and_scatter(shared, few.size() < kFewRows ? all : few, widened);
   if (few.size() < kFewRows && few.size() < all.size()) shared.center = 0;  // of other tables
   std::vector<TableNoise> out(tables, shared);
   for (std::size_t t = 0; t < tables; ++t) {
-    if (of[t].size() >= kFewRows) describe(out[t], of[t], widened);
+    if (of[t].size() >= kFewRows) center_and_scatter(out[t], of[t], widened);
     out[t].rows = of[t].size();
     out[t].groups = groups[t].size();
   }

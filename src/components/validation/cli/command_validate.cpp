@@ -152,7 +152,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     for (const auto& check : read_calibration_checks(own.empty() ? "" : own + "/calibrations.yaml")) {
       std::vector<MeasuredTable> data;
       for (const auto& name : check.tables) data.push_back(folders.load(name));
-      calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
+      calibrations.push_back(
+          calibrate(check.what, check.name, data, zoo(), {.fields = check.constants, .any_rows = true}));
     }
     if (!request.page.empty()) files::write(request.page, accuracy_page(results, calibrations), page);
     if (!request.tables_page.empty())
