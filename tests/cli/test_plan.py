@@ -139,6 +139,7 @@ KEYS_TRAIN = [
     ("parallelism.microbatch_size", "microbatch_count: 8", "microbatch_size: 2"),
     ("parallelism.shard_size", "shard_size: 4", "shard_size: 2"),
     ("parallelism.gradient_precision", "gradient_precision: bf16", "gradient_precision: fp32"),
+    ("parallelism.states", "gradient_precision: bf16", "gradient_precision: bf16, states: \"moment=bf16,master=none\""),
     ("parallelism.moment_precision", "gradient_precision: bf16", "gradient_precision: bf16, moment_precision: bf16"),
     ("parallelism.attention_kernel", "attention_kernel: fused", "attention_kernel: unfused"),
     ("parallelism.overlap_efficiency", "overlap_efficiency: 0.8", "overlap_efficiency: 0"),

@@ -300,6 +300,7 @@ struct HasConstant {
 inline constexpr auto kConstants = std::to_array<HasConstant>({
     {"MatmulWork", "work", "2 FLOP per multiply-add"},
     {"MatmulTime", "work", "2 FLOP per multiply-add"},
+    {"ConvolutionTime", "work", "2 FLOP per multiply-add"},
     {"AttentionWork", "work", "2 FLOP per multiply-add"},
     {"KvBytesPerToken", "token", "a count of tokens becomes tokens"},
     {"MlaKvCache", "token", "a count of tokens becomes tokens"},

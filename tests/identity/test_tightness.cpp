@@ -76,6 +76,8 @@ const std::map<std::string, Ratio> kLoose{
     {"QueueWait.wait_mean", {1, 5.93}},
     {"QueueWait.wait_probability", {2.99, 5.94}},
     {"ResponseTail.exceed", {4.17, 4.39e+05}},
+    {"SmallKernelTime.memory", {1.27, 1.44}},
+    {"SmallKernelTime.time", {1.25, 1.75}},
     {"SpareCoverage.coverage", {1, 3.06e+07}},
     {"SpeculativeTokenTime.itl", {1, 2.2}},
     {"SwitchAllReduce.time", {1, 1.33}},

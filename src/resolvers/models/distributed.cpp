@@ -49,7 +49,7 @@ TrainingProblem<> settle(const In& asked, Notes& notes) {
 
 void warn_of_microbatches(const In& in, const TrainingProblem<>& v, const TrainingEstimate<>& n,
                           Notes& notes) {
-  detail::check_microbatches(in, v, n.microbatch_count, n.microbatch_size, notes);
+  detail::check_microbatches(in, v, n.microbatch_count, notes);
 }
 
 DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes) const {

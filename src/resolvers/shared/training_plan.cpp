@@ -104,14 +104,15 @@ void note_default_microbatches(const TrainingProblem<>& v, double local, double 
 }
 
 void check_microbatches(const DistributedModel::Inputs& in, const TrainingProblem<>& v, double count,
-                        double size, Notes& notes) {
+                        Notes& notes) {
   const Degrees degrees = training_degrees(in);
   const double local = share_batch(v.batch_size, v.accelerators / degrees.replica()).sequences;
-  const double ranks = degrees.sequence_ranks(), batch = size * ranks;  // of a micro-batch of all ranks
+  const double ranks = degrees.sequence_ranks();
+  const double batch = std::ceil(local / count);  // of the largest micro-batch, all ranks
   if (v.division == Microbatches::by_default) note_default_microbatches(v, local, count, notes);
   if (in.microbatch_size && !in.microbatch_count)
     warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
-  if (batch * count != local || (in.microbatch_size && *in.microbatch_size != size))
+  if (batch * count != local || (in.microbatch_size && *in.microbatch_size * ranks != batch))
     notes.warn([&] {
       return fmt::format(
           "{:g} sequences of a replica do not divide into {}: the largest of {:g} has {:g}, and the step "

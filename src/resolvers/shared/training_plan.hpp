@@ -31,7 +31,7 @@ struct Layout {
 /// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not
 /// given.
 void check_microbatches(const DistributedModel::Inputs& in, const TrainingProblem<>& problem, double count,
-                        double size, Notes& notes);
+                        Notes& notes);
 /// Notes the number of micro-batches if it was not given, and warns of accumulation steps that divide
 /// nothing further.
 void note_default_microbatches(const TrainingProblem<>& problem, double local_batch, double count,
