@@ -30,7 +30,7 @@ for n in range(16, 24):
     tables.row("elementwise", dict(op="add", dtype="fp32", rows=1, columns=1 << n, read=2 << n, written=1 << n, us=2 + 12e6 * (1 << n) / 9e9,
                                    repeats=1, replays=7, turn=1))
 model = "MeasureDecoder_Tiny"
-tables.row("decoder", dict(model=model, op="decode", execution="eager", dtype="fp32", batch=1, context=256, loop_ms=3.0, ms=3.0))
+tables.row("decoder", dict(model=model, op="decode", execution="eager", dtype="fp32", batch=1, context=256, loop_ms=STEP, ms=STEP))
 tables.text("../zoo/models.yaml", measure.model_entries(source))
 tables.text("../zoo/sources.yaml", "schema: mlsysim/references@1\\nentries:\\n- {key: own-measurement, text: measured here}\\n")
 facts = dict(device="a CPU", device_kind="cpu", dtype="fp32", memory_bytes=16 << 30, cache_bytes=32 << 20)
@@ -38,6 +38,7 @@ RATES
 (out / "machine.json").write_text(json.dumps(dict(hardware="this_machine", points=27, planned=40, elapsed_s=1.0, dropped=[],
                                                   fitted=["gemm_fp32", "elementwise"], checks=["decode_eager"])))
 """
+STEP = "2.2"  # [ms] of the check: between the predictions of a fit and of the prior
 ENTRY = 'tables.text("../zoo/device.yaml", measure.own_entry("this_machine", facts, 60e9, 9e9, source))'
 # Waits for a signal and says which one came.
 WAITS = """
@@ -53,6 +54,11 @@ while not came:
 (out / "came").write_text(" ".join(came))
 sys.exit(130)
 """
+
+
+def program(entry=ENTRY):
+    """An interpreter that writes tables, with a device entry or without."""
+    return WRITES.replace("RATES", entry).replace("STEP", STEP)
 
 
 @pytest.fixture
@@ -89,26 +95,36 @@ def test_refusals(refused, interpreter, tmp_path):
     (tmp_path / "m" / "tables").mkdir(parents=True)
     (tmp_path / "m" / "tables" / "gemm.csv").write_text("")
     refused("measure", "--out", tmp_path / "m", "--python", fails, parts=["gemm.csv", "--force"])
-    few = interpreter(WRITES.replace("RATES", ""))
+    few = interpreter(program(entry=""))
     refused("measure", "--out", tmp_path / "few", "--python", few, parts=["27 of 40 points", "--deadline 240"])
 
 
 def test_tables_become_an_entry_and_checks(run, interpreter, tmp_path):
     out = tmp_path / "m"
-    done = run("measure", "--out", out, "--python", interpreter(WRITES.replace("RATES", ENTRY)), "-o", "json")
+    done = run("measure", "--out", out, "--python", interpreter(program()), "-o", "json")
     assert done.code == 0, done.err
     answer = done.json()
     fit = {c["field"]: c for c in answer["calibration"]["constants"]}
     assert answer["calibration"]["after"]["median"] < answer["calibration"]["before"]["median"]
     assert any(c["identified"] for c in fit.values())
     (check,) = answer["checks"]
-    assert check["measured"] == pytest.approx(3e-3) and check["predicted"] > 0 and check["calibrated"] > 0
+    assert check["measured"] == pytest.approx(2.2e-3)
+    assert abs(check["calibrated"] - check["measured"]) < abs(check["predicted"] - check["measured"])
     entry = pathlib.Path(answer["entry"])
     assert entry.parent == out
     shown = run("zoo", "show", "this_machine_calibrated", "--zoo", out / "zoo", "--zoo", entry)
     assert shown.code == 0, shown.err
-    again = run("measure", "--out", out, "--python", interpreter(WRITES.replace("RATES", ENTRY)), "--force")
+    again = run("measure", "--out", out, "--python", interpreter(program()), "--force")
     assert again.code == 0 and "your machine" in again.out and "this_machine_calibrated" in again.out
+
+
+def test_a_fit_that_makes_the_checks_worse_is_refused(run, interpreter, tmp_path):
+    out = tmp_path / "m"
+    python = interpreter(program().replace(STEP, "3.2"))
+    done = run("measure", "--out", out, "--python", python, "-o", "json")
+    assert done.code == 3 and "refused" in done.err and "decode_eager" in done.err
+    assert done.json()["entry"] is None and not (out / "calibrated.yaml").exists()
+    assert run("measure", "--out", out, "--python", python, "--force").code == 0 and (out / "calibrated.yaml").exists()
 
 
 def test_an_interrupt_reaches_what_measures(interpreter, tmp_path):

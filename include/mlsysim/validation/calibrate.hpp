@@ -62,7 +62,8 @@ struct TableNoise {
   double center = 0, sigma = 0;
   std::size_t rows = 0, groups = 0;
 
-  /// Whether all rows share an error that no constant explains: more than two standard errors from 0.
+  /// Whether all rows share an error that no constant explains: more than two standard errors from 0,
+  /// and more than 2 %.
   [[nodiscard]] bool biased() const;
 };
 
@@ -72,7 +73,8 @@ struct SystemChange {
   std::string table;
   std::size_t rows = 0;
   double before = 0, after = 0;
-  double allowed = 0;  ///< by which the median may grow: half of its standard error, at least 0.5 %
+  double allowed =
+      0;  ///< by which the median may grow: half of its standard error, at least 0.5 %; 5 % of few rows
 
   [[nodiscard]] bool worse() const { return after > before + allowed; }
 };

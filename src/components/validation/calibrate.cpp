@@ -27,6 +27,7 @@ constexpr int kMostPasses = 10;    // of a fit
 constexpr double kSettled = 0.01;  // share by which the noise still moves
 constexpr double kIdentified = 0.5;   // posterior over prior spread
 constexpr double kFirstNoise = 0.03;  // of a row before anything is known: the data first, the priors second
+constexpr double kLeastBias = 0.02;   // that is worth a word
 constexpr double kTogether = 0.8;     // correlation of two constants that rows cannot tell apart
 constexpr double kBurstShare =
     1.0 / 3;  // of efficiency.burst_time: shorter work runs at the clock of a burst
@@ -189,7 +190,7 @@ double Calibration::coverage_left_out(double level) const {
 
 bool TableNoise::biased() const {
   const double groups_seen = std::max(1.0, static_cast<double>(groups));
-  return rows > 0 && std::abs(center) > 2 * sigma / std::sqrt(groups_seen);
+  return rows > 0 && std::abs(center) > std::max(kLeastBias, 2 * sigma / std::sqrt(groups_seen));
 }
 
 bool Calibration::makes_systems_worse() const { return std::ranges::any_of(systems, &SystemChange::worse); }

@@ -13,6 +13,8 @@ namespace mlsysim {
 namespace {
 
 constexpr double kLeastAllowed = 0.005;
+constexpr double kAllowedOfFew = 0.05;  // their scatter is not known
+constexpr std::size_t kFewSystems = 4;
 constexpr double kDeviationOfMedian = 1.2533;  // over that of a mean
 constexpr double kDeviationOfSizes = 1.4826;   // over the median of sizes about the median
 
@@ -40,6 +42,7 @@ std::vector<double> sizes_of(const SystemTable& t, const Constants& constants, c
 
 /// By how much the median of these errors may grow.
 double allowed_of(const SystemTable& t, const std::vector<double>& sizes) {
+  if (sizes.size() < kFewSystems) return kAllowedOfFew;
   const double middle = median_of(sizes);
   std::vector<double> apart;
   for (const double e : sizes) apart.push_back(std::abs(e - middle));

@@ -15,8 +15,8 @@ std::string refusal_of(const Calibration& fit) {
   for (const auto& s : fit.systems)
     if (s.worse())
       out += fmt::format(
-          "mlsysim: refused: the fit makes {} worse, from {:.1f} % to {:.1f} %; --force keeps it, --constant "
-          "fits less\n",
+          "mlsysim: refused: the fit makes {} worse, from {:.1f} % to {:.1f} %; --force keeps it, "
+          "mlsysim calibrate --constant fits less\n",
           s.table, 100 * s.before, 100 * s.after);
   return out;
 }

@@ -240,7 +240,9 @@ Answer concluded(const MeasureRequest& request, const RenderOptions& options) {
   if (options.format == OutputFormat::csv) return {render(fit, options), std::move(refusal), exit};
   auto text = render(fit, options);
   if (options.verbosity == Verbosity::verbose) text += "\n" + overlay;
-  if (!checks.empty()) text += "\n" + checks_text(checks, options);
+  if (!checks.empty())
+    text += "\nyour machine: measured, predicted with the prior and with the fit\n" +
+            checks_text(checks, options);
   if (!refusal.empty()) return {text, std::move(refusal), exit};
   text += fmt::format(
       "\nThe device entry {}_calibrated is in {}. To use it:\n"

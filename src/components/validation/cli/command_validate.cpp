@@ -113,6 +113,19 @@ Constants constants_with(const ValidateRequest& request) {
   return out;
 }
 
+/// The calibrations that the pages show; rows are fitted as they are.
+std::vector<Calibration> calibrations_of(const Folders& folders) {
+  const auto& own = folders.definitions;
+  std::vector<Calibration> out;
+  for (const auto& check : read_calibration_checks(own.empty() ? "" : own + "/calibrations.yaml")) {
+    std::vector<MeasuredTable> data;
+    for (const auto& name : check.tables) data.push_back(folders.load(name));
+    const CalibrationOptions how{.fields = check.constants, .any_rows = true};
+    out.push_back(calibrate(check.what, check.name, data, zoo(), how));
+  }
+  return out;
+}
+
 }  // namespace
 
 Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
@@ -148,13 +161,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     files::write(request.residuals, to_yaml(residual_groups(tables, zoo())), residuals);
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
   if (request.pages()) {
-    std::vector<Calibration> calibrations;
-    for (const auto& check : read_calibration_checks(own.empty() ? "" : own + "/calibrations.yaml")) {
-      std::vector<MeasuredTable> data;
-      for (const auto& name : check.tables) data.push_back(folders.load(name));
-      calibrations.push_back(
-          calibrate(check.what, check.name, data, zoo(), {.fields = check.constants, .any_rows = true}));
-    }
+    const auto calibrations = calibrations_of(folders);
     if (!request.page.empty()) files::write(request.page, accuracy_page(results, calibrations), page);
     if (!request.tables_page.empty())
       files::write(request.tables_page, accuracy_tables_page(results, calibrations, zoo()), page);

@@ -294,7 +294,7 @@ def definitions_for(hardware, dtype, source) -> dict:
             ("training", "training_step", "training_step", "ms", "ms", train, [], "model"),
             ("overhead", "overhead", "", "", "", {}, [], ""), ("idle", "idle", "", "", "", {}, [], "")):
         lines = ["schema: mlsysim/validation@1", f'title: "{name} of this machine"', f"data: {table}.csv", f"source: {source}"]
-        lines += [f"measurand: {measurand}", f"measured: {{value: {value}, unit: {unit}}}", f"groups: [{group}]", *([f"busy: {busy[value]}"] if value in busy else []), f"labels: [{labels[table]}]", "inputs:", f"  hardware: {hardware}"] \
+        lines += [f"measurand: {measurand}", f"measured: {{value: {value}, unit: {unit}}}", f"groups: [{group}]", *([f"busy: {busy[value]}"] if value in busy else []), "labels: [" + ", ".join(f'"{x}"' for x in labels[table].split(", ")) + "]", "inputs:", f"  hardware: {hardware}"] \
             if measurand else ["unpredicted: no measurand yet for what a host costs or an idle device draws"]
         lines += [f"  {key}: {text}" for key, text in inputs.items()] + ["left_out:"] * bool(left_out) + [f"- {rule}" for rule in left_out]
         out.setdefault(table, {})[name] = "\n".join(lines) + "\n"
