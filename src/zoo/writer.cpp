@@ -147,8 +147,7 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
     case MemberForm::number:
     case MemberForm::quantity: {
       const double x = *static_cast<const double*>(value);
-      if (type.form == MemberForm::quantity || w.figure(path) != nullptr || fallback == nullptr ||
-          x != *static_cast<const double*>(fallback))
+      if (w.figure(path) != nullptr || fallback == nullptr || x != *static_cast<const double*>(fallback))
         w.number(depth, key, path, x, type.exps, unit);
       return;
     }
@@ -206,7 +205,8 @@ void write_table(Writer& w, int depth, const TableInfo& table, const void* objec
     if (path == "name") continue;  // stands in the head of the entry
     // A choice or a number that must be given is written even where it equals the initial value.
     const auto form = row.type->form;
-    const bool always = row.must_be_given() && (form == MemberForm::choice || form == MemberForm::number);
+    const bool always = row.must_be_given() && (form == MemberForm::choice || form == MemberForm::number ||
+                                                form == MemberForm::quantity);
     write_value(w, depth, row.name, path, row.unit, *row.type, row.in(object),
                 always ? nullptr : row.in(table.blank));
   }

@@ -27,7 +27,7 @@ struct SmallKernelTime {
                                 "no time for arithmetic; cycles and shares are those of one generation"};
   template <class T> struct Inputs {
     Data<T> read, written, row, l2_cache;
-    T rows{0.0}, units{1.0}, floor{0.0}, start{0.0}, switched{0.0}, share{1.0}, cached{0.0};
+    T rows, units, floor, start, switched, share, cached;
     Bandwidth<T> bandwidth;
     Frequency<T> clock;
     static constexpr auto fields() {
@@ -36,8 +36,8 @@ struct SmallKernelTime {
           field(&Inputs::written, "written", "B", "bytes written").non_negative(),
           field(&Inputs::row, "row", "B", "bytes of a row that a block works on; 0: no rows").non_negative(),
           field(&Inputs::l2_cache, "l2_cache", "MB", "second-level cache").non_negative(),
-          field(&Inputs::rows, "rows", "", "rows; 0: none").non_negative(),
-          field(&Inputs::units, "units", "", "units of the device").at_least(1),
+          field(&Inputs::rows, "rows", "", "rows; 0: none").non_negative().counted(),
+          field(&Inputs::units, "units", "", "units of the device").at_least(1).counted(),
           field(&Inputs::floor, "floor", "", "cycles of the smallest one").non_negative(),
           field(&Inputs::start, "start", "", "cycles of the smallest element-wise kernel").non_negative(),
           field(&Inputs::switched, "switched", "", "cycles more after another kernel").non_negative(),
@@ -64,7 +64,7 @@ struct SmallKernelTime {
         named("bytes", select(by_row, in.read * (one + again), in.read * kept) + in.written);
     const Time<T> memory = named("memory", bytes / (in.bandwidth * in.share));
     const T first = in.switched + select(by_row, in.start, in.floor);
-    const T waves = max(ceil(T(in.rows / in_flight)), one);
+    const T waves = ceil_div(in.rows, in_flight);
     const Time<T> rows = select(by_row, (in.floor - in.start) * waves / in.clock, Time<T>());
     return {.time = first / in.clock + max(rows, memory), .memory = memory};
   }
@@ -87,32 +87,31 @@ struct ConvolutionTime {
       "nvidia-deeplearning-examples", "ResNet-50 and SE-ResNeXt-101 on V100 and T4",
       "one set of constants for all generations"};
   template <class T> struct Inputs {
-    T m{1.0}, n{1.0}, k{1.0}, groups{1.0}, tile_m{1.0}, tile_n{1.0}, group_n{1.0}, depth_step{1.0},
-        units{1.0};
-    T floor{0.0}, wave{0.0}, split{0.0}, split_depth{1.0};
+    T m, n, k, groups, tile_m, tile_n, group_n, depth_step, units, floor, wave, split, split_depth;
     ComputeRate<T> rate;
     Data<T> traffic;
     Bandwidth<T> bandwidth;
     Frequency<T> clock;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::m, "m", "", "output pixels of the batch").at_least(0),
-          field(&Inputs::n, "n", "", "output channels of a group").at_least(0),
-          field(&Inputs::k, "k", "", "receptive field of an output").at_least(0),
-          field(&Inputs::groups, "groups", "", "groups").at_least(1),
-          field(&Inputs::tile_m, "tile_m", "", "pixels of a tile").at_least(1),
-          field(&Inputs::tile_n, "tile_n", "", "channels of a tile").at_least(1),
-          field(&Inputs::group_n, "group_n", "", "least channels of a tile, several groups").at_least(1),
-          field(&Inputs::depth_step, "depth_step", "", "step of the depth").at_least(1),
-          field(&Inputs::units, "units", "", "units of the device").at_least(1),
-          field(&Inputs::floor, "floor", "", "cycles of the smallest one").non_negative(),
-          field(&Inputs::wave, "wave", "", "cycles of the start and end of a tile").non_negative(),
-          field(&Inputs::split, "split", "", "cycles of adding up a divided depth").non_negative(),
-          field(&Inputs::split_depth, "split_depth", "", "least depth of a part").at_least(1),
-          field(&Inputs::rate, "rate", "TFLOP/s", "rate of full tiles on all units").positive(),
-          field(&Inputs::traffic, key::traffic).non_negative(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::clock, "clock", "GHz", "clock of the device").positive());
+      return rows(field(&Inputs::m, "m", "", "output pixels of the batch").at_least(1),
+                  field(&Inputs::n, "n", "", "output channels of a group").at_least(1),
+                  field(&Inputs::k, "k", "", "receptive field of an output").at_least(1),
+                  field(&Inputs::groups, "groups", "", "groups").at_least(1).counted(),
+                  field(&Inputs::tile_m, "tile_m", "", "pixels of a tile").at_least(1).counted(),
+                  field(&Inputs::tile_n, "tile_n", "", "channels of a tile").at_least(1).counted(),
+                  field(&Inputs::group_n, "group_n", "", "least channels of a tile, several groups")
+                      .at_least(1)
+                      .counted(),
+                  field(&Inputs::depth_step, "depth_step", "", "step of the depth").at_least(1).counted(),
+                  field(&Inputs::units, "units", "", "units of the device").at_least(1).counted(),
+                  field(&Inputs::floor, "floor", "", "cycles of the smallest one").non_negative(),
+                  field(&Inputs::wave, "wave", "", "cycles of the start and end of a tile").non_negative(),
+                  field(&Inputs::split, "split", "", "cycles of adding up a divided depth").non_negative(),
+                  field(&Inputs::split_depth, "split_depth", "", "least depth of a part").at_least(1),
+                  field(&Inputs::rate, "rate", "TFLOP/s", "rate of full tiles on all units").positive(),
+                  field(&Inputs::traffic, key::traffic).non_negative(),
+                  field(&Inputs::bandwidth, key::bandwidth).positive(),
+                  field(&Inputs::clock, "clock", "GHz", "clock of the device").positive());
     }
   };
   template <class T> struct Result {
