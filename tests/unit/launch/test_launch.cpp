@@ -311,3 +311,36 @@ TEST_CASE("prompts that an engine does not divide have passes of their own", "[l
   CHECK(field(off, "chunked_prefill") == "false");
   CHECK(field(off, "prefill_chunk_tokens") == "4096");
 }
+
+TEST_CASE("a command starts an engine only where its program does", "[launch]") {
+  const std::string start = "python -m torch.distributed.launch --nproc_per_node 8 pretrain_gpt.py";
+  const auto l = read("cp pretrain_gpt.py ./Megatron-LM/\nOMP_NUM_THREADS=4 " + start +
+                          " --micro-batch-size 1 --seq-length 2048 --tensor-model-parallel-size 8\n",
+                      "train.sh", {{"hardware", "H100"}, {"workload", "Llama3_8B"}});
+  CHECK(field(l, "tp_size") == "8");
+  CHECK(field(l, "accelerators") == "8");
+  for (const auto* words :
+       {"cp pretrain_gpt.py x/", "cat vllm serve", "sudo cp pretrain_gpt.py x/",
+        "ssh host cp pretrain_gpt.py x", "pip install vllm serve", "python tools/convert.py pretrain_gpt.py",
+        "echo sglang serve --model x", "python -c pretrain_gpt.py", "if cp pretrain_gpt.py x; then ls; fi"}) {
+    INFO(words);
+    CHECK_FALSE(launch_format(words, "command line").has_value());
+  }
+  for (const auto* words :
+       {"pretrain_gpt.py", "python3 -u pretrain_gpt.py", "torchrun --nproc_per_node 8 pretrain_gpt.py",
+        "srun -N 2 python -u a/pretrain_gpt.py", "$RUN pretrain_gpt.py",
+        "accelerate launch -n 8 pretrain_gpt.py", "uv run pretrain_gpt.py",
+        "bash -c 'cd x && torchrun pretrain_gpt.py'"}) {
+    INFO(words);
+    CHECK(launch_format(words, "command line") == LaunchFormat::megatron);
+  }
+  for (const auto* words :
+       {"exec vllm serve x", "if ! vllm serve x; then exit; fi", "sudo -E env A=b vllm serve x",
+        "docker run --gpus all vllm/vllm-openai:latest --model x",
+        "timeout 30 python3.12 -m "
+        "vllm.entrypoints.openai.api_server --model x",
+        "CUDA_VISIBLE_DEVICES=0 nohup vllm serve x &"}) {
+    INFO(words);
+    CHECK(launch_format(words, "command line") == LaunchFormat::vllm);
+  }
+}
