@@ -344,3 +344,15 @@ TEST_CASE("a command starts an engine only where its program does", "[launch]") 
     CHECK(launch_format(words, "command line") == LaunchFormat::vllm);
   }
 }
+
+TEST_CASE("auto is a value of every key of DeepSpeed", "[launch]") {
+  const Fields given{
+      {"hardware", "H100"}, {"workload", "Llama3_8B"}, {"accelerators", "4"}, {"batch_size", "4"}};
+  const auto with = [&](const std::string& bucket) {
+    return read(R"({"train_batch_size": "auto", "zero_optimization": {"stage": 3, "reduce_bucket_size": )" +
+                    bucket + R"(, "stage3_prefetch_bucket_size": )" + bucket + "}}",
+                "ds.json", given);
+  };
+  CHECK(with("\"auto\"").fields == with("5e8").fields);
+  CHECK(field(with("\"auto\""), "zero_stage") == "3");
+}
