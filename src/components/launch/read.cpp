@@ -108,11 +108,10 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     if (!settings.has(quantity)) return;
     const auto asked = settings.text(quantity);
     if (q.fields.contains(std::string(field))) return;
-    std::string note;
-    auto model = detail::model_of(asked, zoo, note);
-    if (model.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B" of it
-      model = detail::model_of(settings.text("model_family") + "_" + asked, zoo, note);
-    if (model.empty())
+    auto model = detail::model_of(asked, zoo);
+    if (model.entry.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B"
+      model = detail::model_of(settings.text("model_family") + "_" + asked, zoo);
+    if (model.entry.empty())
       throw LookupError({.id = "mlsysim.launch.012",
                          .message = fmt::format("the zoo has no model '{}'", asked.substr(0, 80)),
                          .key = settings.flag_name(quantity),
@@ -122,8 +121,15 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                                              quantity == "model" ? "model" : "draft-model"),
                          .where = settings.where(quantity),
                          .reason = BreakReason::unknown_model});
-    if (!note.empty()) launch.notes.push_back(note);
-    launch.fields[std::string(field)] = model;
+    for (auto& note : model.notes) launch.notes.push_back(std::move(note));
+    launch.fields[std::string(field)] = model.entry;
+    if (model.weight_format.empty()) return;
+    if (quantity != "model" || launch.mode != Mode::serve) {
+      launch.notes.push_back(fmt::format("the format that '{}' states has no effect here", asked));
+      return;
+    }
+    launch.fields.emplace("weight_format", model.weight_format);  // what the caller says stays
+    if (!model.cache_format.empty()) launch.fields.emplace("kv_precision", model.cache_format);
   };
   name("workload", "model");
   if (!launch.fields.contains("workload"))

@@ -356,3 +356,70 @@ TEST_CASE("auto is a value of every key of DeepSpeed", "[launch]") {
   CHECK(with("\"auto\"").fields == with("5e8").fields);
   CHECK(field(with("\"auto\""), "zero_stage") == "3");
 }
+
+TEST_CASE("an ending that states a format sets the format of the weights", "[launch]") {
+  struct Row {
+    std::string ending, format;
+  };
+  for (const auto& [ending, format] : std::initializer_list<Row>{{"FP8", "fp8"},
+                                                                 {"Instruct-FP8-Dynamic", "fp8"},
+                                                                 {"Instruct-AWQ-INT4", "int4"},
+                                                                 {"GPTQ", "int4"},
+                                                                 {"Instruct-GPTQ-Int8", "q8_0"},
+                                                                 {"Int4", "int4"},
+                                                                 {"Int8", "int8"},
+                                                                 {"Instruct-quantized.w4a16", "int4"},
+                                                                 {"quantized.w8a8", "int8"},
+                                                                 {"NVFP4", "nvfp4"},
+                                                                 {"FP4", "nvfp4"},
+                                                                 {"MXFP4", "mxfp4"},
+                                                                 {"Instruct-bnb-4bit", "nf4"},
+                                                                 {"GGUF:Q4_K_M", "q4_k_m"},
+                                                                 {"Instruct-NVFP4-v2", "nvfp4"},
+                                                                 {"BF16", "bf16"}}) {
+    INFO(ending);
+    const auto l = read("vllm serve acme/Meta-Llama-3.1-8B-" + ending + " --dtype bfloat16");
+    CHECK(field(l, "workload") == "Llama3_8B");
+    CHECK(field(l, "weight_format") == format);
+    CHECK(field(l, "kv_precision").empty());
+    CHECK(l.notes.size() > 1);
+    CHECK_NOTHROW(l.build(standard_zoo()));
+  }
+  CHECK(field(read("vllm serve amd/Llama-3.1-8B-Instruct-FP8-KV"), "kv_precision") == "fp8");
+  CHECK(field(read("vllm serve meta-llama/Llama-3.1-8B-Instruct"), "weight_format").empty());
+  // An entry of the zoo has its own formats, and flags and callers have the last word.
+  const auto own = read("vllm serve Qwen/Qwen3-32B-FP8");
+  CHECK(field(own, "workload") == "Qwen3_32B_FP8");
+  CHECK(field(own, "weight_format").empty());
+  const std::string fp8 = "vllm serve acme/Qwen3-8B-FP8";
+  CHECK(field(read(fp8 + " --quantization mxfp4"), "weight_format") == "mxfp4");
+  CHECK(field(read(fp8, "x", {{"hardware", "H100"}, {"weight_format", "int4"}}), "weight_format") == "int4");
+  // The format changes what fits.
+  const auto& zoo = standard_zoo();
+  const std::string large = "Qwen/Qwen3-235B-A22B";
+  CHECK(fit_of(read("vllm serve " + large + "-FP8 -tp 4"), zoo).fits);
+  CHECK_FALSE(fit_of(read("vllm serve " + large + " -tp 4"), zoo).fits);
+}
+
+TEST_CASE("a version in a name is part of the name", "[launch]") {
+  CHECK(field(read("vllm serve mistralai/Mistral-7B-Instruct-v0.1"), "workload") == "Mistral_7B");
+  for (const auto* name :
+       {"mistralai/Mistral-7B-Instruct-v0.3", "mistralai/Mistral-7B-v0.2", "acme/opt-1.4b",
+        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-7B-Instruct-1M", "moonshotai/Kimi-K2-Thinking"})
+    CHECK_THAT(refusal(std::string("vllm serve ") + name), Contains("launch.012"));
+  struct Row {
+    std::string name, entry;
+  };
+  for (const auto& [name, entry] :
+       std::initializer_list<Row>{{"Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3_30B_A3B"},
+                                  {"Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "Qwen3_235B_A22B"},
+                                  {"deepseek-ai/DeepSeek-R1-0528", "DeepSeek_R1"},
+                                  {"mistralai/Mixtral-8x7B-Instruct-v0.1", "Mixtral_8x7B"},
+                                  {"mistralai/Mistral-Nemo-Instruct-2407", "Mistral_Nemo_12B"},
+                                  {"meta-llama/Llama-3.3-70B-Instruct", "Llama3_70B"},
+                                  {"facebook/opt-1.3b", "OPT_1_3B"},
+                                  {"facebook/opt-13b", "OPT_13B"},
+                                  {"openai-community/gpt2", "GPT2_Small"},
+                                  {"openai-community/gpt2-xl", "GPT2"}})
+    CHECK(field(read("vllm serve " + name), "workload") == entry);
+}
