@@ -423,3 +423,44 @@ TEST_CASE("a version in a name is part of the name", "[launch]") {
                                   {"openai-community/gpt2-xl", "GPT2"}})
     CHECK(field(read("vllm serve " + name), "workload") == entry);
 }
+
+TEST_CASE("the command of a manifest is a launch", "[launch]") {
+  const auto same = [](const Launch& a, const Launch& b) {
+    for (const auto* name : {"workload", "tp_size", "accelerators", "seq_len", "batch_size", "weight_format"})
+      CHECK(field(a, name) == field(b, name));
+  };
+  const std::string flags =
+      "--model meta-llama/Llama-3.3-70B-Instruct --quantization fp8 --tensor-parallel-size 2 "
+      "--max-model-len 8000 --max-num-seqs 128";
+  const auto direct = read("docker run vllm/vllm-openai:latest " + flags);
+  CHECK(field(direct, "accelerators") == "2");
+  same(
+      read("services:\n  a:\n    image: redis\n  b:\n    image: vllm/vllm-openai:latest\n    environment:\n"
+           "      - N=2\n    command: >\n      --model meta-llama/Llama-3.3-70B-Instruct --quantization fp8\n"
+           "      --tensor-parallel-size ${N}\n      --max-model-len 8000 --max-num-seqs ${SEQS:-128}\n",
+           "docker-compose.yml"),
+      direct);
+  const std::string head =
+      "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: apps/v1\n"
+      "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n"
+      "      - name: a\n        image: vllm/vllm-openai:v0.12.0\n";
+  const auto shell = read(head +
+                              "        command: [/bin/sh, -c]\n        args:\n        - |\n"
+                              "          echo start\n          vllm serve " +
+                              flags.substr(8) + "\n",
+                          "d.yaml");
+  same(shell, direct);
+  CHECK(field(shell, "engine") == "vllm@0.12.0");
+  same(read(head + "        env: [{name: RANKS, value: \"2\"}]\n        args: [--model, "
+                   "meta-llama/Llama-3.3-70B-Instruct, --quantization=fp8, --tensor-parallel-size, $(RANKS), "
+                   "--max-model-len, \"8000\", --max-num-seqs=128]\n",
+            "d.yaml"),
+       direct);
+  same(read("resources: {accelerators: H100:2}\nrun: |\n  vllm serve " + flags.substr(8) + "\n", "sky.yaml"),
+       direct);
+  // What is not read is called by its name.
+  CHECK_THAT(refusal("services:\n  a:\n    image: ollama/ollama\n", "compose.yaml"),
+             Contains("launch.003") && Contains("docker-compose") && Contains("ollama/ollama"));
+  CHECK_THAT(refusal("apiVersion: v1\nkind: Pod\nspec: {}\n", "pod.yaml"), Contains("Kubernetes"));
+  CHECK_THAT(refusal("llama-server -m a.gguf -ngl 42"), Contains("launch.003") && Contains("llama-server"));
+}
