@@ -141,8 +141,8 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
     out.weight_format = name_of(stated->weights);
     if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
     out.notes.push_back(
-        fmt::format("the ending of '{}' states weights in {}; {}", own, out.weight_format,
-                    stated->cache_fp8 ? "it states a cache in fp8" : "it states no format of the cache"));
+        fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
+                    stated->cache_fp8 ? " and an fp8 cache" : "; it does not state a cache format"));
   } else if (packaged) {
     out.notes.push_back(
         fmt::format("'{}' is quantized, but the name states no format: say --weight-format", own));

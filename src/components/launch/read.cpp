@@ -237,7 +237,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);
     q.text = std::move(manifest->script);
     yaml = false;
-    out.notes.push_back(fmt::format("the launch is the command of {}", manifest->kind));
+    out.notes.push_back(fmt::format("the launch was read from {}", manifest->kind));
   }
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
