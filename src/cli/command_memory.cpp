@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "reading_notes.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
@@ -80,6 +81,8 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
     for (const auto& note : account.engine->notes)
       out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   }
+  if (options.format != OutputFormat::text)
+    for (const auto& note : reading_notes()) table.rows.push_back({"note", note, {}, {}, {}, {}, {}, {}});
   for (const auto& part : account.not_modelled)
     table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});
   const bool fits = q.device == nullptr ||

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "reading_notes.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
@@ -92,6 +93,9 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
                                 asked.built.assumptions.end());
   evaluation.warnings.insert(evaluation.warnings.begin(), asked.built.warnings.begin(),
                              asked.built.warnings.end());
+  // Readers see the notes of files on standard error, programs in the answer.
+  if (options.format == OutputFormat::json)
+    evaluation.warnings.insert(evaluation.warnings.end(), reading_notes().begin(), reading_notes().end());
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
   Answer out{render(evaluation, options, assertions), mode_note(asked)};

@@ -1,6 +1,7 @@
 // Reading the command line, running the command, completing words.
 
 #include "program.hpp"
+#include "reading_notes.hpp"
 
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -190,8 +191,9 @@ Answer Program::execute() {
   const auto taken =
       sweeps ? take_traffic(sweep_.hardware, ResolverRegistry::standard().at(sweep_.model).inputs())
              : take_traffic(traffic_, scenario_);
+  collect_reading_notes();
   auto answer = run_command(command);
-  answer.diagnostics.insert(0, taken);
+  answer.diagnostics.insert(0, taken + reading_notes_text());
   return answer;
 }
 

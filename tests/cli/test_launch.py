@@ -85,3 +85,30 @@ def test_export_refuses_what_an_engine_does_not_do(refused):
         done = refused("export", "Llama3_8B", "H100", "--mode", "train", "--accelerators", "8", "--tp-size", "1", "--batch-size", "100",
                        "--to", engine, parts=["mlsysim.launch.018", engine])
         assert "launch.sh" not in done.err and "launch.json" not in done.err and "launch.toml" not in done.err
+
+
+def test_fit_says_what_import_says(run):
+    words = ("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --cpu-offload-gb 30 --max-model-len 8192", "--hardware", "A100")
+    said = run("import", *words).err.splitlines()
+    fit = run("fit", "--from", *words)
+    assert len(said) > 2 and fit.err.splitlines()[:len(said)] == said
+    rows = run("fit", "--from", *words, "-o", "json").json()["rows"]
+    assert {row["part"] for row in rows} >= {"note", "contradicts"}
+
+
+def test_commands_hand_on_the_notes_of_a_model_file(run, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({
+        "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 512, "vocab_size": 1000, "some_new_key": 3}))
+    notes = [line for line in run("import", config).err.splitlines() if line.startswith("mlsysim: note: ")]
+    assert notes
+    for words in (("eval", config, "A100"), ("train", config, "A100"), ("memory", config, "A100"),
+                  ("fit", "--from", f"vllm serve {config} --max-model-len 512", "--hardware", "A100")):
+        done = run(*words)
+        shared = [line for line in notes if line in done.err.splitlines()]
+        assert shared, (words, done.err)
+        assert len(set(done.err.splitlines())) == len(done.err.splitlines())
+    texts = {line.removeprefix("mlsysim: note: ") for line in shared}
+    assert texts & set(run("eval", config, "A100", "-o", "json").json()["warnings"])
+    assert texts & {row["what"] for row in run("memory", config, "A100", "-o", "json").json()["rows"]}

@@ -74,6 +74,7 @@ struct LaunchQuestion {
 };
 
 /// The format of a text, or nothing where it is no launch that is known.
+/// @throws InputError for a manifest of containers that starts no known engine
 [[nodiscard]] std::optional<LaunchFormat> launch_format(std::string_view text, std::string_view name);
 
 /// Reads a launch. The fields must name what it runs on, and the model where the launch does not.

@@ -64,7 +64,11 @@ namespace {
 [[maybe_unused]] const bool registered = [] {
   set_model_reader({.names_model = names_model,
                     .names_program = is_program_file,
-                    .read = [](const std::string& path) { return model_zoo(model_of_path(path, {})); }});
+                    .read = [](const std::string& path, std::vector<std::string>& notes) {
+                      auto model = model_of_path(path, {});
+                      notes = std::move(model.notes);
+                      return model_zoo(model);
+                    }});
   return true;
 }();
 }  // namespace

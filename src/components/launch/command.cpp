@@ -164,38 +164,145 @@ class WordReader {
 
 }  // namespace
 
-std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command) {
-  const auto word = [&](std::size_t i) {
-    return i < command.size() ? std::string_view(command[i].text) : "";
-  };
-  std::optional<EngineCommand> image;  // the program of vLLM's image is the server
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    std::optional<LaunchFormat> format;
-    std::size_t skip = 1;
-    if (!image && i > 0 && base(word(0)) != "vllm" && base(word(i)).starts_with("vllm-openai"))
-      image = EngineCommand{LaunchFormat::vllm,
-                            {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(i) + 1},
-                            {command.begin() + static_cast<std::ptrdiff_t>(i) + 1, command.end()}};
-    if (base(word(i)) == "vllm" && word(i + 1) == "serve")
-      format = LaunchFormat::vllm, skip = 2;
-    else if (word(i) == "vllm.entrypoints.openai.api_server")
-      format = LaunchFormat::vllm;
-    else if (base(word(i)) == "sglang" && word(i + 1) == "serve")
-      format = LaunchFormat::sglang, skip = 2;
-    else if (word(i) == "sglang.launch_server")
-      format = LaunchFormat::sglang;
-    else if (base(word(i)) == "trtllm-serve")
-      format = LaunchFormat::trtllm, skip = word(i + 1) == "serve" ? 2 : 1;
-    else if (base(word(i)).starts_with("pretrain_") && word(i).ends_with(".py"))
-      format = LaunchFormat::megatron;
-    else if (word(i) == "torchtitan.train")
-      format = LaunchFormat::torchtitan;
-    if (!format) continue;
-    const auto at = command.begin() + static_cast<std::ptrdiff_t>(i);
-    return EngineCommand{
-        *format, {command.begin(), at}, {at + static_cast<std::ptrdiff_t>(skip), command.end()}};
+namespace {
+
+using Words = std::vector<ShellWord>;
+
+std::string_view word_at(const Words& words, std::size_t i) {
+  return i < words.size() ? std::string_view(words[i].text) : "";
+}
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
+bool is_python(std::string_view word) {
+  return base(word).starts_with("python") &&
+         base(word).find_first_not_of("0123456789.", 6) == std::string_view::npos;
+}
+
+/// Programs that start a script of Python on every device.
+bool is_rank_launcher(std::string_view word) {
+  return one_of(base(word), {"torchrun", "deepspeed", "torch.distributed.run", "torch.distributed.launch"});
+}
+
+/// Words of a shell, and programs without flags, behind which the program follows at once.
+bool precedes(std::string_view word) {
+  return one_of(word, {"exec", "eval", "nohup", "time", "setsid", "if", "then", "else", "elif", "do", "while",
+                       "until", "!", "{"});
+}
+
+/// Programs that start the same script on many ranks, and variables that this text does not set.
+bool starts_ranks(std::string_view word) {
+  return word.starts_with('$') || one_of(base(word), {"srun", "mpirun", "mpiexec", "orterun", "prun"});
+}
+
+/// Programs behind whose own flags another program stands.
+bool passes_on(std::string_view word) {
+  return starts_ranks(word) ||
+         one_of(base(word),
+                {"env",       "export", "sudo",       "timeout",   "nice",    "ionice",  "numactl",
+                 "taskset",   "stdbuf", "docker",     "podman",    "nerdctl", "enroot",  "singularity",
+                 "apptainer", "uv",     "uvx",        "pipx",      "pdm",     "poetry",  "pixi",
+                 "conda",     "mamba",  "micromamba", "nsys",      "ncu",     "rocprof", "ray",
+                 "kubectl",   "ssh",    "tini",       "dumb-init", "bash",    "sh",      "zsh"});
+}
+
+/// An engine by the name of its module or script.
+std::optional<LaunchFormat> engine_of_script(std::string_view script) {
+  if (one_of(script, {"vllm.entrypoints.openai.api_server"}) ||
+      script.ends_with("vllm/entrypoints/openai/api_server.py"))
+    return LaunchFormat::vllm;
+  if (script == "sglang.launch_server" || script.ends_with("sglang/launch_server.py"))
+    return LaunchFormat::sglang;
+  if (script == "torchtitan.train" || script.ends_with("torchtitan/train.py"))
+    return LaunchFormat::torchtitan;
+  if (base(script).starts_with("pretrain_") && script.ends_with(".py")) return LaunchFormat::megatron;
+  return std::nullopt;
+}
+
+struct Start {
+  LaunchFormat format;
+  std::size_t at, skip;
+};
+
+/// An engine that is the program at a place.
+std::optional<Start> engine_at(const Words& words, std::size_t i) {
+  const auto program = base(word_at(words, i));
+  if (program == "vllm" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::vllm, i, 2};
+  if (program == "sglang" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::sglang, i, 2};
+  if (program == "trtllm-serve")
+    return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
+  return std::nullopt;
+}
+
+std::optional<Start> script_at(const Words& words, std::size_t i) {
+  const auto format = engine_of_script(word_at(words, i));
+  return format ? std::optional(Start{*format, i, 1}) : std::nullopt;
+}
+
+/// The engine whose script or module stands behind an interpreter, or behind a launcher of ranks. Flags of a
+/// launcher have values; those of an interpreter have none.
+std::optional<Start> script_behind(const Words& words, std::size_t i, bool ranks) {
+  for (++i; i < words.size(); ++i) {
+    const auto word = word_at(words, i);
+    if (word == "-m" || word == "--module")
+      return is_rank_launcher(word_at(words, i + 1)) ? script_behind(words, i + 1, true)
+                                                     : script_at(words, i + 1);
+    if (word.ends_with(".py")) return script_at(words, i);
+    if (word == "-X" || word == "-W") ++i;
+    const bool flag = word.size() > 1 && (word.starts_with('-') || word.starts_with('$'));
+    if (!ranks && (!flag || word == "-c")) return std::nullopt;
   }
-  return image;
+  return std::nullopt;
+}
+
+std::optional<Start> started(const Words& words, std::size_t first) {
+  for (std::size_t i = first; i < words.size(); ++i) {
+    const auto word = word_at(words, i), before = i > first ? word_at(words, i - 1) : "";
+    auto found = engine_at(words, i);
+    if (!found && is_python(word)) found = script_behind(words, i, false);
+    if (!found && is_rank_launcher(word)) found = script_behind(words, i, true);
+    if (!found && word == "launch" && base(before) == "accelerate") found = script_behind(words, i, true);
+    if (!found && word == "-m" && i > first)
+      found = script_at(words, i + 1);  // the image has the interpreter
+    const bool alone =
+        i == first || starts_ranks(word_at(words, first)) || passes_on(before) || before == "run";
+    if (!found && alone && word.ends_with(".py")) found = script_at(words, i);
+    if (found) return found;
+    if (i == first && !passes_on(word) && base(word) != "accelerate") return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<EngineCommand> engine_command(const Words& command) {
+  const auto from = [&](std::size_t i) { return command.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::size_t first = 0;
+  while (precedes(word_at(command, first))) ++first;
+  const bool passes = passes_on(word_at(command, first));
+  // A command that another shell reads: bash -c 'vllm serve ...'.
+  for (std::size_t i = first + 1; passes && i + 1 < command.size(); ++i)
+    if (one_of(word_at(command, i), {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
+        one_of(base(word_at(command, i - 1)), {"bash", "sh", "zsh"})) {
+      for (const auto& inner : split_shell(command[i + 1].text, "command line").commands)
+        if (auto engine = engine_command(inner)) {
+          engine->before.insert(engine->before.begin(), command.begin(), from(i));
+          for (auto* words : {&engine->before, &engine->words})
+            for (auto& word : *words) word.line = command[i + 1].line;
+          return engine;
+        }
+      return std::nullopt;
+    }
+  if (const auto start = started(command, first))
+    return EngineCommand{
+        start->format, {command.begin(), from(start->at)}, {from(start->at + start->skip), command.end()}};
+  // The program of vLLM's image is the server.
+  for (std::size_t i = first + 1; passes && i < command.size(); ++i)
+    if (base(command[i].text).starts_with("vllm-openai"))
+      return EngineCommand{LaunchFormat::vllm, {command.begin(), from(i + 1)}, {from(i + 1), command.end()}};
+  return std::nullopt;
 }
 
 namespace {

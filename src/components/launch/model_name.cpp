@@ -1,10 +1,11 @@
-// Which model an engine means by a name.
+// Which model an engine means by a name, and which formats the name states.
 
 #include "detail/settings.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,49 +14,140 @@
 namespace mlsysim::detail {
 namespace {
 
-std::string letters(std::string_view name) {
-  std::string out;
-  for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+using Parts = std::vector<std::string>;
+
+bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// Lower-case parts of a name. Signs separate them, and so does a digit behind a letter: "Llama3_8B" and
+/// "Llama-3-8B" have the same parts, "opt-1.3b" and "opt-13b" do not.
+Parts parts_of(std::string_view name) {
+  Parts out;
+  char before = '-';
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      const bool begins =
+          std::isalnum(static_cast<unsigned char>(before)) == 0 || (digit(c) && !digit(before));
+      if (begins) out.emplace_back();
+      out.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    before = c;
+  }
   return out;
 }
 
-/// Endings of checkpoints that have the shape of the model they are made from.
-constexpr auto kEndings =
-    std::to_array<std::string_view>({"instruct", "chat", "hf",   "base", "it",    "fp8",     "nvfp4",   "fp4",
-                                     "bf16",     "awq",  "gptq", "int4", "int8",  "w4a16",   "v01",     "v03",
-                                     "0528",     "0324", "2507", "2512", "mxfp4", "dynamic", "thinking"});
+/// Parts that name a fine-tuned copy. All copies have the shape of the model.
+constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
+/// Endings that name a file format or a method of quantization, and no width.
+constexpr auto kPackaging = std::to_array<std::string_view>(
+    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat"});
 
-bool named(const Workload& model, const std::string& stem) {
-  if (letters(model.name) == stem) return true;
-  const auto* entry = model.entry;
-  return entry != nullptr && std::any_of(entry->aliases.begin(), entry->aliases.end(),
-                                         [&](const auto& alias) { return letters(alias) == stem; });
+/// An ending that states formats; parts are joined by spaces.
+struct FormatEnding {
+  std::string_view ending;
+  WeightFormat weights;
+  bool cache_fp8 = false;
+};
+/// Longer endings stand before their own ends.
+constexpr auto kFormats = std::to_array<FormatEnding>({
+    {"gptq int 8", WeightFormat::q8_0},  // weights alone have 8 bits
+    {"fp 8 kv", WeightFormat::fp8, true}, {"bnb 4bit", WeightFormat::nf4}, {"q 4 k m", WeightFormat::q4_k_m},
+    {"w 8a 16", WeightFormat::q8_0},      {"w 4a 16", WeightFormat::int4}, {"w 8a 8", WeightFormat::int8},
+    {"w 8a 8 fp 8", WeightFormat::fp8},   {"nvfp 4", WeightFormat::nvfp4}, {"mxfp 4", WeightFormat::mxfp4},
+    {"q 8 0", WeightFormat::q8_0},        {"q 4 0", WeightFormat::q4_0},   {"q 6 k", WeightFormat::q6_k},
+    {"int 4", WeightFormat::int4},        {"int 8", WeightFormat::int8},   {"fp 16", WeightFormat::fp16},
+    {"bf 16", WeightFormat::bf16},        {"fp 8", WeightFormat::fp8},     {"fp 4", WeightFormat::nvfp4},
+    {"nf 4", WeightFormat::nf4},          {"4bit", WeightFormat::int4},    {"8bit", WeightFormat::q8_0},
+    {"awq", WeightFormat::int4},          {"gptq", WeightFormat::int4},    {"autoround", WeightFormat::int4},
+});
+
+bool any_of(std::string_view part, const auto& words) {
+  return std::find(words.begin(), words.end(), part) != words.end();
+}
+
+Parts without_variants(Parts parts) {
+  std::erase_if(parts, [](const auto& part) { return any_of(part, kVariants); });
+  return parts;
+}
+
+const Workload* entry_of(const Parts& wanted, const Zoo& zoo, bool exact) {
+  const auto same = [&](std::string_view name) {
+    auto own = parts_of(name);
+    return (exact ? own : without_variants(std::move(own))) == wanted;
+  };
+  for (const Workload* model : zoo.all<Workload>()) {
+    if (same(model->name)) return model;
+    if (const auto* entry = model->entry; entry != nullptr)
+      if (std::any_of(entry->aliases.begin(), entry->aliases.end(), same)) return model;
+  }
+  return nullptr;
+}
+
+/// The entry with these parts: under the name itself, or under that of another fine-tuned copy.
+const Workload* entry_of(Parts wanted, const Zoo& zoo) {
+  if (wanted.size() > 1 && wanted.front() == "meta") wanted.erase(wanted.begin());
+  if (const auto* found = entry_of(wanted, zoo, true)) return found;
+  const auto plain = without_variants(std::move(wanted));
+  return plain.empty() ? nullptr : entry_of(plain, zoo, false);
+}
+
+const FormatEnding* format_ending(const Parts& parts) {
+  const FormatEnding* found = nullptr;
+  for (const auto& f : kFormats) {
+    const auto words = static_cast<std::size_t>(std::count(f.ending.begin(), f.ending.end(), ' ')) + 1;
+    if (words >= parts.size() || (found != nullptr && f.ending.size() <= found->ending.size())) continue;
+    const auto begin = parts.end() - static_cast<std::ptrdiff_t>(words);
+    if (fmt::format("{}", fmt::join(begin, parts.end(), " ")) == f.ending) found = &f;
+  }
+  return found;
+}
+
+/// Whether the name ends in the version of a quantization: "NVFP4-v2".
+bool ends_in_recipe(const Parts& parts) {
+  const auto n = parts.size();
+  return n > 3 && parts[n - 2] == "v" && digit(parts[n - 1].front()) &&
+         format_ending({parts.begin(), parts.end() - 2}) != nullptr;
 }
 
 }  // namespace
 
-std::string model_of(std::string_view name, const Zoo& zoo, std::string& note) {
-  if (zoo.find<Workload>(name) != nullptr) return std::string(name);
+ModelName model_of(std::string_view name, const Zoo& zoo) {
+  if (zoo.find<Workload>(name) != nullptr) return {.entry = std::string(name)};
   for (const std::string_view end : {".json", ".gguf", ".yaml", ".yml", ".safetensors"})
-    if (name.ends_with(end)) return std::string(name);
+    if (name.ends_with(end)) return {.entry = std::string(name)};
   const auto slash = name.find_last_of('/');
-  auto wanted = letters(slash == std::string_view::npos ? name : name.substr(slash + 1));
-  while (!wanted.empty()) {
-    for (const std::string& stem : {wanted, wanted.starts_with("meta") ? wanted.substr(4) : wanted})
-      for (const Workload* known : zoo.all<Workload>())
-        if (named(*known, stem)) {
-          note = fmt::format("'{}' is taken for {} of the zoo", name, known->name);
-          return known->name;
-        }
-    const auto ending = std::find_if(kEndings.begin(), kEndings.end(), [&](std::string_view e) {
-      return wanted.size() > e.size() && wanted.ends_with(e);
-    });
-    if (ending == kEndings.end()) return {};
-    wanted.resize(wanted.size() - ending->size());
+  const auto own = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  const Workload* found = zoo.find<Workload>(own);
+  const FormatEnding* stated = nullptr;
+  bool packaged = false;
+  for (auto wanted = parts_of(own); found == nullptr && !wanted.empty();) {
+    found = entry_of(wanted, zoo);
+    if (found != nullptr) break;
+    if (ends_in_recipe(wanted)) wanted.resize(wanted.size() - 2);
+    if (const auto* format = format_ending(wanted)) {
+      const auto words = std::count(format->ending.begin(), format->ending.end(), ' ') + 1;
+      wanted.resize(wanted.size() - static_cast<std::size_t>(words));
+      if (stated == nullptr) stated = format;
+    } else if (any_of(wanted.back(), kVariants) || any_of(wanted.back(), kPackaging)) {
+      packaged = packaged || wanted.back() == "gguf" || wanted.back() == "quantized";
+      wanted.pop_back();
+    } else {
+      return {};
+    }
   }
-  return {};
+  if (found == nullptr) return {};
+  ModelName out{.entry = found->name};
+  out.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, found->name));
+  if (stated != nullptr) {
+    out.weight_format = name_of(stated->weights);
+    if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
+    out.notes.push_back(
+        fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
+                    stated->cache_fp8 ? " and an fp8 cache" : "; it does not state a cache format"));
+  } else if (packaged) {
+    out.notes.push_back(
+        fmt::format("'{}' is quantized, but the name states no format: say --weight-format", own));
+  }
+  return out;
 }
 
 }  // namespace mlsysim::detail

@@ -1,6 +1,7 @@
 // From a text to a launch: which format it has, which flags it holds, which plan they make.
 
 #include "detail/command.hpp"
+#include "detail/manifest.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
 
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace mlsysim {
 namespace {
@@ -52,6 +54,49 @@ constexpr Fault kNoLaunch{
     .expected =
         "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve or pretrain_*.py with their "
         "flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate or MLPerf"};
+
+/// Programs that people start and that are not read, by their names.
+constexpr auto kUnread = std::to_array<std::string_view>({"llama-server",
+                                                          "llama-cli",
+                                                          "llama-bench",
+                                                          "ollama",
+                                                          "text-generation-launcher",
+                                                          "text-embeddings-router",
+                                                          "lmdeploy",
+                                                          "tritonserver",
+                                                          "mlc_llm",
+                                                          "mlx_lm.server",
+                                                          "axolotl",
+                                                          "llamafactory-cli",
+                                                          "trl",
+                                                          "tune",
+                                                          "accelerate",
+                                                          "deepspeed",
+                                                          "torchrun",
+                                                          "composer",
+                                                          "vllm",
+                                                          "sglang"});
+
+/// What a text that holds no known launch starts.
+std::string unread_program(const LaunchQuestion& q) {
+  for (const auto& command : detail::split_shell(q.text, q.name).commands)
+    for (const auto& word : command) {
+      const auto program = std::string_view(word.text).substr(word.text.find_last_of('/') + 1);
+      if (std::find(kUnread.begin(), kUnread.end(), program) != kUnread.end())
+        return fmt::format("a launch of {}, which is not read", program);
+    }
+  return "other words";
+}
+
+/// A manifest that starts no engine that is read.
+[[noreturn]] void refuse_manifest(const detail::Manifest& manifest, std::string_view name) {
+  throw InputError(kNoLaunch.with(
+      {.found = manifest.images.empty()
+                    ? manifest.kind + " without a container"
+                    : fmt::format("{} with the images {}", manifest.kind, fmt::join(manifest.images, ", ")),
+       .hint = "give the command of the engine, in quotes",
+       .where = {std::string(name)}}));
+}
 
 /// The one command of a script that starts this engine.
 detail::EngineCommand only_command(const detail::ShellScript& script, LaunchFormat format,
@@ -108,11 +153,10 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     if (!settings.has(quantity)) return;
     const auto asked = settings.text(quantity);
     if (q.fields.contains(std::string(field))) return;
-    std::string note;
-    auto model = detail::model_of(asked, zoo, note);
-    if (model.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B" of it
-      model = detail::model_of(settings.text("model_family") + "_" + asked, zoo, note);
-    if (model.empty())
+    auto model = detail::model_of(asked, zoo);
+    if (model.entry.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B"
+      model = detail::model_of(settings.text("model_family") + "_" + asked, zoo);
+    if (model.entry.empty())
       throw LookupError({.id = "mlsysim.launch.012",
                          .message = fmt::format("the zoo has no model '{}'", asked.substr(0, 80)),
                          .key = settings.flag_name(quantity),
@@ -122,8 +166,15 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                                              quantity == "model" ? "model" : "draft-model"),
                          .where = settings.where(quantity),
                          .reason = BreakReason::unknown_model});
-    if (!note.empty()) launch.notes.push_back(note);
-    launch.fields[std::string(field)] = model;
+    for (auto& note : model.notes) launch.notes.push_back(std::move(note));
+    launch.fields[std::string(field)] = model.entry;
+    if (model.weight_format.empty()) return;
+    if (quantity != "model" || launch.mode != Mode::serve) {
+      launch.notes.push_back(fmt::format("the format that '{}' states has no effect here", asked));
+      return;
+    }
+    launch.fields.emplace("weight_format", model.weight_format);  // what the caller says stays
+    if (!model.cache_format.empty()) launch.fields.emplace("kv_precision", model.cache_format);
   };
   name("workload", "model");
   if (!launch.fields.contains("workload"))
@@ -155,11 +206,18 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
       if (text.find(key) != std::string_view::npos) return LaunchFormat::deepspeed;
     return std::nullopt;
   }
-  if (ends(name, {".yaml", ".yml"})) return yaml_format(text);
+  if (ends(name, {".yaml", ".yml"})) {
+    const auto manifest = detail::read_manifest(text, std::string(name));
+    if (!manifest) return yaml_format(text);
+    const auto found = script_format(manifest->script, std::string(name));
+    if (!found) refuse_manifest(*manifest, name);
+    return found;
+  }
   return script_format(text, std::string(name));
 }
 
-Launch read_launch(const LaunchQuestion& q, const Zoo& zoo) {
+Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
+  LaunchQuestion q = asked;
   if (q.text.size() > detail::kLongestLaunch || q.text.find('\0') != std::string::npos)
     throw InputError({.id = "mlsysim.launch.001",
                       .message = "the launch is no text, or too long",
@@ -170,11 +228,17 @@ Launch read_launch(const LaunchQuestion& q, const Zoo& zoo) {
   const auto format = q.format ? q.format : launch_format(q.text, q.name);
   if (!format)
     throw InputError(kNoLaunch.with(
-        {.found = "other words", .hint = "--format names the engine of a file", .where = {q.name}}));
+        {.found = unread_program(q), .hint = "--format names the engine of a file", .where = {q.name}}));
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);
-  const bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
+  bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
+  if (auto manifest = yaml ? detail::read_manifest(q.text, q.name) : std::nullopt) {
+    if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);
+    q.text = std::move(manifest->script);
+    yaml = false;
+    out.notes.push_back(fmt::format("the launch was read from {}", manifest->kind));
+  }
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
   else if (ends(q.name, {".toml"}))

@@ -149,10 +149,11 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   }
   put_format(s, launch, "format", "precision");
   if (s.has("weight_format")) {
-    // What the engine calls the type of the data is then that of the activations alone.
-    fields.erase("precision");
-    fields["weight_format"] = s.text("weight_format");
+    const auto word = s.text("weight_format");
+    if (choice_of<WeightFormat>(word) || !fields.contains("weight_format")) fields["weight_format"] = word;
   }
+  // What the engine calls the type of the data is then that of the activations alone.
+  if (fields.contains("weight_format")) fields.erase("precision");
   put_format(s, launch, "cache_format", "kv_precision");
   if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);
   put_undivided(s, launch);

@@ -107,7 +107,7 @@ void Settings::put(const FlagRow& row, const Given& given) {
     findings_->push_back(std::move(finding));
     return;
   }
-  check(row, {row.flag, value, given.where}, value);
+  if (!open) check(row, {row.flag, value, given.where}, value);
   if (row.use == FlagUse::contradicts &&
       std::find(row.unless.begin(), row.unless.end(), value) != row.unless.end()) {
     finding.use = FlagUse::ignored;

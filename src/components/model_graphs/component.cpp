@@ -10,7 +10,12 @@ const bool registered = [] {
   set_model_reader(
       {.names_model = names_model,
        .names_program = [](std::string_view word) { return is_program_file(word) || has_other_reader(word); },
-       .read = [](const std::string& path) { return model_zoo(model_of_path(path)); }});
+       .read =
+           [](const std::string& path, std::vector<std::string>& notes) {
+             auto model = model_of_path(path);
+             notes = std::move(model.notes);
+             return model_zoo(model);
+           }});
   return true;
 }();
 

@@ -311,3 +311,156 @@ TEST_CASE("prompts that an engine does not divide have passes of their own", "[l
   CHECK(field(off, "chunked_prefill") == "false");
   CHECK(field(off, "prefill_chunk_tokens") == "4096");
 }
+
+TEST_CASE("a command starts an engine only where its program does", "[launch]") {
+  const std::string start = "python -m torch.distributed.launch --nproc_per_node 8 pretrain_gpt.py";
+  const auto l = read("cp pretrain_gpt.py ./Megatron-LM/\nOMP_NUM_THREADS=4 " + start +
+                          " --micro-batch-size 1 --seq-length 2048 --tensor-model-parallel-size 8\n",
+                      "train.sh", {{"hardware", "H100"}, {"workload", "Llama3_8B"}});
+  CHECK(field(l, "tp_size") == "8");
+  CHECK(field(l, "accelerators") == "8");
+  for (const auto* words :
+       {"cp pretrain_gpt.py x/", "cat vllm serve", "sudo cp pretrain_gpt.py x/",
+        "ssh host cp pretrain_gpt.py x", "pip install vllm serve", "python tools/convert.py pretrain_gpt.py",
+        "echo sglang serve --model x", "python -c pretrain_gpt.py", "if cp pretrain_gpt.py x; then ls; fi"}) {
+    INFO(words);
+    CHECK_FALSE(launch_format(words, "command line").has_value());
+  }
+  for (const auto* words :
+       {"pretrain_gpt.py", "python3 -u pretrain_gpt.py", "torchrun --nproc_per_node 8 pretrain_gpt.py",
+        "srun -N 2 python -u a/pretrain_gpt.py", "$RUN pretrain_gpt.py",
+        "accelerate launch -n 8 pretrain_gpt.py", "uv run pretrain_gpt.py",
+        "bash -c 'cd x && torchrun pretrain_gpt.py'"}) {
+    INFO(words);
+    CHECK(launch_format(words, "command line") == LaunchFormat::megatron);
+  }
+  for (const auto* words :
+       {"exec vllm serve x", "if ! vllm serve x; then exit; fi", "sudo -E env A=b vllm serve x",
+        "docker run --gpus all vllm/vllm-openai:latest --model x",
+        "timeout 30 python3.12 -m "
+        "vllm.entrypoints.openai.api_server --model x",
+        "CUDA_VISIBLE_DEVICES=0 nohup vllm serve x &"}) {
+    INFO(words);
+    CHECK(launch_format(words, "command line") == LaunchFormat::vllm);
+  }
+}
+
+TEST_CASE("auto is a value of every key of DeepSpeed", "[launch]") {
+  const Fields given{
+      {"hardware", "H100"}, {"workload", "Llama3_8B"}, {"accelerators", "4"}, {"batch_size", "4"}};
+  const auto with = [&](const std::string& bucket) {
+    return read(R"({"train_batch_size": "auto", "zero_optimization": {"stage": 3, "reduce_bucket_size": )" +
+                    bucket + R"(, "stage3_prefetch_bucket_size": )" + bucket + "}}",
+                "ds.json", given);
+  };
+  CHECK(with("\"auto\"").fields == with("5e8").fields);
+  CHECK(field(with("\"auto\""), "zero_stage") == "3");
+}
+
+TEST_CASE("an ending that states a format sets the format of the weights", "[launch]") {
+  struct Row {
+    std::string ending, format;
+  };
+  for (const auto& [ending, format] : std::initializer_list<Row>{{"FP8", "fp8"},
+                                                                 {"Instruct-FP8-Dynamic", "fp8"},
+                                                                 {"Instruct-AWQ-INT4", "int4"},
+                                                                 {"GPTQ", "int4"},
+                                                                 {"Instruct-GPTQ-Int8", "q8_0"},
+                                                                 {"Int4", "int4"},
+                                                                 {"Int8", "int8"},
+                                                                 {"Instruct-quantized.w4a16", "int4"},
+                                                                 {"quantized.w8a8", "int8"},
+                                                                 {"NVFP4", "nvfp4"},
+                                                                 {"FP4", "nvfp4"},
+                                                                 {"MXFP4", "mxfp4"},
+                                                                 {"Instruct-bnb-4bit", "nf4"},
+                                                                 {"GGUF:Q4_K_M", "q4_k_m"},
+                                                                 {"Instruct-NVFP4-v2", "nvfp4"},
+                                                                 {"BF16", "bf16"}}) {
+    INFO(ending);
+    const auto l = read("vllm serve acme/Meta-Llama-3.1-8B-" + ending + " --dtype bfloat16");
+    CHECK(field(l, "workload") == "Llama3_8B");
+    CHECK(field(l, "weight_format") == format);
+    CHECK(field(l, "kv_precision").empty());
+    CHECK(l.notes.size() > 1);
+    CHECK_NOTHROW(l.build(standard_zoo()));
+  }
+  CHECK(field(read("vllm serve amd/Llama-3.1-8B-Instruct-FP8-KV"), "kv_precision") == "fp8");
+  CHECK(field(read("vllm serve meta-llama/Llama-3.1-8B-Instruct"), "weight_format").empty());
+  // An entry of the zoo has its own formats, and flags and callers have the last word.
+  const auto own = read("vllm serve Qwen/Qwen3-32B-FP8");
+  CHECK(field(own, "workload") == "Qwen3_32B_FP8");
+  CHECK(field(own, "weight_format").empty());
+  const std::string fp8 = "vllm serve acme/Qwen3-8B-FP8";
+  CHECK(field(read(fp8 + " --quantization mxfp4"), "weight_format") == "mxfp4");
+  CHECK(field(read(fp8, "x", {{"hardware", "H100"}, {"weight_format", "int4"}}), "weight_format") == "int4");
+  // The format changes what fits.
+  const auto& zoo = standard_zoo();
+  const std::string large = "Qwen/Qwen3-235B-A22B";
+  CHECK(fit_of(read("vllm serve " + large + "-FP8 -tp 4"), zoo).fits);
+  CHECK_FALSE(fit_of(read("vllm serve " + large + " -tp 4"), zoo).fits);
+}
+
+TEST_CASE("a version in a name is part of the name", "[launch]") {
+  CHECK(field(read("vllm serve mistralai/Mistral-7B-Instruct-v0.1"), "workload") == "Mistral_7B");
+  for (const auto* name :
+       {"mistralai/Mistral-7B-Instruct-v0.3", "mistralai/Mistral-7B-v0.2", "acme/opt-1.4b",
+        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-7B-Instruct-1M", "moonshotai/Kimi-K2-Thinking"})
+    CHECK_THAT(refusal(std::string("vllm serve ") + name), Contains("launch.012"));
+  struct Row {
+    std::string name, entry;
+  };
+  for (const auto& [name, entry] :
+       std::initializer_list<Row>{{"Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3_30B_A3B"},
+                                  {"Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "Qwen3_235B_A22B"},
+                                  {"deepseek-ai/DeepSeek-R1-0528", "DeepSeek_R1"},
+                                  {"mistralai/Mixtral-8x7B-Instruct-v0.1", "Mixtral_8x7B"},
+                                  {"mistralai/Mistral-Nemo-Instruct-2407", "Mistral_Nemo_12B"},
+                                  {"meta-llama/Llama-3.3-70B-Instruct", "Llama3_70B"},
+                                  {"facebook/opt-1.3b", "OPT_1_3B"},
+                                  {"facebook/opt-13b", "OPT_13B"},
+                                  {"openai-community/gpt2", "GPT2_Small"},
+                                  {"openai-community/gpt2-xl", "GPT2"}})
+    CHECK(field(read("vllm serve " + name), "workload") == entry);
+}
+
+TEST_CASE("the command of a manifest is a launch", "[launch]") {
+  const auto same = [](const Launch& a, const Launch& b) {
+    for (const auto* name : {"workload", "tp_size", "accelerators", "seq_len", "batch_size", "weight_format"})
+      CHECK(field(a, name) == field(b, name));
+  };
+  const std::string flags =
+      "--model meta-llama/Llama-3.3-70B-Instruct --quantization fp8 --tensor-parallel-size 2 "
+      "--max-model-len 8000 --max-num-seqs 128";
+  const auto direct = read("docker run vllm/vllm-openai:latest " + flags);
+  CHECK(field(direct, "accelerators") == "2");
+  same(
+      read("services:\n  a:\n    image: redis\n  b:\n    image: vllm/vllm-openai:latest\n    environment:\n"
+           "      - N=2\n    command: >\n      --model meta-llama/Llama-3.3-70B-Instruct --quantization fp8\n"
+           "      --tensor-parallel-size ${N}\n      --max-model-len 8000 --max-num-seqs ${SEQS:-128}\n",
+           "docker-compose.yml"),
+      direct);
+  const std::string head =
+      "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: apps/v1\n"
+      "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n"
+      "      - name: a\n        image: vllm/vllm-openai:v0.12.0\n";
+  const auto shell = read(head +
+                              "        command: [/bin/sh, -c]\n        args:\n        - |\n"
+                              "          echo start\n          vllm serve " +
+                              flags.substr(8) + "\n",
+                          "d.yaml");
+  same(shell, direct);
+  CHECK(field(shell, "engine") == "vllm@0.12.0");
+  same(read(head + "        env: [{name: RANKS, value: \"2\"}]\n        args: [--model, "
+                   "meta-llama/Llama-3.3-70B-Instruct, --quantization=fp8, --tensor-parallel-size, $(RANKS), "
+                   "--max-model-len, \"8000\", --max-num-seqs=128]\n",
+            "d.yaml"),
+       direct);
+  same(read("resources: {accelerators: H100:2}\nrun: |\n  vllm serve " + flags.substr(8) + "\n", "sky.yaml"),
+       direct);
+  // What is not read is called by its name.
+  CHECK_THAT(refusal("services:\n  a:\n    image: ollama/ollama\n", "compose.yaml"),
+             Contains("launch.003") && Contains("docker-compose") && Contains("ollama/ollama"));
+  CHECK_THAT(refusal("apiVersion: v1\nkind: Pod\nspec: {}\n", "pod.yaml"), Contains("Kubernetes"));
+  CHECK_THAT(refusal("llama-server -m a.gguf -ngl 42"), Contains("launch.003") && Contains("llama-server"));
+}

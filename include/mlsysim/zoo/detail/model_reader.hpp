@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim {
 
@@ -14,8 +15,9 @@ struct ModelReader {
   bool (*names_model)(std::string_view path) = nullptr;
   /// Whether a word ends like a program, so that it is a path and no name of an entry.
   bool (*names_program)(std::string_view word) = nullptr;
-  /// A zoo that holds the model alone. @throws InputError
-  Zoo (*read)(const std::string& path) = nullptr;
+  /// A zoo that holds the model alone. @param notes what was defaulted, left out or not understood
+  /// @throws InputError
+  Zoo (*read)(const std::string& path, std::vector<std::string>& notes) = nullptr;
 };
 
 /// Sets the reader. A component does so before main() begins.
@@ -24,6 +26,9 @@ void set_model_reader(const ModelReader& reader);
 [[nodiscard]] bool names_model_file(std::string_view path);
 /// Whether a word is the path of a program or of a file that a plugin reads.
 [[nodiscard]] bool names_program_file(std::string_view word);
+/// Takes the notes of every file that is read; null takes none. The program sets it once, before it reads.
+using ModelNotes = void (*)(const std::string& path, const std::vector<std::string>& notes);
+void set_model_notes(ModelNotes with);
 /// Reads a model or a program. @throws InputError, also where no reader is there
 [[nodiscard]] Zoo read_model_file(const std::string& path);
 

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/reading_notes.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
@@ -49,6 +50,18 @@ LaunchQuestion question_of(const ScenarioRequest& request, const LaunchRequest& 
   return q;
 }
 
+/// What became of the flags, as lines for standard error.
+std::string findings_text(const Launch& launch) {
+  std::size_t used = 0;
+  for (const auto& f : launch.findings) used += f.use == FlagUse::used;
+  auto out = fmt::format("mlsysim: {} of {} flags are used\n", used, launch.findings.size());
+  for (const auto& f : launch.findings)
+    if (f.use != FlagUse::used)
+      out += fmt::format("mlsysim: {}: {} {}: {}\n", name_of(f.use), f.flag, f.value, f.what);
+  for (const auto& note : launch.notes) out += fmt::format("mlsysim: note: {}\n", note);
+  return out;
+}
+
 Table findings_table(const Launch& launch) {
   Table table{.schema = "mlsysim/launch@1",
               .title = fmt::format("{} {}", name_of(launch.format), launch.version),
@@ -80,13 +93,7 @@ Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
     return out;
   }
   out.payload = launch_plan(launch);
-  std::size_t used = 0;
-  for (const auto& f : launch.findings) used += f.use == FlagUse::used;
-  out.diagnostics = fmt::format("mlsysim: {} of {} flags are used\n", used, launch.findings.size());
-  for (const auto& f : launch.findings)
-    if (f.use != FlagUse::used)
-      out.diagnostics += fmt::format("mlsysim: {}: {} {}: {}\n", name_of(f.use), f.flag, f.value, f.what);
-  for (const auto& note : launch.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
+  out.diagnostics = findings_text(launch);
   return out;
 }
 
@@ -101,6 +108,7 @@ Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked)
 
 Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, const RenderOptions& options) {
   Fit fit;
+  std::optional<Launch> launch;
   std::error_code none;
   const bool file = std::filesystem::exists(asked.from, none);
   const auto bytes = file ? files::try_read(asked.from, kLongest) : files::FileBytes{};
@@ -111,7 +119,8 @@ Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, co
     const auto built = plan.build();
     fit = fit_of(built.scenario);
   } else {
-    fit = fit_of(read_launch(question_of(request, asked), zoo()), zoo());
+    launch = read_launch(question_of(request, asked), zoo());
+    fit = fit_of(*launch, zoo());
   }
   Table table{.schema = "mlsysim/fit@1",
               .title = fit.fits ? "fits" : "does not fit",
@@ -120,10 +129,20 @@ Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, co
   for (const auto& i : fit.items) table.rows.push_back({i.part, i.what, i.bytes / unit::B, i.bytes});
   for (const auto& c : fit.changes)
     table.rows.push_back({"change", fmt::format("{}: {}", c.change, c.effect), {}, {}});
+  const bool programs = options.format != OutputFormat::text;
+  if (launch && programs) {
+    for (const auto& f : launch->findings)
+      if (f.use != FlagUse::used)
+        table.rows.push_back({name_of(f.use), fmt::format("{} {}: {}", f.flag, f.value, f.what), {}, {}});
+    for (const auto& note : launch->notes) table.rows.push_back({"note", note, {}, {}});
+  }
+  if (programs)
+    for (const auto& note : reading_notes()) table.rows.push_back({"note", note, {}, {}});
   Answer out{render(table, options)};
+  if (launch) out.diagnostics = findings_text(*launch);
   if (!fit.fits) {
     out.exit = Exit::infeasible;
-    out.diagnostics = fmt::format("mlsysim: infeasible: {}\n", fit.summary);
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", fit.summary);
   }
   return out;
 }

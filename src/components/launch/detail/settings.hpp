@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim::detail {
 
@@ -78,8 +79,14 @@ void put_format(Settings& settings, Launch& launch, std::string_view quantity, c
 /// Compares the shape that flags state with a model that was named, and says where they differ.
 void compare_shape(Settings& settings, const Workload& model);
 
-/// The model of a name as engines know it: an entry of the zoo with the same letters, or a file.
-/// @param note set to what was assumed. Empty where there is none
-[[nodiscard]] std::string model_of(std::string_view name, const Zoo& zoo, std::string& note);
+/// What a name of a checkpoint says.
+struct ModelName {
+  std::string entry;                        ///< of the zoo, or a file; empty where the name is not known
+  std::string weight_format, cache_format;  ///< that an ending states; empty where it states none
+  std::vector<std::string> notes;           ///< what was assumed
+};
+/// The model of a name as engines know it. An ending that states a format is dropped and handed on; an ending
+/// that states a version is part of the name, as versions may differ in their shapes.
+[[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo);
 
 }  // namespace mlsysim::detail

@@ -1,0 +1,20 @@
+#pragma once
+/// Manifests of containers and tasks that hold launches.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// A manifest: what it is, and its commands as a script that is read and never run.
+struct Manifest {
+  std::string kind;  ///< "a docker-compose file"
+  std::string script;
+  std::vector<std::string> images;
+};
+/// The manifest that a YAML text is, or nothing. @throws InputError, ErrorList for a manifest that is no YAML
+[[nodiscard]] std::optional<Manifest> read_manifest(std::string_view text, const std::string& name);
+
+}  // namespace mlsysim::detail
