@@ -54,6 +54,8 @@ std::vector<std::vector<const Adapter*>> AdapterTable::chains_to(std::string_vie
   return chains;
 }
 
-std::string_view canonical_key(std::string_view name) { return name == "model" ? "workload" : name; }
+std::string_view canonical_key(std::string_view name) {
+  return name == "model" ? "workload" : name == "runtime" ? "engine" : name;
+}
 
 }  // namespace mlsysim

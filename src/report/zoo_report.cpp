@@ -175,6 +175,30 @@ std::string entry_json(const Zoo& zoo, const Entry& e) {
   return detail::json_document(out);
 }
 
+/// The launch list of a runtime: what each operation becomes.
+Table launches_of(const ServingEngine& runtime) {
+  Table out{.schema = "mlsysim/table@1",
+            .columns = {{"operation"},
+                        {"direction"},
+                        {"kernel"},
+                        {"what"},
+                        {"over"},
+                        {"reads"},
+                        {"writes"},
+                        {"times"},
+                        {"operators"},
+                        {"modules"},
+                        {"when"}}};
+  for (const auto& p : runtime.launches) {
+    const bool own = p.kernel == LaunchKernel::own;
+    out.rows.push_back({p.operation, name_of(p.direction), name_of(p.kernel), p.name,
+                        own ? std::string() : std::string(name_of(p.over)), own ? Cell() : Cell(p.reads),
+                        own ? Cell() : Cell(p.writes), p.times, p.operators, p.modules,
+                        p.when == LaunchWhen::always ? std::string() : std::string(name_of(p.when))});
+  }
+  return out;
+}
+
 std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   const bool markdown = o.format == OutputFormat::markdown;
   std::string out =
@@ -197,8 +221,14 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   for (const auto& note : e.notes) fact("note", note);
   Table figures{.schema = "mlsysim/table@1", .columns = {{"figure"}, {"value"}, {"source"}}};
   for (const auto& f : e.figures)
-    figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});
+    if (!f.path.starts_with("launches["))
+      figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});
   if (!figures.rows.empty()) out += "\n" + render(figures, o);
+  if (const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr) {
+    if (runtime->extends != nullptr)
+      out += fmt::format("\nextends {}: what is not stated here is as there\n", runtime->extends->name);
+    if (!runtime->launches.empty()) out += "\n" + render(launches_of(*runtime), o);
+  }
   if (!e.decisions.empty()) out += "\n";
   for (const auto& d : e.decisions) {
     auto line = fmt::format("{}: {}", d.field, d.why);

@@ -296,3 +296,11 @@ def test_the_scenarios_are_of_all_kinds():
         assert sum(s.mode == mode for s in answered) > SCENARIOS / 10
     used = set().union(*(s.options for s in answered))
     assert {*SERVE, *DRAFT, *TRAIN, *INFER} <= used, {*SERVE, *DRAFT, *TRAIN, *INFER} - used
+
+
+def test_a_runtime_is_named_by_either_word():
+    asked = dict(workload="Llama3_8B", hardware="H100", precision="bf16")
+    for name in ("pytorch_graph", "transformers"):
+        one = mlsysim.ServingModel.solve(**asked, engine=name).itl
+        assert one == mlsysim.ServingModel.solve(**asked, runtime=name).itl
+        assert one > mlsysim.ServingModel.solve(**asked).itl

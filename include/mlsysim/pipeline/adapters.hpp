@@ -35,7 +35,7 @@ class AdapterTable {
   std::vector<Adapter> adapters_;
 };
 
-/// The key that a name stands for: "model" means "workload"; every other name is itself.
+/// The key that a name stands for: "model" means "workload" and "runtime" means "engine"; others are themselves.
 [[nodiscard]] std::string_view canonical_key(std::string_view name);
 
 }  // namespace mlsysim
