@@ -35,7 +35,8 @@ class AdapterTable {
   std::vector<Adapter> adapters_;
 };
 
-/// The key that a name stands for: "model" means "workload" and "runtime" means "engine"; others are themselves.
+/// The key that a name stands for: "model" means "workload" and "runtime" means "engine"; others are
+/// themselves.
 [[nodiscard]] std::string_view canonical_key(std::string_view name);
 
 }  // namespace mlsysim
