@@ -5,7 +5,6 @@
 #include <mlsysim/timing/launches.hpp>
 #include <mlsysim/timing/op_price.hpp>
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <type_traits>
@@ -233,9 +232,9 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
   };
   const auto rows = frame.rows_of(op);
   // What has no rows in its pass stays one kernel; so does the update of weights.
-  if (op.pass == Pass::update ||
-      std::none_of(rows.begin(), rows.end(), [&](const auto* part) { return frame.is_in(*part, op.pass); }))
-    return own(nullptr);
+  bool listed = false;
+  for (const LaunchPart* part : rows) listed = listed || frame.is_in(*part, op.pass);
+  if (!listed || op.pass == Pass::update) return own(nullptr);
   for (const LaunchPart* part : rows) {
     if (!frame.is_in(*part, op.pass) || !frame.runs(*part)) continue;
     // Gradients of weights are products of their own; what goes with them runs beside the gradient of the
