@@ -26,7 +26,6 @@ template <class T> struct Launched {
 /// What the launches of a pass have in common.
 template <class T> class LaunchFrame {
  public:
-  /// @param eager 1 where the host launches the kernels, 0 where a captured graph does
   LaunchFrame(const Software& software, const Structure& structure, const T& hidden, const Plan<T>& plan,
               const Device<T>& device, std::span<const Op<T>> ops)
       : software_(software),
