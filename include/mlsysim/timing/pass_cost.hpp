@@ -212,17 +212,12 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
     } else {
       cost = price_one(it);
     }
-    sum.add(it, cost, launch_overhead);
-    // The first launch is counted with the kernel.
-    Launched<T> more;
-    more.kernels = op.count * (matrices - 1.0 + (split_keys ? 1.0 : 0.0));
+    sum.add(it, cost, Time<T>());
+    Launched<T> more;  // the kernel's time is counted, its launches are not
+    more.kernels = op.count * (matrices + (split_keys ? 1.0 : 0.0));
     more.operators = op.count * matrices * (part == nullptr ? 1.0 : part->operators);
     more.modules = op.count * (part == nullptr ? 0.0 : part->modules);
-    more.host = Time<T>();
     sum.add(op, more, launch_overhead, eager, software, frame.operator_time(op.pass));
-    const Time<T> gap = Time<T>(software.gap + software.host_gap) * (op.count * eager);
-    sum.total += gap;
-    sum.overhead += gap;
     // Weights that are kept in fp32 are cast for each product.
     if (!software.autocast || !(op.kind == OpKind::convolution || op.kind == OpKind::matmul) ||
         op.name.starts_with("attention_"))
