@@ -1,49 +1,59 @@
 #include <mlsysim/specs/software.hpp>
 
+#include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace mlsysim {
 namespace {
 
-template <class F> void for_each_family(const KernelFamily* family, F&& f) {
-  for (; family != nullptr; family = family->extends) f(*family);
-}
-
-/// The first along `extends` that states a number.
-template <class Read> double first(const KernelFamily* family, double otherwise, Read&& read) {
-  std::optional<double> found;
-  for_each_family(family, [&](const KernelFamily& f) {
-    if (!found) found = read(f);
+/// Fills the members of `into` that are absent with those of `from`.
+template <HasFields S> void fill_absent(S& into, const S& from) {
+  for_each_field<S>([&](const auto& row) {
+    auto& mine = into.*row.member;
+    const auto& other = from.*row.member;
+    if constexpr (HasFields<std::remove_cvref_t<decltype(mine)>>) {
+      fill_absent(mine, other);
+    } else if constexpr (requires { mine.has_value(); }) {
+      if (!mine) mine = other;
+    }
   });
-  return found.value_or(otherwise);
 }
 
-SettledKernel kernel(const KernelFamily* family, KernelRate KernelFamily::*kind) {
-  return {first(family, 0, [&](const auto& f) { return (f.*kind).floor; }),
-          first(family, 1, [&](const auto& f) { return (f.*kind).share; })};
+/// A family with what it extends.
+KernelFamily whole(const KernelFamily& family) {
+  KernelFamily out = family;
+  for (const auto* f = family.extends; f != nullptr; f = f->extends) fill_absent(out, *f);
+  return out;
 }
 
-std::optional<SettledConvolution> convolution_of(const KernelFamily* family) {
-  if (family == nullptr) return std::nullopt;
-  using C = ConvolutionRates;
-  const auto number = [&](std::optional<double> C::*member, double otherwise) {
-    return first(family, otherwise, [&](const auto& f) { return f.convolution.*member; });
-  };
-  return SettledConvolution{.matrix = number(&C::matrix, 1),
-                            .vector = number(&C::vector, 1),
-                            .tile_m = number(&C::tile_m, 1),
-                            .tile_n = number(&C::tile_n, 1),
-                            .group_n = number(&C::group_n, 1),
-                            .depth_step = number(&C::depth_step, 1),
-                            .memory = number(&C::memory, 1),
-                            .floor = number(&C::floor, 0),
-                            .wave = number(&C::wave, 0),
-                            .split = number(&C::split, 0),
-                            .split_depth = number(&C::split_depth, 1)};
+/// @throws InputError where a family that `runtime` launches leaves out what its law needs
+void refuse_absent(const ServingEngine& runtime, const KernelFamily& family, std::string_view kind) {
+  throw InputError({.id = "mlsysim.spec.091",
+                    .message = fmt::format("runtime '{}' launches kernels that family '{}' does not state",
+                                           runtime.name, family.name),
+                    .key = std::string(kind),
+                    .found = "no figure, here or in what it extends",
+                    .expected = "every figure of this kind of kernel",
+                    .hint = "state it in the family, or name a family that does"});
+}
+
+using Kernels = std::array<std::optional<SettledKernel>, Choices<LaunchKernel>::names.size()>;
+
+Kernels kernels_of(const KernelFamily& family) {
+  Kernels out{};
+  for_each_field<KernelFamily>([&](const auto& row) {
+    const auto& rate = family.*row.member;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(rate)>, KernelRate>) {
+      if (rate.floor && rate.share)
+        out[static_cast<std::size_t>(*choice_of<LaunchKernel>(row.name))] = {*rate.floor, *rate.share};
+    }
+  });
+  return out;
 }
 
 }  // namespace
@@ -80,68 +90,58 @@ bool is_unfused(const ServingEngine& runtime) {
   return form != nullptr && *form == KernelForm::unfused;
 }
 
-std::shared_ptr<const Software> software_of(const ServingEngine* runtime, const HardwareNode& hardware,
-                                            Precision precision, Frequency<> clock) {
-  if (runtime == nullptr || !is_unfused(*runtime)) return nullptr;
+std::optional<Software> software_of(const ServingEngine& runtime, Precision precision) {
+  if (!is_unfused(runtime)) return std::nullopt;
   const KernelFamily *small = nullptr, *convolutions = nullptr;
-  for (const auto* r = runtime; r != nullptr; r = r->extends) {
+  for (const auto* r = &runtime; r != nullptr; r = r->extends) {
     if (small == nullptr) small = r->small_kernels;
     if (convolutions == nullptr) convolutions = r->convolutions;
   }
   if (small == nullptr)
     throw InputError({.id = "mlsysim.spec.090",
-                      .message = fmt::format("runtime '{}' names no kernels", runtime->name),
+                      .message = fmt::format("runtime '{}' names no kernels", runtime.name),
                       .key = "small_kernels",
                       .found = "form: unfused without small_kernels",
                       .expected = "a family of kernels, e.g. aten",
                       .hint = "state small_kernels, or extend a runtime that does"});
-  auto out = std::make_shared<Software>();
-  out->runtime = runtime;
-  out->launches = launches_of(*runtime);
-  using K = KernelFamily;
-  const auto set = [&](LaunchKernel kind, KernelRate K::*member) {
-    out->kernels[static_cast<std::size_t>(kind)] = kernel(small, member);
-  };
-  set(LaunchKernel::elementwise, &K::elementwise);
-  set(LaunchKernel::strided, &K::strided);
-  set(LaunchKernel::copy, &K::copy);
-  set(LaunchKernel::concatenate, &K::concatenate);
-  set(LaunchKernel::gather, &K::gather);
-  set(LaunchKernel::norm, &K::norm);
-  set(LaunchKernel::layer_norm, &K::layer_norm);
-  set(LaunchKernel::norm_backward, &K::norm_backward);
-  set(LaunchKernel::batch_norm, &K::batch_norm);
-  set(LaunchKernel::batch_norm_training, &K::batch_norm_training);
-  set(LaunchKernel::reduce, &K::reduce);
-  set(LaunchKernel::softmax, &K::softmax);
-  set(LaunchKernel::sort, &K::sort);
-  set(LaunchKernel::pool, &K::pool);
-  set(LaunchKernel::fused, &K::fused);
-  out->switched = first(small, 0, [](const auto& f) { return f.switch_cycles; });
-  out->cached = first(small, 0, [](const auto& f) { return f.cached_reads; });
-  out->register_row = first(small, 0, [](const auto& f) { return f.register_row; });
-  for_each_family(small, [&](const K& f) {
-    if (f.gap && out->gap == Time<>()) out->gap = *f.gap;
-  });
-  out->convolution = convolution_of(convolutions);
+  Software out;
+  out.runtime = &runtime;
+  out.launches = launches_of(runtime);
+  const KernelFamily family = whole(*small);
+  const Kernels stated_kernels = kernels_of(family);
+  for (std::size_t i = 0; i < stated_kernels.size(); ++i)
+    if (stated_kernels[i]) out.kernels[i] = *stated_kernels[i];
+  for (const auto* part : out.launches)
+    if (part->kernel != LaunchKernel::own && part->kernel != LaunchKernel::allocation &&
+        !stated_kernels[static_cast<std::size_t>(part->kernel)])
+      refuse_absent(runtime, family, name_of(part->kernel));
+  out.switched = family.switch_cycles.value_or(0);
+  out.cached = family.cached_reads.value_or(0);
+  out.register_row = family.register_row.value_or(0);
+  out.gap = family.gap.value_or(Time<>());
+  if (convolutions != nullptr) {
+    const KernelFamily own = whole(*convolutions);
+    for_each_field<ConvolutionRates>([&](const auto& row) {
+      if (!(own.convolution.*row.member)) refuse_absent(runtime, own, row.name);
+    });
+    out.convolution = own.convolution;
+  }
   using H = FrameworkHost;
-  out->operation = stated(*runtime, &H::operation).value_or(Time<>());
-  out->record = stated(*runtime, &H::record).value_or(Time<>());
-  out->backward_operation = stated(*runtime, &H::backward_operation).value_or(out->operation);
-  out->module = stated(*runtime, &H::module).value_or(Time<>());
-  out->step = stated(*runtime, &H::step).value_or(Time<>());
-  out->allocation = stated(*runtime, &H::allocation).value_or(Time<>());
-  out->host_gap = stated(*runtime, &H::gap).value_or(Time<>());
+  out.operation = stated(runtime, &H::operation).value_or(Time<>());
+  out.record = stated(runtime, &H::record).value_or(Time<>());
+  out.backward_operation = stated(runtime, &H::backward_operation).value_or(out.operation);
+  out.module = stated(runtime, &H::module).value_or(Time<>());
+  out.step = stated(runtime, &H::step).value_or(Time<>());
+  out.allocation = stated(runtime, &H::allocation).value_or(Time<>());
+  out.host_gap = stated(runtime, &H::gap).value_or(Time<>());
   const auto flag = [&](std::optional<bool> ServingEngine::*member, bool otherwise) {
-    const bool* found = stated(*runtime, member);
+    const bool* found = stated(runtime, member);
     return found == nullptr ? otherwise : *found;
   };
-  out->joined = flag(&ServingEngine::joined, true);
-  out->masked = flag(&ServingEngine::masked, false);
-  out->autocast = flag(&ServingEngine::autocast, false) && precision == Precision::fp16;
-  out->full_precision = precision == Precision::fp32 || precision == Precision::tf32;
-  out->clock = hardware.compute.clock.value_or(clock);
-  out->l2_cache = hardware.memory.l2_cache.value_or(Data<>());
+  out.joined = flag(&ServingEngine::joined, true);
+  out.masked = flag(&ServingEngine::masked, false);
+  out.autocast = flag(&ServingEngine::autocast, false) && precision == Precision::fp16;
+  out.full_precision = precision == Precision::fp32 || precision == Precision::tf32;
   return out;
 }
 

@@ -373,3 +373,32 @@ def test_all_assertions_that_cannot_be_checked_are_named(refused, plan):
                 "  - {metric: performance.ttft, max: 5 GB}\n  - {metric: performance.mfu, min: 0.0001}\n")
     refused("eval", path, parts=["2 problems", "plan.yaml:7:", "no metric 'performance.itll'", "plan.yaml:8:",
                                  "'performance.ttft' has the wrong unit", "^"])
+
+
+def test_states_of_training(refused):
+    refused("eval", "Llama3_8B", "H100", "--mode", "train", "--states", "moment=fp7",
+            parts=["mlsysim.catalogue.120", "'states'", "'moment=fp7'", "PART=FORMAT", "parameter=bf16"])
+
+
+RUNTIME = """schema: mlsysim/engine@1
+entries:
+- name: mine
+  form: unfused
+  launches:
+  - {operation: norm, kernel: norm, reads: 1, writes: 1}
+"""
+
+
+def test_unfused_runtime_needs_kernels(refused, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(RUNTIME)
+    refused("--zoo", path, *EVAL, "--runtime", "mine",
+            parts=["mlsysim.spec.090", "runtime 'mine' names no kernels", "small_kernels", "aten"])
+
+
+def test_family_states_what_is_launched(refused, tmp_path):
+    (tmp_path / "kernels.yaml").write_text(
+        "schema: mlsysim/kernel_family@1\nentries:\n- {name: few, elementwise: {floor: 2600, share: 0.9}, norm: {floor: 8000}}\n")
+    (tmp_path / "mine.yaml").write_text(RUNTIME + "  small_kernels: few\n")
+    refused("--zoo", tmp_path, *EVAL, "--runtime", "mine",
+            parts=["mlsysim.spec.091", "runtime 'mine' launches kernels that family 'few' does not state", "'norm'"])

@@ -6,7 +6,6 @@
 #include <mlsysim/specs/serving_engine.hpp>
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,19 +18,13 @@ struct SettledKernel {
   double floor = 0, share = 1;
 };
 
-/// Constants of convolutions. See ConvolutionTime.
-struct SettledConvolution {
-  double matrix = 1, vector = 1, tile_m = 1, tile_n = 1, group_n = 1, depth_step = 1, memory = 1, floor = 0,
-         wave = 0, split = 0, split_depth = 1;
-};
-
 /// What a runtime that does not fuse its kernels makes of an operator list.
 struct Software {
   const ServingEngine* runtime = nullptr;
   std::vector<const LaunchPart*> launches;  ///< those of an operation stand together
   std::array<SettledKernel, Choices<LaunchKernel>::names.size()> kernels{};
   double switched = 0, cached = 0, register_row = 0;
-  std::optional<SettledConvolution> convolution;
+  std::optional<ConvolutionRates> convolution;  ///< all stated
   Time<> operation{}, record{}, backward_operation{}, module{}, step{}, allocation{}, gap{}, host_gap{};
   Frequency<> clock{};
   Data<> l2_cache{};
@@ -62,11 +55,9 @@ template <class M>
 /// Whether operators become kernels as a list of launches says.
 [[nodiscard]] bool is_unfused(const ServingEngine& runtime);
 
-/// The software of a pass at a precision; null where the runtime fuses its kernels. `clock` stands for a
-/// device that states none.
-/// @throws InputError when the runtime names no family of kernels
-[[nodiscard]] std::shared_ptr<const Software> software_of(const ServingEngine* runtime,
-                                                          const HardwareNode& hardware, Precision precision,
-                                                          Frequency<> clock);
+/// The software of a pass at a precision, without what belongs to the device and the model; absent where the
+/// runtime fuses its kernels.
+/// @throws InputError when the runtime names no family of kernels, or one that leaves out what it launches
+[[nodiscard]] std::optional<Software> software_of(const ServingEngine& runtime, Precision precision);
 
 }  // namespace mlsysim

@@ -168,27 +168,27 @@ template <class T> class LaunchFrame {
 
   /// One execution of a convolution.
   [[nodiscard]] ConvolutionTime::Result<T> convolution(const Op<T>& op) const {
-    const SettledConvolution& c = *software_.convolution;
+    const ConvolutionRates& c = *software_.convolution;
     const ComputeRate<T> rate =
         software_.full_precision
-            ? ComputeRate<T>(device_.compute.dense * c.vector * op.fewer_products)
-            : ComputeRate<T>(device_.compute.dense * device_.efficiency.matrix * c.matrix);
+            ? ComputeRate<T>(device_.compute.dense * *c.vector * op.fewer_products)
+            : ComputeRate<T>(device_.compute.dense * device_.efficiency.matrix * *c.matrix);
     return apply<ConvolutionTime, T>({.m = op.m,
                                       .n = op.n,
                                       .k = op.k,
                                       .groups = op.copies,
-                                      .tile_m = T{c.tile_m},
-                                      .tile_n = T{c.tile_n},
-                                      .group_n = T{c.group_n},
-                                      .depth_step = T{c.depth_step},
+                                      .tile_m = T{*c.tile_m},
+                                      .tile_n = T{*c.tile_n},
+                                      .group_n = T{*c.group_n},
+                                      .depth_step = T{*c.depth_step},
                                       .units = device_.compute.units,
-                                      .floor = T{c.floor},
-                                      .wave = T{c.wave},
-                                      .split = T{c.split},
-                                      .split_depth = T{c.split_depth},
+                                      .floor = T{*c.floor},
+                                      .wave = T{*c.wave},
+                                      .split = T{*c.split},
+                                      .split_depth = T{*c.split_depth},
                                       .rate = rate,
                                       .traffic = op.traffic,
-                                      .bandwidth = device_.memory.bandwidth * c.memory,
+                                      .bandwidth = device_.memory.bandwidth * *c.memory,
                                       .clock = Frequency<T>(software_.clock)});
   }
 

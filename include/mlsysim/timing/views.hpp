@@ -55,7 +55,8 @@ void set_matrix_share(Device<>& device, std::optional<double> share);
 /// Gives a device the software of a runtime that does not fuse its kernels, and the host time of a launch
 /// that it states. Nothing changes without a runtime, and with one that states neither.
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
-                  Precision precision, const ModelView<>& model, Notes& notes);
+                  Precision precision, const ModelView<>& model, const Conventions& conventions,
+                  Notes& notes);
 
 /// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
 /// one, else main memory.

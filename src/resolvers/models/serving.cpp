@@ -222,8 +222,8 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.disaggregated = in.decode_hardware != nullptr;
   v.decode_device = v.disaggregated ? v.pricing->device(decoder, use, c, notes) : v.device;
   if (v.pricing->prices_engines()) {
-    set_software(v.device, in.engine, *in.hardware, precision, v.model, notes);
-    set_software(v.decode_device, in.engine, decoder, precision, v.model, notes);
+    set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
+    set_software(v.decode_device, in.engine, decoder, precision, v.model, c, notes);
   }
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)

@@ -141,7 +141,7 @@ template <class In>
   if constexpr (requires { in.engine; }) runtime = v.pricing->lists_operators() ? in.engine : nullptr;
   if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
   v.device = v.pricing->device(hardware, use, c, notes);
-  set_software(v.device, runtime, hardware, precision, v.model, notes);
+  set_software(v.device, runtime, hardware, precision, v.model, c, notes);
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
       s.frees_gradients = *gradients == GradientLife::freed;

@@ -184,11 +184,9 @@ std::optional<Execution> execution_of(std::optional<Execution> asked, const Serv
 }
 
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
-                  Precision precision, const ModelView<>& model, Notes& notes) {
+                  Precision precision, const ModelView<>& model, const Conventions& c, Notes& notes) {
   if (runtime == nullptr) return;
-  constexpr auto kUsualClock = 1.7 * unit::GHz;
-  if (const auto found = software_of(runtime, hardware, precision, kUsualClock)) {
-    auto s = std::make_shared<Software>(*found);
+  if (auto s = software_of(*runtime, precision)) {
     const auto& stack = model.shape();
     s->decoder = model.structure.architecture == Architecture::decoder;
     s->root_mean_square = stack.norm_vectors == 1;
@@ -199,9 +197,12 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
     for (const auto& mixer : stack.mixers)
       if (const auto* grouped = std::get_if<GroupedView<>>(&mixer.rule))
         s->head_norm = s->head_norm || grouped->qk_norm_head > 0;
-    device.software = std::move(s);
-    if (!hardware.compute.clock)
-      notes.assume("compute.clock", kUsualClock, "not stated; usual of such devices");
+    s->clock = needed<Frequency<>>("compute.clock", hardware, c, notes);
+    if (hardware.memory.l2_cache)
+      s->l2_cache = *hardware.memory.l2_cache;
+    else
+      notes.assume("memory.l2_cache", "none", "not stated; every kernel reads from memory");
+    device.software = std::make_shared<Software>(*std::move(s));
   }
   auto launch = stated(*runtime, &FrameworkHost::launch);
   // Where the host does not run ahead, each kernel waits for its launch.
