@@ -1,6 +1,7 @@
 // Keys of configuration files: YAML, JSON and the part of TOML that job files use.
 
 #include "detail/source.hpp"
+#include "units/detail/trimmed.hpp"
 
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 
@@ -33,12 +34,6 @@ void flatten(const YamlValue& value, const std::string& path, std::vector<Given>
 constexpr Fault kLine{.id = "mlsysim.launch.009",
                       .message = "a line of the TOML file is not understood",
                       .hint = "write it as '[table]' or 'key = value'"};
-
-std::string_view trimmed(std::string_view s) {
-  const auto begin = s.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
-}
 
 /// A line without its comment; texts may hold a #.
 std::string_view without_comment(std::string_view line) {

@@ -12,7 +12,7 @@ namespace mlsysim::detail {
 namespace {
 
 /// Degrees and devices of a launch.
-struct Ranks {
+struct TrainingRanks {
   double tp = 1, pp = 1, cp = 1, ep = 1;
   double devices = 1;
   [[nodiscard]] double replicas() const {
@@ -20,11 +20,11 @@ struct Ranks {
   }  ///< that have sequences of their own
 };
 
-Ranks ranks_of(Settings& s, Launch& launch) {
-  Ranks r{.tp = std::max(1.0, s.number_or("tp", 1)),  // DeepSpeed writes 0 for none
-          .pp = s.number_or("pp", 1),
-          .cp = std::max(1.0, s.number_or("cp", 1)),
-          .ep = s.number_or("ep", 1)};
+TrainingRanks ranks_of(Settings& s, Launch& launch) {
+  TrainingRanks r{.tp = std::max(1.0, s.number_or("tp", 1)),  // DeepSpeed writes 0 for none
+                  .pp = s.number_or("pp", 1),
+                  .cp = std::max(1.0, s.number_or("cp", 1)),
+                  .ep = s.number_or("ep", 1)};
   const double model = r.tp * r.pp * r.cp;
   const auto asked = launch.fields.find("accelerators");
   const double replicate = s.number_or("replicate", 1), shard = s.number_or("shard_degree", -1);
@@ -63,7 +63,7 @@ Ranks ranks_of(Settings& s, Launch& launch) {
 }
 
 /// Sequences of a step and of a micro-batch.
-void put_batch(Settings& s, Launch& launch, const Ranks& r) {
+void put_batch(Settings& s, Launch& launch, const TrainingRanks& r) {
   const double dp = r.replicas();
   auto micro = s.number("micro_batch");
   const auto accumulation = s.number("accumulation");
@@ -84,7 +84,7 @@ void put_batch(Settings& s, Launch& launch, const Ranks& r) {
 }
 
 /// Interleaved stages: given as layers of one, or as their number.
-void put_stages(Settings& s, Launch& launch, const Ranks& r, const Zoo& zoo) {
+void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& zoo) {
   double stages = s.number_or("virtual_stages", 1);
   if (const auto layers = s.number("virtual_layers")) {
     const Workload* model = zoo.find<Workload>(launch.fields.at("workload"));
@@ -104,7 +104,7 @@ void put_stages(Settings& s, Launch& launch, const Ranks& r, const Zoo& zoo) {
 }
 
 /// What of a replica is divided, and over how many ranks.
-void put_sharding(Settings& s, Launch& launch, const Ranks& r) {
+void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
   double zero = 0, shard = s.number_or("shard", 1);
   const auto stage = s.text("zero");
   if (stage.starts_with("hybrid ")) {
@@ -150,7 +150,7 @@ void put_sharding(Settings& s, Launch& launch, const Ranks& r) {
   if (s.has("prefetch")) launch.fields["backward_prefetch"] = s.on("prefetch") ? "true" : "false";
 }
 
-void put_recomputation(Settings& s, Launch& launch, const Ranks& r) {
+void put_recomputation(Settings& s, Launch& launch, const TrainingRanks& r) {
   const bool megatron = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
   std::string kind = s.text("recompute");
   if (kind.empty() && s.on("recompute_selective")) kind = "selective";
@@ -216,7 +216,7 @@ void put_overlap(Settings& s, Launch& launch) {
 
 void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
-  const Ranks r = ranks_of(s, launch);
+  const TrainingRanks r = ranks_of(s, launch);
   if (counts_devices(launch, zoo)) {
     fields["accelerators"] = count_text(r.devices);
     if (const double nodes = s.number_or("nodes", 1); nodes > 1 && std::fmod(r.devices, nodes) == 0)

@@ -12,7 +12,6 @@ namespace mlsysim::detail {
 namespace {
 
 constexpr std::size_t kLongestLine = 1 << 16;
-constexpr std::uint64_t kMostTokens = 1'000'000'000;
 constexpr std::string_view kHead = "TIMESTAMP,ContextTokens,GeneratedTokens in the first line";
 
 /// Takes a number of so many digits and what follows it off a text.

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMostTokens = 1e9, kMostTime = 1e15;  // of a request; of a time in ticks
+constexpr double kMostTime = 1e15;  // in ticks
 
 std::string shown(const Json& j) {
   auto text = detail::json_text(j);
@@ -29,7 +29,7 @@ std::uint64_t tokens(const TrafficValue& v, const Json& j, std::string_view name
   const double x = j.is_number() ? j.get<double>() : -1;
   if (!(x >= 0) || x > kMostTokens || x != std::floor(x))
     refuse_traffic(v.file, v.line, fmt::format("'{}' is {}", name, shown(j)),
-                   fmt::format("a whole number of tokens up to {:g}", kMostTokens));
+                   fmt::format("a whole number of tokens up to {}", kMostTokens));
   return static_cast<std::uint64_t>(x);
 }
 

@@ -49,7 +49,7 @@ constexpr NamedKind kPassed[] = {{"latency", {measured("latency")}},
                                  {"mfu", {measured("latency"), true}}};
 constexpr NamedKind kDecoded[] = {{"latency", {measured("itl")}}, {"throughput", {measured("itl"), true}}};
 
-std::optional<NumberKind> among(std::span<const NamedKind> kinds, std::string_view result) {
+std::optional<NumberKind> kind_among(std::span<const NamedKind> kinds, std::string_view result) {
   for (const auto& k : kinds)
     if (k.result == result) return k.kind;
   return std::nullopt;
@@ -148,16 +148,16 @@ IntervalSubject interval_subject(const Resolver& resolver, const void* inputs) {
 
 std::optional<NumberKind> kind_of_number(std::string_view result, const IntervalSubject& of) {
   if (const auto dot = result.find('.'); dot != std::string_view::npos) result.remove_prefix(dot + 1);
-  if (of.mode == Mode::serve) return among(kServed, result);
-  if (of.mode == Mode::train) return among(kTrained, result);
-  if (of.mode) return among(kPassed, result);
+  if (of.mode == Mode::serve) return kind_among(kServed, result);
+  if (of.mode == Mode::train) return kind_among(kTrained, result);
+  if (of.mode) return kind_among(kPassed, result);
   // A resolver: its results say themselves whether it serves, trains or runs one pass.
   for (const auto kinds :
        {std::span<const NamedKind>(kTrained).first(2), std::span<const NamedKind>(kServed).first(2)})
-    if (const auto k = among(kinds, result)) return k;
+    if (const auto k = kind_among(kinds, result)) return k;
   if (of.decodes)
-    if (const auto k = among(kDecoded, result)) return k;
-  if (!of.about.family.empty()) return among(kPassed, result);
+    if (const auto k = kind_among(kDecoded, result)) return k;
+  if (!of.about.family.empty()) return kind_among(kPassed, result);
   return std::nullopt;
 }
 

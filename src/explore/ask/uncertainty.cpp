@@ -131,7 +131,7 @@ void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size
   moving.resize(kMostFigures);
 }
 
-std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
+std::vector<UncertainInput> uncertain_inputs(const std::vector<Moving>& moving) {
   std::vector<UncertainInput> out;
   for (const auto& m : moving) out.push_back(m.input);
   return out;
@@ -237,7 +237,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   std::vector<Assumption> assumptions;
   auto moving = moving_of(subject, q, wanted, assumptions);
   keep_largest(subject, moving, q.figures.size(), wanted.front(), assumptions);
-  const auto figures = inputs_of(moving);
+  const auto figures = uncertain_inputs(moving);
   std::vector<std::size_t> inputs;
   for (const auto& u : figures) inputs.push_back(u.input);
   const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
@@ -304,7 +304,7 @@ RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view res
       at->push_back(static_cast<std::size_t>(known - names.begin()));
       if (known == names.end()) names.push_back(m.shared);
     }
-  const auto in_a = inputs_of(own), in_b = inputs_of(other);
+  const auto in_a = uncertain_inputs(own), in_b = uncertain_inputs(other);
   const auto [fa, fb] = detail::first_sets({a, in_a, at_own, ra}, {b, in_b, at_other, rb}, q);
   RankingUncertainty out{.other = b.title,
                          .result = a.entry.results[ra].name,

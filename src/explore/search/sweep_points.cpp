@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kEpoch = 0.25;       // seconds between looks at progress and cancellation
 constexpr double kCheckpoint = 10.0;  // seconds between checkpoints
-constexpr std::uint64_t kChunk = 1 << 16, kSlowChunk = 1 << 10;
+constexpr std::uint64_t kFastChunk = 1 << 16, kSlowChunk = 1 << 10;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -57,7 +57,7 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
   const auto began = Clock::now();
   const std::size_t constraints = start.misses.size();
   SearchResult out{.reduction = std::move(start), .range = range, .next = from};
-  const std::uint64_t chunk = space.sample().entry.is_law() ? kChunk : kSlowChunk;
+  const std::uint64_t chunk = space.sample().entry.is_law() ? kFastChunk : kSlowChunk;
   const unsigned threads = threads_for(space, options, (range.last - from + chunk - 1) / chunk + 1);
   out.threads = threads;
   std::vector<Worker> workers;

@@ -1,4 +1,5 @@
 #include "explore/space/axis_files.hpp"
+#include "units/detail/trimmed.hpp"
 
 #include <mlsysim/resolver_api/axes.hpp>
 #include <mlsysim/units/format.hpp>
@@ -17,17 +18,11 @@ constexpr double kMostValues = 4294967295.0;  // rows of an axis are counted in 
 
 constexpr const char* kAxis{"mlsysim.explore.030"};
 
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
-
 std::vector<std::string_view> split(std::string_view s, char by) {
   std::vector<std::string_view> out;
   for (std::size_t at = 0;;) {
     const auto end = s.find(by, at);
-    out.push_back(trimmed(s.substr(at, end == std::string_view::npos ? end : end - at)));
+    out.push_back(detail::trimmed(s.substr(at, end == std::string_view::npos ? end : end - at)));
     if (end == std::string_view::npos) return out;
     at = end + 1;
   }
@@ -63,14 +58,14 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
     tail.remove_prefix(1);
     const bool log = tail.ends_with("log");
     if (log) tail.remove_suffix(3);
-    const std::size_t n = checked_count(number_of(trimmed(tail), whole), whole);
+    const std::size_t n = checked_count(number_of(detail::trimmed(tail), whole), whole);
     if (log && !(low > 0))
       throw InputError(kAxis, "a range in equal ratios starts above zero", "axis", fmt::format("'{}'", whole),
                        "a positive lower end");
     return Axis::between(low, high, n, log ? Spacing::logarithmic : Spacing::linear, exps);
   }
   if (tail.starts_with("*")) {
-    const double ratio = number_of(trimmed(tail.substr(1)), whole);
+    const double ratio = number_of(detail::trimmed(tail.substr(1)), whole);
     if (!(ratio > 1) || !(low > 0))
       throw InputError(kAxis, "a ratio above 1 and a positive start are needed", "axis",
                        fmt::format("'{}'", whole), "e.g. 1..64*2");
@@ -84,7 +79,7 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
   if (tail.empty() && !exps.dimensionless())
     throw InputError(kAxis, "a range of quantities needs a number of values", "axis",
                      fmt::format("'{}'", whole), "e.g. 1 TB/s..8 TB/s:64");
-  const double step = tail.empty() ? 1 : number_of(trimmed(tail.substr(1)), whole);
+  const double step = tail.empty() ? 1 : number_of(detail::trimmed(tail.substr(1)), whole);
   if (!(step > 0))
     throw InputError(kAxis, "the step is not positive", "axis", fmt::format("'{}'", whole), "a step above 0");
   return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole),
@@ -213,15 +208,15 @@ SpaceAxis parse_axis(std::string_view text,
                        "NAME=VALUES, or names separated by commas");
     axis.names.emplace_back(name);
   }
-  const auto given = trimmed(text.substr(equals + 1));
+  const auto given = detail::trimmed(text.substr(equals + 1));
   if (given.empty())
     throw InputError(kAxis, "the axis is empty", "axis", fmt::format("'{}'", text), "at least one value");
   if (given.starts_with("@"))
-    return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
+    return detail::axis_in_file(std::move(axis.names), std::string(detail::trimmed(given.substr(1))), value);
   if (given.starts_with("divisors(") && given.ends_with(")") && axis.names.size() == 1)
-    return divisors_axis(axis.names[0], number_of(trimmed(given.substr(9, given.size() - 10)), text));
+    return divisors_axis(axis.names[0], number_of(detail::trimmed(given.substr(9, given.size() - 10)), text));
   if (given.starts_with("degrees(") && given.ends_with(")"))
-    return degrees_axis(number_of(trimmed(given.substr(8, given.size() - 9)), text), axis.names);
+    return degrees_axis(number_of(detail::trimmed(given.substr(8, given.size() - 9)), text), axis.names);
   for (const auto item : split(given, ',')) {
     if (item.empty())
       throw InputError(kAxis, "a value of the axis is empty", "axis", fmt::format("'{}'", text),
@@ -232,8 +227,8 @@ SpaceAxis parse_axis(std::string_view text,
       const auto tail_at = rest.find_first_of(":*+", 1);
       // "1e+3" and "TB/s*2": a plus inside a number is none, a star is always a ratio.
       const auto tail = tail_at == std::string_view::npos ? std::string_view() : rest.substr(tail_at);
-      const auto low = value(axis.names[0], trimmed(item.substr(0, dots)));
-      const auto high = value(axis.names[0], trimmed(rest.substr(0, tail_at)));
+      const auto low = value(axis.names[0], detail::trimmed(item.substr(0, dots)));
+      const auto high = value(axis.names[0], detail::trimmed(rest.substr(0, tail_at)));
       if (base_of(low) == nullptr || base_of(high) == nullptr)
         throw InputError(kAxis, "a range has ends that are no numbers", "axis", fmt::format("'{}'", text),
                          "numbers");

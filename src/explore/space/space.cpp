@@ -1,5 +1,7 @@
 #include <mlsysim/explore/space/space.hpp>
 
+#include "explore/names.hpp"
+
 #include <mlsysim/resolver_api/detail/exchangeable.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
 #include <mlsysim/specs/content.hpp>
@@ -20,10 +22,6 @@ namespace {
 constexpr double kMostPoints = 4.611686018427387904e18;  // 2^62
 constexpr std::size_t kTable = 4096;                     // ranges up to this length are computed once
 constexpr std::uint64_t kMostTried = 4096;               // choices that are tried to find a subject
-
-bool among(std::span<const std::string> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// A spec by its content: it may come from a file outside the zoo, or be made by hand.
 std::string object_text(const ObjectRef& o) {

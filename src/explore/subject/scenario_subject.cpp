@@ -1,5 +1,6 @@
 // A scenario as a law from its numbers to its scorecard.
 
+#include "explore/names.hpp"
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/engine/detail/settle.hpp>
@@ -26,10 +27,6 @@
 
 namespace mlsysim {
 namespace {
-
-bool among(std::span<const std::string> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// A scenario whose numbers move while its categories stay.
 struct MovingScenario {

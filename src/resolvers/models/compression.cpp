@@ -17,15 +17,12 @@
 namespace mlsysim {
 namespace {
 
-using In = CompressionModel::Inputs;
-using Out = CompressionModel::Result;
-
 bool sparse_rate(const HardwareNode& hardware) {
   return !hardware.compute.sparse.empty() || hardware.compute.dense[Precision::tf32] ||
          hardware.compute.dense[Precision::int8] || hardware.compute.dense[Precision::fp8];
 }
 
-std::string label_of(const In& in) {
+std::string label_of(const CompressionModel::Inputs& in) {
   switch (in.method) {
     case CompressionMethod::quantization:
       return fmt::format("{}{:g} quantization", in.target_bitwidth <= 8 ? "INT" : "FP", in.target_bitwidth);
@@ -38,7 +35,7 @@ std::string label_of(const In& in) {
 }
 
 /// What belongs to another way of compression.
-void warn_of_idle_ways(const In& in, Notes& notes) {
+void warn_of_idle_ways(const CompressionModel::Inputs& in, Notes& notes) {
   switch (in.method) {
     case CompressionMethod::quantization:
       return detail::warn_of_idle(in, {"sparsity", "sparsity_type", "student_share"}, "on quantization",
@@ -53,7 +50,7 @@ void warn_of_idle_ways(const In& in, Notes& notes) {
                        "on distillation", notes);
 }
 
-void guard(const In& in, Out& r) {
+void guard(const CompressionModel::Inputs& in, CompressionModel::Result& r) {
   const auto rails = detail::guard_rails(in, r);
   for (std::size_t i = 0; i < rails.size(); ++i)
     if (!rails[i].met()) r.violations += (r.violations.empty() ? "" : ", ") + std::string(rails[i].name);
@@ -293,7 +290,7 @@ struct Operators {
 };
 
 /// Whether the device gains from it.
-template <class Equations> bool supported(const In& in) {
+template <class Equations> bool supported(const CompressionModel::Inputs& in) {
   switch (in.method) {
     case CompressionMethod::quantization:
       return in.target_bitwidth >= 16 || Equations::rate_at_width(*in.hardware, in.target_bitwidth);
@@ -306,7 +303,8 @@ template <class Equations> bool supported(const In& in) {
   return true;
 }
 
-template <class Equations> Out compressed(const In& in, Notes& notes) {
+template <class Equations>
+CompressionModel::Result compressed(const CompressionModel::Inputs& in, Notes& notes) {
   const Figures figures = detail::zoo_figures(notes);
   const auto totals = totals_of(*in.workload, notes);
   const Compression c{.workload = *in.workload,
@@ -327,7 +325,7 @@ template <class Equations> Out compressed(const In& in, Notes& notes) {
                       .seq_len = in.seq_len,
                       .efficiency = in.efficiency};
   const auto done = Equations::compress(c, figures);
-  Out r;
+  CompressionModel::Result r;
   r.label = label_of(in);
   r.baseline_precision = c.baseline;
   r.original_size = done.original;

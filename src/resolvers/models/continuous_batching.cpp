@@ -18,9 +18,6 @@
 namespace mlsysim {
 namespace {
 
-using In = ContinuousBatchingModel::Inputs;
-using Out = ContinuousBatchingModel::Result;
-
 /// Scale of an exponential length, cut off at `longest`, whose mean is `mean`; infinite when they are the
 /// same.
 double scale_of(double mean, double longest) {
@@ -34,7 +31,7 @@ double scale_of(double mean, double longest) {
 }
 
 /// Tokens for which pages are held by a request, on average.
-double held_tokens(const In& in, double mean) {
+double held_tokens(const ContinuousBatchingModel::Inputs& in, double mean) {
   const double scale = scale_of(mean, in.max_seq_len);
   if (scale == 0) return std::ceil(in.max_seq_len / in.page_tokens) * in.page_tokens;
   return PagedTokens::solve<double>({scale, in.page_tokens, in.max_seq_len}).held;
@@ -46,7 +43,8 @@ double requests(Data<> room, Data<> each, double cap) {
 }
 
 /// A static batch that fills the memory.
-void without_engine(const In& in, double mean, double held, Out& out, Notes& notes) {
+void without_engine(const ContinuousBatchingModel::Inputs& in, double mean, double held,
+                    ContinuousBatchingModel::Result& out, Notes& notes) {
   detail::warn_of_unpriced(in, {"output_tokens", "engine", "execution"}, notes);
   const auto one = ServingModel{}.solve(detail::static_batch(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
@@ -73,7 +71,8 @@ void without_engine(const In& in, double mean, double held, Out& out, Notes& not
 }
 
 /// Requests that come and go in an engine.
-void with_engine(const In& in, const Pricing& pricing, double mean, double held, Out& out, Notes& notes) {
+void with_engine(const ContinuousBatchingModel::Inputs& in, const Pricing& pricing, double mean, double held,
+                 ContinuousBatchingModel::Result& out, Notes& notes) {
   const double answer = in.output_tokens.value_or(std::max(1.0, std::floor(mean / 8)));
   if (!in.output_tokens) notes.assume("output_tokens", answer, "an eighth of the mean request");
   auto request = fields_of<InFlightBatchingModel::Inputs>(in);

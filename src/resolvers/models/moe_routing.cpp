@@ -12,10 +12,7 @@
 namespace mlsysim {
 namespace {
 
-using In = MoERoutingModel::Inputs;
-using Out = MoERoutingModel::Result;
-
-void check(const In& in) {
+void check(const MoERoutingModel::Inputs& in) {
   const auto& w = *in.workload;
   if (!w.is_moe())
     throw InputError({.id = "mlsysim.catalogue.037",
@@ -35,7 +32,7 @@ void check(const In& in) {
 }
 
 /// Experts evenly loaded, tokens that travel once.
-struct Textbook {
+struct TextbookRouting {
   static double imbalance(const ExpertLoad::Result<double>& /*chance*/, Notes& notes) {
     notes.assume("routing_imbalance_factor", 1.0, "even routing");
     return 1;
@@ -61,7 +58,7 @@ struct Textbook {
 };
 
 /// Chance loads the experts unevenly, and tokens travel to the experts and back in every layer.
-struct Operators {
+struct OperatorRouting {
   static double imbalance(const ExpertLoad::Result<double>& chance, Notes& notes) {
     notes.assume("routing_imbalance_factor", chance.imbalance, "raabsteger1998balls");
     return chance.imbalance;
@@ -85,7 +82,8 @@ struct Operators {
   }
 };
 
-template <class Equations> Out routed_by(const In& in, Notes& notes) {
+template <class Equations>
+MoERoutingModel::Result routed_by(const MoERoutingModel::Inputs& in, Notes& notes) {
   const Workload& w = *in.workload;
   const double experts = *w.experts()->count, top_k = std::max(1.0, w.experts()->top_k.value_or(1));
   const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes),
@@ -93,7 +91,7 @@ template <class Equations> Out routed_by(const In& in, Notes& notes) {
   const double hidden = w.hidden().value_or(4096);
   if (!w.hidden()) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
   const auto load = ExpertLoad::solve<double>({experts, top_k, tokens});
-  Out r;
+  MoERoutingModel::Result r;
   r.experts_touched = load.touched;
   r.routing_imbalance_factor =
       in.routing_imbalance_factor ? *in.routing_imbalance_factor : Equations::imbalance(load, notes);
@@ -119,8 +117,8 @@ template <class Equations> Out routed_by(const In& in, Notes& notes) {
 MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) const {
   check(in);
   const Fidelity fidelity = fidelity_or_operators(in.fidelity);
-  Result r =
-      fidelity == Fidelity::textbook ? routed_by<Textbook>(in, notes) : routed_by<Operators>(in, notes);
+  Result r = fidelity == Fidelity::textbook ? routed_by<TextbookRouting>(in, notes)
+                                            : routed_by<OperatorRouting>(in, notes);
   r.fidelity = fidelity;
   return r;
 }

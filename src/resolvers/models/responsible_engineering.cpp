@@ -14,8 +14,6 @@
 namespace mlsysim {
 namespace {
 
-using In = ResponsibleEngineeringModel::Inputs;
-
 double normal_below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 /// Probability with which a mechanism of separation mu breaks the budget epsilon (Dong et al. 2022,
@@ -26,7 +24,7 @@ double delta_of(double mu, double epsilon) {
 }
 
 /// Least noise that keeps the budget; empty where even the noise of the law's range does not.
-std::optional<double> noise_for(const In& in) {
+std::optional<double> noise_for(const ResponsibleEngineeringModel::Inputs& in) {
   const auto broken = [&](double sigma) {
     return delta_of(GaussianPrivacy::solve<double>({in.sampling_rate, in.steps, sigma}).mu, in.epsilon) >
            in.delta;
@@ -41,7 +39,7 @@ std::optional<double> noise_for(const In& in) {
   return high;
 }
 
-double clipping_cost(const In& in, Notes& notes) {
+double clipping_cost(const ResponsibleEngineeringModel::Inputs& in, Notes& notes) {
   if (in.method == ClippingMethod::ghost)
     return detail::number("catalogue.privacy.ghost_passes", notes) / 3.0;
   if (in.workload == nullptr || in.hardware == nullptr)

@@ -19,9 +19,6 @@
 namespace mlsysim {
 namespace {
 
-using In = ServingCapacityModel::Inputs;
-using Out = ServingCapacityModel::Result;
-
 /// What a number of replicas makes of a request.
 struct Estimate {
   bool stable = false;
@@ -31,7 +28,7 @@ struct Estimate {
   Time<> wait, total;      ///< P99
   std::optional<Time<>> p99_ttft;
 
-  [[nodiscard]] bool meets(const In& in) const {
+  [[nodiscard]] bool meets(const ServingCapacityModel::Inputs& in) const {
     if (!stable || total > in.target_p99_latency) return false;
     if (!p99_ttft) return true;  // textbook knows one target
     return (!in.target_p99_ttft || *p99_ttft <= *in.target_p99_ttft) &&
@@ -41,8 +38,8 @@ struct Estimate {
 using Judge = std::function<Estimate(double replicas)>;
 
 /// One server for each replica, which answers at the intervals of a full batch.
-Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batching, double slots,
-                     Notes& notes) {
+Judge without_engine(const ServingCapacityModel::Inputs& in, const ContinuousBatchingModel::Result& batching,
+                     double slots, Notes& notes) {
   detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
   const auto serving =
       ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(*in.max_seq_len), slots));
@@ -66,7 +63,8 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
 /// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
 class InFlightFleet {
  public:
-  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes) : in_(in), slots_(slots) {
+  InFlightFleet(const ServingCapacityModel::Inputs& in, const Pricing& pricing, double slots, Notes& notes)
+      : in_(in), slots_(slots) {
     auto request = fields_of<InFlightBatchingModel::Inputs>(in);
     request.seq_len =
         detail::prompt_tokens(in.mean_request_tokens.value_or(*in.max_seq_len), in.output_tokens);
@@ -102,14 +100,14 @@ class InFlightFleet {
   }
 
  private:
-  const In& in_;
+  const ServingCapacityModel::Inputs& in_;
   double slots_;
   InFlightProblem<> problem_;
 };
 
 /// Requests of one length take one time; of varied lengths of which the mean alone is known, times are taken
 /// to be exponential, as textbook fidelity takes all.
-void set_variation(In& in, const Pricing& pricing, Notes& notes) {
+void set_variation(ServingCapacityModel::Inputs& in, const Pricing& pricing, Notes& notes) {
   if (in.service_time_cv) return;
   const bool alike = pricing.prices_engines() && !in.mean_request_tokens;
   in.service_time_cv = alike ? 0.0 : 1.0;
@@ -118,7 +116,7 @@ void set_variation(In& in, const Pricing& pricing, Notes& notes) {
 }
 
 /// The fewest replicas that meet the targets: more never wait longer, so halving finds them.
-double fewest(const In& in, const Judge& judge, Estimate& best) {
+double fewest(const ServingCapacityModel::Inputs& in, const Judge& judge, Estimate& best) {
   return detail::last_whole(in.max_replicas, 0.0, [&](double replicas) {
     const Estimate e = judge(replicas);
     if (e.meets(in)) best = e;

@@ -16,9 +16,7 @@
 namespace mlsysim {
 namespace {
 
-using In = WeightStreamingModel::Inputs;
-
-Bandwidth<> injection_of(const In& in, Notes& notes) {
+Bandwidth<> injection_of(const WeightStreamingModel::Inputs& in, Notes& notes) {
   if (in.injection_bandwidth) return *in.injection_bandwidth;
   if (in.hardware->host_link.bandwidth) return *in.hardware->host_link.bandwidth;
   if (in.hardware->device_link.bandwidth) return *in.hardware->device_link.bandwidth;

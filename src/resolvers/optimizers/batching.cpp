@@ -11,8 +11,6 @@
 namespace mlsysim {
 namespace {
 
-using In = BatchingOptimizer::Inputs;
-
 struct Candidate {
   double batch_size = 1;
   static constexpr auto fields() {
@@ -30,7 +28,7 @@ struct Judged {
 };
 
 /// The line of batches before the replicas. @param arrival_cv variation of the gaps between batches
-Line queue_of(const In& in, double batch, double arrival_cv, Judged& j) {
+Line queue_of(const BatchingOptimizer::Inputs& in, double batch, double arrival_cv, Judged& j) {
   const double load = (in.arrival_rate * j.service).base() / batch;
   const Line line = line_of(load, in.num_replicas, j.service, arrival_cv, in.service_time_cv);
   j.utilization = line.utilization;
@@ -40,7 +38,7 @@ Line queue_of(const In& in, double batch, double arrival_cv, Judged& j) {
 }
 
 /// Batches arrive as single requests do, no request waits for its batch, and the largest batch is the best.
-void judge_by_textbook(const In& in, double batch, Judged& j) {
+void judge_by_textbook(const BatchingOptimizer::Inputs& in, double batch, Judged& j) {
   queue_of(in, batch, 1, j);
   if (j.stable) j.p99 = j.tail + j.service;
   j.aim = batch;
@@ -48,7 +46,7 @@ void judge_by_textbook(const In& in, double batch, Judged& j) {
 
 /// The gap between two batches is the sum of the gaps between their requests, so it varies less. The first
 /// request of a batch waits for the others.
-void judge_by_operators(const In& in, double batch, Judged& j) {
+void judge_by_operators(const BatchingOptimizer::Inputs& in, double batch, Judged& j) {
   const Line line = queue_of(in, batch, 1.0 / std::sqrt(batch), j);
   if (j.stable)
     j.p99 = response_quantile(line, j.service, in.service_time_cv, 0.99) +
@@ -57,7 +55,7 @@ void judge_by_operators(const In& in, double batch, Judged& j) {
 }
 
 /// @param in with its seq_len settled
-Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
+Judged judge(const BatchingOptimizer::Inputs& in, const Pricing& pricing, double batch, Notes& notes) {
   const double answer = in.output_tokens.value_or(*in.seq_len);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,

@@ -11,13 +11,13 @@ namespace mlsysim {
 namespace {
 
 /// A candidate with what CompressionModel says about it.
-struct Judged {
+struct JudgedCompression {
   CompressionModel::Inputs inputs;
   CompressionModel::Result result;
 };
 
-std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in) {
-  std::vector<Judged> out;
+std::vector<JudgedCompression> candidates(const CompressionOptimizer::Inputs& in) {
+  std::vector<JudgedCompression> out;
   const auto add = [&](const CompressionModel::Inputs& one) {
     out.push_back({one, CompressionModel{}.solve(one)});
   };
@@ -47,7 +47,7 @@ std::optional<CompressionOptimizer::Result> CompressionOptimizer::solve(const In
   const auto append = [](std::string& text, const std::string& name) {
     text += (text.empty() ? "" : ", ") + name;
   };
-  std::vector<Judged> all;
+  std::vector<JudgedCompression> all;
   std::string unjudged;
   for (auto& c : candidates(in)) {
     if (c.result.estimated_accuracy_delta)
@@ -55,18 +55,18 @@ std::optional<CompressionOptimizer::Result> CompressionOptimizer::solve(const In
     else
       append(unjudged, c.result.label);
   }
-  const auto loss = [](const Judged& c) { return std::abs(*c.result.estimated_accuracy_delta); };
-  const auto front = search.pareto(all, [&](const Judged& c) {
+  const auto loss = [](const JudgedCompression& c) { return std::abs(*c.result.estimated_accuracy_delta); };
+  const auto front = search.pareto(all, [&](const JudgedCompression& c) {
     const auto& r = c.result;
     ParetoScore score{.objectives = {r.compressed_size, 1.0 / std::max(r.inference_speedup, 1e-9), loss(c)}};
     score.constraints = detail::guard_rails(in, r);
     return score;
   });
   if (front.points.empty()) return std::nullopt;
-  const auto rank = [&loss](const Judged& c) {
+  const auto rank = [&loss](const JudgedCompression& c) {
     return std::pair{loss(c), c.result.compressed_size.base() / std::max(c.result.inference_speedup, 1e-9)};
   };
-  const Judged* best = front.points.front().item;
+  const JudgedCompression* best = front.points.front().item;
   Result r{front.summary};
   for (const auto& p : front.points) {
     append(r.frontier, p.item->result.label);

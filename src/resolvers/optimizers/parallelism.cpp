@@ -13,14 +13,12 @@
 namespace mlsysim {
 namespace {
 
-using In = ParallelismOptimizer::Inputs;
-
-struct Candidate {
+struct PlanCandidate {
   double tp = 1, pp = 1, dp = 1, ep = 1, cp = 1, zero = 0, microbatches = 1, v = 1;
   Recomputation recomputation = Recomputation::none;
   double overlap = 0, tp_overlap = 0;
   static constexpr auto fields() {
-    using C = Candidate;
+    using C = PlanCandidate;
     return rows(
         field(&C::tp, "tp", "", "tensor-parallel degree"), field(&C::pp, "pp", "", "pipeline stages"),
         field(&C::dp, "dp", "", "replicas"), field(&C::ep, "ep", "", "expert-parallel degree"),
@@ -43,7 +41,7 @@ struct PlanChoices {
 };
 
 /// What a pricing takes no account of is not tried: it would make no difference.
-PlanChoices choices_of(const In& in, const Pricing& pricing) {
+PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pricing) {
   const bool operators = pricing.lists_operators();
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
@@ -65,8 +63,8 @@ PlanChoices choices_of(const In& in, const Pricing& pricing) {
 }
 
 /// The plans of one division of the devices.
-void add_plans(const In& in, const PlanChoices& choices, const Candidate& degrees,
-               std::vector<Candidate>& out) {
+void add_plans(const ParallelismOptimizer::Inputs& in, const PlanChoices& choices,
+               const PlanCandidate& degrees, std::vector<PlanCandidate>& out) {
   const double layers = in.workload->layers().value_or(0);
   const double local = in.batch_size / degrees.dp;
   const auto only_first = [](const auto& all, bool every) {
@@ -86,7 +84,7 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
         for (const auto recomputation : choices.recomputations)
           for (const double overlap : only_first(choices.overlaps, exchanges))
             for (const double tp_overlap : only_first(choices.tp_overlaps, degrees.tp > 1)) {
-              Candidate c = degrees;
+              PlanCandidate c = degrees;
               c.zero = zero;
               c.microbatches = count;
               c.v = v;
@@ -102,13 +100,13 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
 
 /// All plans that divide devices, heads, layers, experts, the sequence and the batch.
 /// @param in with its seq_len settled
-std::vector<Candidate> candidates(const In& in, const Pricing& pricing) {
+std::vector<PlanCandidate> candidates(const ParallelismOptimizer::Inputs& in, const Pricing& pricing) {
   const PlanChoices choices = choices_of(in, pricing);
   const double devices = in.fleet->total_accelerators();
   const double layers = in.workload->layers().value_or(kUnbounded), heads = in.workload->heads().value_or(0);
   const double most_tp = in.max_tp.value_or(in.fleet->node->accelerators_per_node);
   const double most_pp = std::min(in.max_pp.value_or(devices), layers);
-  std::vector<Candidate> out;
+  std::vector<PlanCandidate> out;
   for (double tp = 1; tp <= std::min(most_tp, devices); ++tp) {
     if (!divides(tp, devices) || (heads > 0 && !divides(tp, heads))) continue;
     for (double pp = 1; pp <= most_pp && tp * pp <= devices; ++pp) {
@@ -128,7 +126,8 @@ std::vector<Candidate> candidates(const In& in, const Pricing& pricing) {
   return out;
 }
 
-DistributedModel::Result step_of(const In& in, const Candidate& c, Notes& notes) {
+DistributedModel::Result step_of(const ParallelismOptimizer::Inputs& in, const PlanCandidate& c,
+                                 Notes& notes) {
   return DistributedModel{}.solve({.workload = in.workload,
                                    .fleet = in.fleet,
                                    .batch_size = in.batch_size,
@@ -171,7 +170,7 @@ std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const In
          .hint = "use a multiple of the number of accelerators, or allow more tensor and pipeline stages",
          .reason = BreakReason::no_solution});
   Notes quiet;
-  const auto found = search.minimize(plans, [&](const Candidate& c) -> Score {
+  const auto found = search.minimize(plans, [&](const PlanCandidate& c) -> Score {
     const auto step = step_of(in, c, quiet);
     return {step.step_latency, {at_most("memory_utilization", step.memory_utilization, 1.0)}};
   });

@@ -9,10 +9,8 @@
 namespace mlsysim {
 namespace {
 
-using In = PlacementOptimizer::Inputs;
-
 /// The grids that are compared. @param usual those compared when none is named; empty: all
-std::vector<const GridProfile*> grids_of(const In& in, std::string_view usual) {
+std::vector<const GridProfile*> grids_of(const PlacementOptimizer::Inputs& in, std::string_view usual) {
   const Zoo& zoo = standard_zoo();
   const std::string_view names = in.regions.empty() ? usual : std::string_view(in.regions);
   if (names.empty()) {
@@ -45,7 +43,7 @@ PlacementScope scope_of(Fidelity fidelity) {
 
 /// What a fleet costs on the grids of a request.
 struct Regions {
-  const In& in;
+  const PlacementOptimizer::Inputs& in;
   PlacementScope scope;
   MoneyPerEnergy<> convention;  ///< price of electricity
 

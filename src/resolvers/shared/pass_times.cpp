@@ -13,10 +13,8 @@
 namespace mlsysim {
 namespace {
 
-using In = InFlightBatchingModel::Inputs;
-
 /// One request; its prompt and answer come with the passes.
-ServingModel::Inputs serving_of(const In& in, Notes& notes) {
+ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, Notes& notes) {
   auto out = fields_of<ServingModel::Inputs>(in);
   if (in.seq_len) out.seq_len = std::max(1.0, std::round(*in.seq_len));
   out.output_tokens.reset();
@@ -45,7 +43,8 @@ void set_step_rows(const ServingProblem<>& p, Device<>& steps) {
 
 }  // namespace
 
-ReplicaPasses<> pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
+ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, std::optional<Time<>> prefill_issue,
+                           Notes& notes) {
   ServingProblem<> p = settle(serving_of(in, notes), notes);
   const bool engine = p.pricing->prices_engines();
   ReplicaPasses<> out;

@@ -13,8 +13,6 @@
 namespace mlsysim {
 namespace {
 
-using In = SynthesisSolver::Inputs;
-
 /// What a device needs for a latency. Both rates are 0 where launches alone take longer.
 struct DeviceRequirements {
   ComputeRate<> rate;
@@ -35,7 +33,7 @@ struct Textbook {
   }
 };
 
-Textbook textbook_of(const In& in, Notes& notes) {
+Textbook textbook_of(const SynthesisSolver::Inputs& in, Notes& notes) {
   const Totals<> t = totals_of(*in.workload, notes);
   const double efficiency =
       detail::textbook_efficiency(in.efficiency, conventions_or_standard(in.conventions), notes);
@@ -51,7 +49,7 @@ Textbook textbook_of(const In& in, Notes& notes) {
 
 /// A pass of the operator list on a device that is not there yet: all but its rates is settled.
 struct Operators {
-  const In& in;
+  const SynthesisSolver::Inputs& in;
   ModelView<> model;
   Plan<> plan;
   Device<> device;
@@ -74,7 +72,7 @@ struct Operators {
   [[nodiscard]] DeviceRequirements needs() const;
 };
 
-Operators operators_of(const In& in, Notes& notes) {
+Operators operators_of(const SynthesisSolver::Inputs& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const bool decoder = in.workload->is_language_decoder();
   Operators d{.in = in};
@@ -162,7 +160,8 @@ DeviceRequirements Operators::needs() const {
 }
 
 /// Passes the equations of a fidelity to `question`.
-template <class F> auto ask(Fidelity fidelity, const In& in, Notes& notes, F&& question) {
+template <class F>
+auto ask(Fidelity fidelity, const SynthesisSolver::Inputs& in, Notes& notes, F&& question) {
   return fidelity == Fidelity::textbook ? question(textbook_of(in, notes))
                                         : question(operators_of(in, notes));
 }

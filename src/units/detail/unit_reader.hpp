@@ -4,6 +4,7 @@
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
+#include "trimmed.hpp"
 #include "unit_faults.hpp"
 
 #include <array>
@@ -18,12 +19,6 @@ constexpr bool starts_symbol(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 constexpr bool continues_symbol(char c) { return starts_symbol(c) || (c >= '0' && c <= '9'); }
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
-constexpr std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace detail
 

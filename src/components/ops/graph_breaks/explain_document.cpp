@@ -1,3 +1,4 @@
+#include "detail/json_members.hpp"
 #include "detail/readers.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -12,8 +13,6 @@
 namespace mlsysim {
 namespace detail {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 64;  // levels of a document
 
@@ -38,16 +37,6 @@ Json parsed(std::string_view text, const std::string& file) {
                      expected, "write it with python -m mlsysim.dynamo_export", {file});
   return json;
 }
-
-/// Members of a document that may be absent, null or of another kind.
-const Json& member(const Json& of, const char* name) {
-  static const Json none;
-  if (!of.is_object()) return none;
-  const auto at = of.find(name);
-  return at == of.end() ? none : *at;
-}
-std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : std::string(); }
-double count_of(const Json& json) { return json.is_number() ? counted(json.get<double>()) : 0; }
 
 CompileBreak break_of(const Json& json, const BreakRegistry& registry) {
   const auto type = text_of(member(json, "type"));

@@ -1,3 +1,5 @@
+#include "units/detail/trimmed.hpp"
+
 #include <mlsysim/ops/graph_breaks/reasons.hpp>
 
 #include <mlsysim/zoo/loader.hpp>
@@ -13,12 +15,6 @@ namespace {
 constexpr std::size_t kLongestType = 120;  // [characters] of a label
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -144,16 +140,16 @@ std::size_t placeholder(std::string_view text, std::size_t at, std::string& out)
 
 /// Puts a hint or an explanation, which may go on over several lines, where it belongs.
 void take_line(CompileBreak& out, std::string_view line, std::string*& open) {
-  const auto text = trimmed(line);
+  const auto text = detail::trimmed(line);
   const auto begins = [&](std::string_view word) { return text.starts_with(word); };
   if (begins("Explanation:")) {
-    out.explanation = trimmed(text.substr(12));
+    out.explanation = detail::trimmed(text.substr(12));
     open = &out.explanation;
   } else if (begins("Hint:")) {
-    out.hints.emplace_back(trimmed(text.substr(5)));
+    out.hints.emplace_back(detail::trimmed(text.substr(5)));
     open = &out.hints.back();
   } else if (begins("Developer debug context:")) {
-    out.context = trimmed(text.substr(24));
+    out.context = detail::trimmed(text.substr(24));
     open = &out.context;
   } else if (text.empty() || begins("For more details about this graph break") || begins("***")) {
     open = nullptr;
@@ -209,9 +205,9 @@ std::string without_addresses(std::string_view text) {
 }
 
 std::string normal_type(std::string_view reason) {
-  auto line = trimmed(reason.substr(0, reason.find('\n')));
+  auto line = detail::trimmed(reason.substr(0, reason.find('\n')));
   if (line.starts_with("generic_jump")) return "generic_jump";
-  if (line.starts_with("builtin: ")) line = trimmed(line.substr(0, line.find(" [", 9)));
+  if (line.starts_with("builtin: ")) line = detail::trimmed(line.substr(0, line.find(" [", 9)));
   const auto plain = without_addresses(line);
   std::string out;
   for (std::size_t i = 0; i < plain.size() && out.size() < kLongestType;) {
@@ -253,7 +249,7 @@ CompileBreak break_of(std::string reason, const BreakRegistry& registry) {
     if (!first) take_line(out, line, open);
     first = false;
   }
-  const auto head = trimmed(text.substr(0, text.find('\n')));
+  const auto head = detail::trimmed(text.substr(0, text.find('\n')));
   out.gb_id = registry.id_of(head);
   out.type = out.gb_id.empty() ? normal_type(text) : std::string(head);
   if (out.gb_id.empty()) out.gb_id = registry.id_of(out.type);
@@ -270,7 +266,7 @@ CompileBreak break_of(std::string reason, const BreakRegistry& registry) {
 }
 
 std::string op_name(std::string_view text) {
-  auto plain = without_addresses(trimmed(text));
+  auto plain = without_addresses(detail::trimmed(text));
   std::string_view t = plain;
   if (!t.starts_with('<')) return plain;
   if (const auto at = t.find("<original "); at != std::string_view::npos) {

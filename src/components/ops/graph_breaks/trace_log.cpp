@@ -1,5 +1,6 @@
 // Logs of TORCH_TRACE: a head (of glog, then JSON) and, where it says so, lines that begin with a tab.
 
+#include "detail/json_members.hpp"
 #include "detail/md5.hpp"
 #include "detail/readers.hpp"
 
@@ -15,8 +16,6 @@
 
 namespace mlsysim::detail {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLongestLine = 16 << 20;    // [B] of a line; what follows is dropped and counted
 constexpr std::size_t kLongestPayload = 1 << 20;  // [B] of a payload that is kept as text
@@ -100,15 +99,6 @@ std::string_view first_key(std::string_view json) {
   const auto end = json.find('"', from + 1);
   return end == std::string_view::npos ? std::string_view{} : json.substr(from + 1, end - from - 1);
 }
-
-const Json& member(const Json& of, const char* name) {
-  static const Json none;
-  if (!of.is_object()) return none;
-  const auto at = of.find(name);
-  return at == of.end() ? none : *at;
-}
-double count_of(const Json& json) { return json.is_number() ? counted(json.get<double>()) : 0; }
-std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : std::string(); }
 
 /// Frames of a traceback of Python: '  File "F", line N, in FUNCTION', each with its line of code below.
 std::vector<SourceLine> traceback_of(std::string_view text) {

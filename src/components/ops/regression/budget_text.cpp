@@ -1,4 +1,5 @@
 #include "ops/regression/budget_text.hpp"
+#include "units/detail/trimmed.hpp"
 
 #include <mlsysim/units/error.hpp>
 
@@ -15,12 +16,6 @@ constexpr Fault kSelector{
     .expected =
         "for LABEL=~\"PATTERN\" or LABEL=\"VALUE\", LABEL one of model, hardware, precision, pipeline, cell",
     .hint = "e.g. itl <= 50 ms for model=~\"Llama.*\", hardware=\"H100\""};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::string literal(std::string_view text) {
   std::string out;

@@ -15,7 +15,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr const char* kSchema = R"(
+constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS commits(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, time INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS cells(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS metrics(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, unit TEXT NOT NULL);
@@ -149,7 +149,7 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
     // As a whole: what is ended in between is an empty file, which is taken above.
     state_->run("BEGIN IMMEDIATE");
     state_->run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
-    state_->run(kSchema);
+    state_->run(kTables);
     state_->run("COMMIT");
   }
 }

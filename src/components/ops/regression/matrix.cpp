@@ -70,9 +70,9 @@ std::filesystem::path records_of(const std::filesystem::path& records, const std
 }
 
 /// Reads the parts of one matrix.
-class Reader {
+class MatrixReader {
  public:
-  Reader(const YamlDocument& document, const Zoo& zoo, const std::filesystem::path& file)
+  MatrixReader(const YamlDocument& document, const Zoo& zoo, const std::filesystem::path& file)
       : faults_(document, "a matrix", {"mlsysim.ci.002", "mlsysim.ci.003", "mlsysim.ci.004"}),
         root_(document.root()),
         zoo_(zoo) {
@@ -325,7 +325,7 @@ std::optional<std::string> MatrixCell::label(std::string_view label) const {
 
 CiMatrix read_matrix(const std::filesystem::path& file, const Zoo& zoo) {
   const auto document = YamlDocument::read(file);
-  return Reader(document, zoo, file).read();
+  return MatrixReader(document, zoo, file).read();
 }
 
 }  // namespace mlsysim

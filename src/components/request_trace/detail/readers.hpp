@@ -11,6 +11,8 @@
 
 namespace mlsysim::detail {
 
+inline constexpr std::uint64_t kMostTokens = 1'000'000'000;  ///< of a request
+
 /// @throws InputError that names the file and the line
 [[noreturn]] void refuse_traffic(const std::string& file, std::uint64_t line, std::string found,
                                  std::string expected);
