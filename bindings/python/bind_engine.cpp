@@ -80,6 +80,8 @@ void bind_card(py::module_& m) {
   text("hardware", &SystemEvaluation::hardware);
   text("mode", &SystemEvaluation::mode);
   text("fidelity", &SystemEvaluation::fidelity);
+  text("runtime", &SystemEvaluation::runtime);
+  text("guess", &SystemEvaluation::guess);
   const auto level = [&](const char* name, EvaluationLevel SystemEvaluation::*member) {
     card.def_property_readonly(
         name, [member](const std::shared_ptr<Card>& c) { return level_of(c, c->answer.*member); });

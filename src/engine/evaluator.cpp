@@ -13,6 +13,7 @@
 #include <mlsysim/resolver_api/evaluate.hpp>
 #include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -363,6 +364,10 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   SystemEvaluation out;
   out.scenario_name = scenario.name;
   out.workload = scenario.workload->name;
+  if (const Entry* entry = scenario.workload->entry)
+    for (const auto& note : entry->notes)
+      if (note.starts_with(kGuess)) out.guess = note;
+  if (!out.guess.empty()) notes.warn(fmt::format("{}: {}", out.workload, out.guess));
   out.hardware = r.fleet().name;
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";

@@ -272,6 +272,8 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
     const T side = parts.number(in.patch_size);
     v.patch_inputs =
         parts.number(in.channels, T{3.0}) * side * side * parts.number(in.temporal_patch_size, T{1.0});
+  } else if (in.frame_width) {
+    v.patch_inputs = parts.number(in.frame_width);
   }
   const auto& out = stack.output;
   v.edge_norms = T{(out.norm ? 1.0 : 0.0) + (in.norm ? 1.0 : 0.0)};

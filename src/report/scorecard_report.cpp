@@ -14,15 +14,15 @@ namespace {
 
 using detail::Json;
 using detail::Paint;
-using Status = EvaluationLevel::Status;
+using LevelStatus = EvaluationLevel::Status;
 
 /// Those that flat keys are made of.
 std::array<const EvaluationLevel*, 3> levels_of(const SystemEvaluation& e) {
   return {&e.feasibility, &e.performance, &e.macro};
 }
 
-Paint paint_of(Status status) {
-  return status == Status::pass ? Paint::good : status == Status::fail ? Paint::bad : Paint::warn;
+Paint paint_of(LevelStatus status) {
+  return status == LevelStatus::pass ? Paint::good : status == LevelStatus::fail ? Paint::bad : Paint::warn;
 }
 
 /// For readers; a value below one that is named a share is a percentage to them.
@@ -53,6 +53,7 @@ std::string bound_words(const AssertionResult& a) {
 
 std::string title_of(const SystemEvaluation& e) {
   auto title = fmt::format("{} on {} · {} · {} fidelity", e.workload, e.hardware, e.mode, e.fidelity);
+  if (!e.guess.empty()) title += " · shape guessed";
   if (!e.runtime.empty()) title += fmt::format(" · {}", e.runtime);
   return e.scenario_name == "scenario" || e.scenario_name.empty() ? title : e.scenario_name + ": " + title;
 }
@@ -131,7 +132,7 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o,
   if (!e.remedies.empty()) {
     box.line("  would fit with any one of:");
     for (const auto& r : e.remedies) box.line(fmt::format("    {}: {}", r.change, r.effect), 6);
-  } else if (e.feasibility.status == Status::fail) {
+  } else if (e.feasibility.status == LevelStatus::fail) {
     box.line("  no single change of batch, precision or number of devices makes it fit");
   }
   for (const auto* level : e.levels()) {
@@ -221,7 +222,7 @@ Json metric_json(const Metric& m) {
 
 std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {
   const bool held = std::all_of(assertions.begin(), assertions.end(), [](const auto& a) { return a.passed; });
-  const bool fits = e.feasibility.status != Status::fail;
+  const bool fits = e.feasibility.status != LevelStatus::fail;
   Json out{{"schema", "mlsysim/evaluation@1"},
            {"status", !e.passed_all() ? "infeasible"
                       : held          ? "ok"
@@ -233,6 +234,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
            {"fidelity", e.fidelity},
            {"runtime", e.runtime},
            {"feasible", fits}};
+  if (!e.guess.empty()) out["guess"] = e.guess;
   for (const auto* level : levels_of(e)) {
     out[level->level_name.substr(0, 1) + "_status"] = name_of(level->status);
     for (const auto& m : level->metrics)

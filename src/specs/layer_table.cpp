@@ -28,6 +28,7 @@ template <class F> void mixer_without_law(const Mixer& m, const Reach& reach, F&
     if (reach.chunk && (compressed || reach.window)) say("reach.chunk");
   }
   if (m.latent && (reach.window || reach.chunk || reach.compress)) say("reach (of latent attention)");
+  if (m.state_space && m.state_space->rule != StateSpaceRule::mamba2) say("mixer.state_space.rule");
   if (m.linear && m.linear->rule != LinearRule::gated_delta && m.linear->rule != LinearRule::kda)
     say("mixer.linear.rule");
 }
@@ -45,8 +46,7 @@ template <class F> void layer_without_law(const Stack& stack, const LayerPlace& 
 template <class F> void stack_without_law(const Stack& stack, F&& say) {
   for_each_place(stack, [&](const LayerPlace& place) { layer_without_law(stack, place, say); });
   const auto& in = stack.input;
-  if (in.merge || in.temporal_patch_size || in.frame_width)
-    say("input (merge, temporal_patch_size, frame_width)");
+  if (in.merge || in.temporal_patch_size) say("input (merge, temporal_patch_size)");
   if (stack.role == StackRole::decoder && !stack.output.logits) say("output.logits");
 }
 
@@ -88,14 +88,15 @@ bool Workload::has_shape() const {
   if (architecture == Architecture::program) return !operators.empty();
   if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
   const Stack* stack = main();
-  if (stack == nullptr || !stack->hidden || stack->layers.empty() || !heads()) return false;
-  bool known = true, works = false;
+  if (stack == nullptr || !stack->hidden || stack->layers.empty()) return false;
+  bool known = true, works = false, attends = heads().has_value();
   stack_without_law(*stack, [&](std::string_view) { known = false; });
   for_each_place(*stack, [&](const LayerPlace& p) {
     const auto& f = *p.feed_forward;
-    works = works || (f.dense && f.dense->width) || (f.experts && f.experts->width);
+    works = works || (f.dense && f.dense->width) || (f.experts && f.experts->width) || p.mixer->state_space;
+    attends = attends || p.mixer->state_space;
   });
-  return known && works;
+  return known && works && attends;
 }
 
 const Experts* Workload::experts() const {

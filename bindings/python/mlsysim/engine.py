@@ -126,12 +126,12 @@ class EvaluationLevel(_Read):
 class SystemEvaluation(_Read):
     """Answer to one scenario: feasibility, performance, macro.
 
-    `further` has a level for each resolver of `also`, by its name. Beside them scenario_name, workload, hardware, mode, fidelity, memory (parts of the memory of one device), remedies
+    `further` has a level for each resolver of `also`, by its name. Beside them scenario_name, workload, hardware, mode, fidelity, runtime, guess (what of the model's shape is one), memory (parts of the memory of one device), remedies
     (what would make it fit), assumptions (name, value, source) and warnings.
     """
 
     _parts = {
-        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "assumptions",
+        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "runtime", "guess", "assumptions",
                                                "warnings", "remedies", "passed_all")},
         "feasibility": lambda core: EvaluationLevel(core.feasibility),
         "performance": lambda core: EvaluationLevel(core.performance),

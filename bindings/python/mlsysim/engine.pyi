@@ -36,6 +36,8 @@ class SystemEvaluation:
     scenario_name: str
     workload: str
     hardware: str
+    runtime: str
+    guess: str
     mode: str
     fidelity: str
     feasibility: EvaluationLevel

@@ -51,6 +51,7 @@ struct SystemEvaluation {
   std::string workload, hardware;  ///< names
   std::string mode, fidelity;
   std::string runtime;  ///< software that runs the model, in words
+  std::string guess;    ///< what of the model's shape is one; empty where it is known
   EvaluationLevel feasibility, performance, macro;
   std::vector<EvaluationLevel> further;  ///< one for each resolver of Scenario::also, under its name
   std::vector<Metric> memory;            ///< parts of the memory of one device, largest first

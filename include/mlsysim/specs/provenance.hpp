@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -50,6 +51,9 @@ struct Decision {
   std::string ref;
   std::string confidence;
 };
+
+/// How a note of an entry begins whose shape rests on a guess. Answers say it in their first line.
+inline constexpr std::string_view kGuess = "a guess: ";
 
 /// What the zoo knows about an entry beside its figures. Specs keep a pointer to it.
 struct Entry {

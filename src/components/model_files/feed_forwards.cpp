@@ -85,6 +85,16 @@ Experts LayerReader::experts() const {
   return e;
 }
 
+double LayerReader::default_width() const {
+  const Json* ratio = c_.at("expansion_ratio");
+  if (ratio == nullptr) ratio = c_.at("mlp_ratio");
+  if (ratio != nullptr && ratio->is_number() && ratio->get<double>() > 0 && ratio->get<double>() < 1e3)
+    return ratio->get<double>() * hidden_;
+  if (c_.family() == nullptr)
+    c_.note("the width of the feed-forward is not stated: four times the hidden width");
+  return 4 * hidden_;
+}
+
 Named<FeedForward> LayerReader::feed_forward(int layer) const {
   FeedForward f;
   const bool moe = has_experts(layer);
@@ -101,10 +111,11 @@ Named<FeedForward> LayerReader::feed_forward(int layer) const {
     DenseFeedForward d;
     const auto own = c_.count("dense_width");
     const auto width = c_.count("width");
-    d.width = own && *own > 0 ? *own : width && *width > 0 ? *width : 4 * hidden_;
-    if (!own && !width) c_.note("the width of the feed-forward is not stated: four times the hidden width");
+    d.width = own && *own > 0 ? *own : width && *width > 0 ? *width : default_width();
+    // The first Qwen states the width of both halves of its gate.
+    if (c_.type() == "qwen") d.width = *d.width / 2;
     d.gated = !c_.trait(ungated) || (c_.trait(gate_width) && c_.flag("gated").value_or(false));
-    d.bias = c_.flag("mlp_bias").value_or(false);
+    d.bias = c_.flag("mlp_bias").value_or(c_.trait(mlp_biases));
     d.activation = activation();
     f.dense = d;
     name += "dense";

@@ -33,6 +33,10 @@ std::vector<WholeLayer> LayerReader::layers() const {
       continue;
     }
     const Kind kind = kind_of(i);
+    if (kind == Kind::state_space) {
+      out.push_back({mixer(i, kind), {"all", {}}, {"none", {}}, residual(true)});
+      continue;
+    }
     out.push_back({mixer(i, kind), reach(i, kind), feed_forward(i), residual(false)});
   }
   return out;
@@ -115,6 +119,16 @@ std::optional<LayerReader::Kind> LayerReader::kind_by_lists(int layer) const {
 }
 
 LayerReader::Kind LayerReader::kind_of(int layer) const {
+  if (c_.trait(recurrent)) return Kind::state_space;
+  if (const auto every = c_.count("global_every"); every && *every > 0) {
+    (void)c_.at("layer_types");
+    return layer % static_cast<int>(*every) == 0 ? Kind::full : Kind::window;
+  }
+  // GPT-Neo: every second layer sees a window (attention_types, attention_layers).
+  if (c_.type() == "gpt_neo") {
+    c_.understood({"attention_types", "attention_layers"});
+    return layer % 2 == 1 ? Kind::window : Kind::full;
+  }
   if (const auto listed = kind_by_lists(layer)) {
     (void)c_.at("layer_types");
     return *listed;
@@ -150,9 +164,21 @@ LayerReader::Kind LayerReader::kind_of(int layer) const {
 
 Named<Residual> LayerReader::residual(bool one_part) const {
   Residual r;
-  r.norms = one_part ? 1 : c_.trait(joint_kinds) ? 7 : c_.trait(four_norms) ? 4 : 2;
-  r.norm_bias = c_.trait(biases);
-  r.parallel = c_.trait(parallel);
+  r.norms = one_part || c_.trait(one_norm) ? 1
+            : c_.trait(bare_norms)         ? 0
+            : c_.trait(joint_kinds)        ? 7
+            : c_.trait(four_norms)         ? 4
+                                           : 2;
+  r.norm_bias = c_.trait(biases) || c_.trait(norm_bias);
+  r.parallel = c_.flag("parallel").value_or(c_.trait(parallel));
+  // One norm feeds both parts of the first Falcons, two those of the later ones.
+  if (c_.type() == "falcon") {
+    r.parallel = c_.flag("parallel").value_or(true);
+    const auto own = c_.count("parallel_norms");
+    r.norms = !r.parallel ? 2 : own ? *own : c_.flag("new_architecture").value_or(false) ? 2 : 1;
+  }
+  // The second norm of a StableLM goes with the sequence of its parts.
+  if (c_.type() == "stablelm" && r.parallel) r.norms = 1;
   r.streams = std::max(c_.count_or("streams", 1), 1.0);
   if (const Json* every = c_.at("attn_res_block_size"); every != nullptr)
     c_.note(fmt::format("attention over earlier residuals every {} layers is not modelled", shown(*every)));

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace mlsysim::detail {
 namespace {
 
@@ -50,10 +52,25 @@ Named<Mixer> LayerReader::mixer(int layer, Kind kind) const {
   return grouped(kind);
 }
 
+std::optional<double> LayerReader::kv_heads(double heads) const {
+  if (const Json* group = c_.at("attn_config"); group != nullptr && group->is_object())
+    if (const auto own = group->find("kv_n_heads"); own != group->end() && own->is_number())
+      return checked_count(*own, c_.file(), "attn_config.kv_n_heads");
+  const auto stated = c_.count("kv_heads");
+  // One head of keys and values, where a class of its time says so.
+  if (c_.type() == "falcon") {
+    if (c_.flag("new_architecture").value_or(false)) return stated.value_or(heads);
+    return c_.flag("multi_query").value_or(true) ? 1 : heads;
+  }
+  if (c_.type() == "gpt_bigcode") return c_.flag("multi_query").value_or(true) ? 1 : heads;
+  if (c_.type() == "chatglm") return c_.flag("multi_query").value_or(false) ? stated.value_or(2) : heads;
+  return stated;
+}
+
 GroupedAttention LayerReader::plain_attention() const {
   GroupedAttention a;
   a.heads = c_.needed("heads");
-  const auto kv = c_.count("kv_heads");
+  const auto kv = kv_heads(*a.heads);
   a.kv_heads = kv.value_or(*a.heads);
   a.head_dim = c_.count("head_dim");
   if (!a.head_dim) {
@@ -62,12 +79,12 @@ GroupedAttention LayerReader::plain_attention() const {
                     "a divisor of hidden_size, or head_dim");
     a.head_dim = hidden_ / *a.heads;
   }
-  if (!kv && !c_.trait(biases) && c_.type() != "t5")
+  if (!kv && !c_.trait(biases) && !c_.trait(ungated) && !c_.trait(encoder))
     c_.note(
         fmt::format("num_key_value_heads is not stated: every one of the {:g} heads has its own", *a.heads));
   const bool bias = c_.flag("attention_bias").value_or(false);
-  a.qkv_bias = bias || c_.trait(qkv_bias);
-  a.output_bias = bias || c_.trait(output_bias);
+  a.qkv_bias = bias || c_.flag("qkv_bias").value_or(c_.trait(qkv_bias));
+  a.output_bias = (bias && c_.type() != "glm" && c_.type() != "glm4") || c_.trait(output_bias);
   a.sinks = c_.trait(sinks);
   a.output_gate = c_.flag("output_gate").value_or(c_.trait(output_gate));
   a.qk_norm = c_.trait(full_norm) ? QkNorm::full : c_.trait(head_norm) ? QkNorm::head : QkNorm::none;
@@ -152,15 +169,30 @@ Named<Mixer> LayerReader::linear() const {
 
 Named<Mixer> LayerReader::state_space() const {
   StateSpace s;
-  s.rule = StateSpaceRule::mamba2;
   s.state_size = c_.needed("state_size");
+  if (c_.trait(recurrent) && c_.type() != "mamba2") {
+    s.rule = StateSpaceRule::mamba1;
+    const auto inner = c_.count("width");
+    s.expand = inner && *inner > 0 ? *inner / hidden_ : c_.needed("ssm_expand");
+    s.dt_rank = c_.count("ssm_rank").value_or(std::ceil(hidden_ / 16));
+    s.conv_width = c_.needed("ssm_conv");
+    s.conv_bias = c_.flag("ssm_conv_bias").value_or(true);
+    s.projection_bias = c_.flag("every_bias").value_or(false);
+    s.state_precision = state_format(c_);
+    if (!s.state_precision) c_.note("the format of the recurrent state is not stated: fp32");
+    c_.understood({"expand"});
+    Mixer m;
+    m.state_space = s;
+    return {"state space", m};
+  }
+  s.rule = StateSpaceRule::mamba2;
   s.heads = c_.needed("ssm_heads");
   s.head_dim = c_.needed("ssm_head_dim");
   s.groups = c_.needed("ssm_groups");
   s.conv_width = c_.needed("ssm_conv");
   s.chunk = c_.count("ssm_chunk");
   s.conv_bias = c_.flag("ssm_conv_bias").value_or(true);
-  s.projection_bias = c_.flag("ssm_bias").value_or(false);
+  s.projection_bias = c_.flag("ssm_bias").value_or(c_.flag("every_bias").value_or(false));
   s.state_precision = state_format(c_);
   if (!s.state_precision) c_.note("the format of the recurrent state is not stated: fp32");
   c_.understood({"expand", "mamba_hidden_act"});

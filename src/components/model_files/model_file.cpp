@@ -5,6 +5,7 @@
 #include "detail/formats.hpp"
 #include "detail/layers.hpp"
 
+#include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
@@ -31,16 +32,28 @@ constexpr std::array<const char*, 4> kTextParts{"text_config", "llm_config", "la
 
 void set_input(Stack& s, const Config& c, double positions) {
   s.input.vocab = c.needed("vocab");
-  if (c.type() == "bert" || c.type() == "gpt2" || c.type() == "opt" || c.type() == "bart") {
+  if (c.trait(learned)) {
     // Two rows that are never used (OPTLearnedPositionalEmbedding, BartLearnedPositionalEmbedding).
-    const double offset = c.type() == "opt" || c.type() == "bart" ? 2 : 0;
+    const double offset = c.type() == "opt" || c.type() == "bart" || c.type() == "mbart" ? 2 : 0;
     if (positions > 0) s.input.positions = positions + offset;
   }
   if (const auto types = c.count("token_types"); types && *types > 0) s.input.token_types = types;
-  s.input.norm = c.type() == "bert" || c.type() == "bart";
+  s.input.norm = c.trait(input_norm);
 }
 
-/// Encoder and decoder with attention over the encoder's output (T5, BART).
+/// Tables of relative positions that layers share: T5 and MPNet one value a bucket and head, DeBERTa a
+/// vector.
+void set_relative(Stack& s, const Config& c, double heads) {
+  const Json* buckets = c.at("position_buckets");
+  if (const auto rows = c.count("buckets"); rows && *rows > 0)
+    s.input.lookups.push_back({.rows = *rows, .width = heads, .reads = 1});
+  else if (buckets != nullptr && buckets->is_number() && buckets->get<double>() > 0) {
+    s.input.lookups.push_back({.rows = 2 * buckets->get<double>(), .width = *s.hidden, .reads = 1});
+    c.note("attention over relative positions is counted as plain attention");
+  }
+}
+
+/// Encoder and decoder with attention over the encoder's output (T5, BART, Whisper).
 void encoder_and_decoder(Workload& w, const Config& c, Stack encoder) {
   encoder.role = StackRole::encoder;
   Stack decoder = encoder;
@@ -49,21 +62,23 @@ void encoder_and_decoder(Workload& w, const Config& c, Stack encoder) {
   decoder.residual.norms = 3;
   encoder.output = {};
   encoder.output.logits = false;
-  encoder.output.norm = c.type() == "t5";
-  decoder.output.norm = c.type() == "t5";
-  if (c.type() != "t5") decoder.input.token_types.reset();
+  encoder.output.norm = decoder.output.norm = c.trait(final_norm);
+  decoder.input.token_types.reset();
   // Both read one embedding; it is counted with the decoder.
   encoder.input.vocab.reset();
   if (const auto layers = c.count("decoder_layers"); layers && *layers > 0)
     decoder.layers = {{.times = *layers, .pattern = {}}};
   if (const auto width = c.count("decoder_width"); width && *width > 0)
     decoder.feed_forward.dense->width = width;
-  if (const auto heads = c.count("decoder_heads"); heads && *heads > 0 && c.type() == "bart")
+  if (const auto heads = c.count("decoder_heads"); heads && *heads > 0)
     decoder.mixer.grouped->heads = decoder.mixer.grouped->kv_heads = decoder.mixer.cross->heads =
         decoder.mixer.cross->kv_heads = heads;
-  if (const auto buckets = c.count("buckets"); buckets && *buckets > 0)
-    for (Stack* s : {&encoder, &decoder})
-      s->input.lookups.push_back({.rows = *buckets, .width = *s->mixer.grouped->heads, .reads = 1});
+  for (Stack* s : {&encoder, &decoder}) set_relative(*s, c, *s->mixer.grouped->heads);
+  if (const auto bins = c.count("mel_bins"); bins && *bins > 0) {
+    // Two convolutions over three frames each, of which the second halves their number.
+    encoder.input.frame_width = 3 * (*bins + *encoder.hidden);
+    encoder.input.positions = encoder.input.max_tokens = c.needed("source_positions");
+  }
   w.stacks = {std::move(encoder), std::move(decoder)};
   w.architecture = Architecture::encoder_decoder;
 }
@@ -160,13 +175,53 @@ std::string entry_name(std::string name) {
   return name;
 }
 
+/// What an encoder ends in, by the class of model that the file names.
+void set_head(Stack& s, const Config& c, const Config& whole) {
+  std::string head;
+  if (const Json* list = whole.at("architectures"); list != nullptr && list->is_array() && !list->empty())
+    if (const Json& first = list->front(); first.is_string()) head = first.get<std::string>();
+  const bool labels = head.find("Classification") != std::string::npos;
+  const bool words = head.find("MaskedLM") != std::string::npos;
+  // A matrix of the hidden width before the classes, before the vocabulary, or instead of both.
+  s.output.pooler = labels || words || c.trait(pooler);
+  if (labels) {
+    const Json* names = whole.at("id2label");
+    const Json* count = whole.at("num_labels");
+    if (names != nullptr && names->is_object() && !names->empty())
+      s.output.classes = static_cast<double>(names->size());
+    else
+      s.output.classes = count == nullptr ? 2 : checked_count(*count, c.file(), "num_labels");
+  }
+  if (words) c.note("the product over the vocabulary, of the words that are filled in, is not counted");
+}
+
+/// Weights of a model of Mamba blocks of the first kind, which are counted and have no operator list.
+/// Worked number: Mamba-2.8B has 2,768,345,600.
+/// @cite gu-2023-mamba, section 3.4
+Params<> mamba_weights(const Stack& s) {
+  const StateSpace& m = *s.mixer.state_space;
+  const double h = *s.hidden, inner = *m.expand * h, state = *m.state_size, rank = *m.dt_rank;
+  const double projections = 2 * h * inner + inner * (rank + 2 * state) + (rank + 1) * inner + inner * h;
+  const double convolution = inner * (*m.conv_width + (m.conv_bias ? 1 : 0));
+  const double biases = m.projection_bias ? 2 * inner + h : 0;
+  const double layer = projections + convolution + biases + inner * (state + 1) + h;
+  return (s.depth() * layer + (s.output.tied ? 1 : 2) * *s.input.vocab * h + h) * unit::param;
+}
+
 Stack main_stack(const Config& c) {
   const LayerReader reader(c);
   Stack s;
   s.hidden = reader.hidden();
   set_layers(s, reader.layers());
-  s.biases = c.trait(biases);
+  s.biases = c.flag("every_bias").value_or(c.trait(biases));
+  if (c.type() == "mpt" || c.flag("no_bias") == false) {
+    s.biases = c.flag("no_bias") == false;
+    s.residual.norm_bias = s.biases;
+  }
+  if (c.trait(recurrent)) s.biases = false;  // its projections say it themselves
   set_input(s, c, c.count_or("positions", 0));
+  s.output.bias = c.trait(head_bias);
+  if (c.trait(bare_norms)) s.output.norm = false;
   return s;
 }
 
@@ -176,6 +231,10 @@ bool is_tied(const Config& text, const Config& whole) {
   const auto own = text.flag("tied");
   const auto stated = own ? own : whole.flag("tied");
   if (stated) return *stated;
+  if (text.family() == nullptr) {
+    text.note("tie_word_embeddings is not stated: true, as the library takes it where a class does not say");
+    return true;
+  }
   const bool otherwise = text.trait(tied);
   text.note(fmt::format("tie_word_embeddings is not stated: {}, as {} has it", otherwise, text.type()));
   return otherwise;
@@ -224,25 +283,40 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   const Config whole(root, name, "", type_of(root), m.notes);
   if (c.family() == nullptr)
     m.notes.push_back(
-        fmt::format("the class of '{}' is not known: read by its keys, without biases and norms on "
-                    "queries and keys unless a key says so",
-                    type));
+        fmt::format("{}the class of '{}' is not known; read by its keys as a decoder with gated "
+                    "feed-forward, without biases and norms on queries and keys unless a key says so",
+                    kGuess, type));
+  else if (!c.family()->missing.empty())
+    throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
+                     "model_type", fmt::format("'{}': {}", type, c.family()->missing),
+                     "a class whose layers each have weights of their own",
+                     "write the entry by hand (docs/how-to/add-a-model.md)", {name});
+  if (const Json* embedded = c.at("embedding_size");
+      embedded != nullptr && embedded->is_number() && *embedded != *c.count("hidden"))
+    c.refuse_key("embedding_size", "is not the hidden width", *embedded, "hidden_size");
   Workload& w = m.workload;
   Stack stack = main_stack(c);
   stack.output.tied = is_tied(c, whole);
   if (const auto positions = c.count("positions"); positions && *positions > 0) w.max_positions = positions;
-  if (type == "bert") {
+  if (c.trait(encoder)) {
+    set_relative(stack, c, *c.count("heads"));
     stack.role = StackRole::encoder;
-    stack.output.logits = stack.output.norm = false;
-    stack.output.tied = stack.output.pooler = true;
+    stack.output.logits = false;
+    stack.output.norm = c.trait(final_norm);
+    stack.output.tied = true;
+    set_head(stack, c, whole);
     w.architecture = Architecture::encoder;
+    w.stacks.push_back(std::move(stack));
+  } else if (c.trait(crossed)) {
+    encoder_and_decoder(w, c, std::move(stack));
   } else {
     w.architecture = Architecture::decoder;
-  }
-  if (type == "t5" || type == "bart")
-    encoder_and_decoder(w, c, std::move(stack));
-  else
+    if (stack.mixer.state_space && stack.mixer.state_space->rule == StateSpaceRule::mamba1) {
+      w.architecture = Architecture::ssm;
+      w.parameters = mamba_weights(stack);
+    }
     w.stacks.push_back(std::move(stack));
+  }
   if (w.architecture == Architecture::decoder) add_draft(w, c);
   for (const char* key : {"vision_config", "audio_config"}) add_tower(w, root, key, name, m.notes);
   read_formats(w, root, *text, beside, name, m.notes);

@@ -36,9 +36,9 @@ struct Accepted {
 Accepted accepted_of(std::string_view item) {
   Accepted a;
   const auto colon = item.find(':');
-  a.name = detail::trimmed(item.substr(0, colon));
+  a.name = mlsysim::detail::trimmed(item.substr(0, colon));
   if (colon == std::string_view::npos) return a;
-  a.range = detail::trimmed(item.substr(colon + 1));
+  a.range = mlsysim::detail::trimmed(item.substr(colon + 1));
   const auto dots = a.range.find("..");
   a.oldest = version_of(a.range.substr(0, dots));
   a.newest = dots == std::string_view::npos ? a.oldest : version_of(a.range.substr(dots + 2));
@@ -74,7 +74,7 @@ std::optional<SupportReason> outside(const Accepted& a, std::string_view source,
 
 Handover handover(std::string_view accepted, std::string_view source) {
   Handover out{.format = "operators", .refused = {}};
-  if (source.empty() || detail::trimmed(accepted).empty()) return out;
+  if (source.empty() || mlsysim::detail::trimmed(accepted).empty()) return out;
   const auto colon = source.find(':');
   const auto name = source.substr(0, colon);
   const auto version = colon == std::string_view::npos ? std::string_view() : source.substr(colon + 1);
@@ -82,7 +82,7 @@ Handover handover(std::string_view accepted, std::string_view source) {
   std::optional<SupportReason> why;
   for (auto rest = accepted; !rest.empty();) {
     const auto comma = rest.find(',');
-    const auto a = accepted_of(detail::trimmed(rest.substr(0, comma)));
+    const auto a = accepted_of(mlsysim::detail::trimmed(rest.substr(0, comma)));
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     operators = operators || a.name == "operators";
     if (a.name != name) continue;
@@ -91,7 +91,9 @@ Handover handover(std::string_view accepted, std::string_view source) {
   }
   // It names this representation and not this version, or takes nothing that the host can make of it.
   if (why) return {.format = {}, .refused = std::move(why)};
-  if (!operators) out.refused = refusal(source, fmt::format("the plugin takes {} only", detail::trimmed(accepted)));
+  if (!operators)
+    out.refused =
+        refusal(source, fmt::format("the plugin takes {} only", mlsysim::detail::trimmed(accepted)));
   return out;
 }
 

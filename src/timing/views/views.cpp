@@ -68,13 +68,14 @@ const Stack& complete_stack(const Workload& w) {
     if (const auto parts = parts_without_law(w); !parts.empty())
       incomplete(w, fmt::format("rule for {}", fmt::join(parts, ", ")));
   need(stack->hidden, w, "stacks[0]", "hidden");
-  if (!w.heads()) incomplete(w, "heads of attention");
   if (w.architecture == Architecture::decoder) need(stack->input.vocab, w, "input", "vocab");
-  bool works = false;
+  bool works = false, attends = w.heads().has_value();
   for_each_place(*stack, [&](const LayerPlace& p) {
     check_complete(w, p);
-    works = works || p.feed_forward->dense || p.feed_forward->experts;
+    works = works || p.feed_forward->dense || p.feed_forward->experts || p.mixer->state_space;
+    attends = attends || p.mixer->state_space;
   });
+  if (!attends) incomplete(w, "heads of attention");
   if (!works) incomplete(w, "feed_forward");
   return *stack;
 }

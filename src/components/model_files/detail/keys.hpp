@@ -45,11 +45,24 @@ enum Trait : std::uint32_t {
   output_gate = 1u << 16,
   gate_width = 1u << 17,  ///< gated where is_gated_act says so (T5)
   parallel = 1u << 18,
-  joint_kinds = 1u << 19  ///< dense and routed networks side by side in a layer (Gemma 4)
+  joint_kinds = 1u << 19,  ///< dense and routed networks side by side in a layer (Gemma 4)
+  norm_bias = 1u << 20,    ///< norms have a bias where products have none
+  one_norm = 1u << 21,     ///< mixer and feed-forward read the same norm
+  bare_norms = 1u << 22,   ///< norms have no weights (OLMo)
+  head_bias = 1u << 23,    ///< the output matrix has a bias
+  mlp_biases = 1u << 24,   ///< products of the feed-forward have a bias
+  encoder = 1u << 25,
+  pooler = 1u << 26,
+  input_norm = 1u << 27,  ///< a norm after the embedding
+  learned = 1u << 28,     ///< learned positions
+  final_norm = 1u << 29,  ///< an encoder, or encoder and decoder, whose last layer is followed by a norm
+  recurrent = 1u << 30,   ///< layers are state spaces (Mamba)
+  crossed = 1u << 31      ///< encoder and decoder
 };
 struct Family {
   std::string_view type, known_as;  ///< class of the library, for notes
   std::uint32_t traits = 0;
+  std::string_view missing{};  ///< what of the class cannot be stated; a file is refused for it
 
   [[nodiscard]] bool has(Trait t) const { return (traits & t) != 0; }
 };

@@ -25,6 +25,8 @@ class LayerReader {
   [[nodiscard]] Named<Mixer> mixer(int layer, Kind kind) const;
   [[nodiscard]] Named<Mixer> grouped(Kind kind) const;
   [[nodiscard]] GroupedAttention plain_attention() const;
+  /// Key and value heads; absent where neither the file nor its class tells them.
+  [[nodiscard]] std::optional<double> kv_heads(double heads) const;
   [[nodiscard]] Named<Mixer> latent() const;
   [[nodiscard]] Named<Mixer> linear() const;
   [[nodiscard]] Named<Mixer> state_space() const;
@@ -32,6 +34,7 @@ class LayerReader {
   [[nodiscard]] Named<Reach> selected(int layer) const;
   [[nodiscard]] Named<Reach> compressed(int layer) const;
   [[nodiscard]] Named<FeedForward> feed_forward(int layer) const;
+  [[nodiscard]] double default_width() const;
   [[nodiscard]] bool has_experts(int layer) const;
   [[nodiscard]] Experts experts() const;
   [[nodiscard]] Activation activation() const;
