@@ -82,7 +82,8 @@ template <class T> std::string meant(std::string_view text, const std::vector<st
 template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
                     const Location& where) {
-  if (names_a_file(text)) {
+  const bool written = std::is_same_v<T, Workload> && text.starts_with('{');
+  if (written || names_a_file(text)) {
     try {
       return &reader.file(std::string(text)).only<T>();
     } catch (Error& error) {
@@ -114,6 +115,7 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
 }  // namespace
 
 bool names_a_file(std::string_view text) {
+  if (text.starts_with('{')) return false;  // an entry in one line
   for (const std::string_view end : {".yaml", ".yml", ".json", ".gguf", ".safetensors"})
     if (text.ends_with(end)) return true;
   return names_program_file(text) || text.find('/') != std::string_view::npos;
@@ -123,7 +125,10 @@ const Zoo& FieldReader::file(const std::string& path) {
   for (const auto& f : files_)
     if (f->path == path) return f->zoo;
   // Files of models as people have them; all others are files of a zoo.
-  auto zoo = names_model_file(path) ? read_model_file(path) : load_file(path, *zoo_);
+  auto zoo = path.starts_with('{') ? load_text(fmt::format("schema: mlsysim/model@2\nentries:\n- {}\n", path),
+                                               "the model in the text", *zoo_)
+             : names_model_file(path) ? read_model_file(path)
+                                      : load_file(path, *zoo_);
   files_.push_back(std::make_unique<File>(File{path, std::move(zoo)}));
   return files_.back()->zoo;
 }

@@ -194,7 +194,30 @@ class Exporter {
         tell("kv_heads", *a->kv_heads);
       }
     }
-    if (const auto& e = stack->feed_forward.experts; e && e->count) tell("experts", *e->count);
+    bool gated = false;
+    if (const auto& e = stack->feed_forward.experts; e && e->count) {
+      tell("experts", *e->count);
+      if (e->top_k) tell("top_k", *e->top_k);
+      if (e->width) tell("expert_width", *e->width);
+      gated = e->gated;
+    } else if (const auto& d = stack->feed_forward.dense; d && d->width) {
+      tell("feed_forward", *d->width);
+      gated = d->gated;
+    }
+    if (gated) tell("gated", "true");
+    if (!stack->output.tied) tell("untied", "true");
+    if (!stack->biases) tell("no_biases", "true");
+    if (!stack->residual.norm_bias) tell("norm", "RMSNorm");
+    if (stack->mixer.grouped && stack->mixer.grouped->qk_norm != QkNorm::none) tell("qk_norm", "true");
+    if (stack->input.positions)
+      tell("positions", *stack->input.positions);
+    else
+      tell("position_kind", "rope");
+    if (stack->input.vocab) tell("vocabulary", *stack->input.vocab);
+    if (!s_.dropout) {
+      tell("hidden_dropout", 0.0);
+      tell("attention_dropout", 0.0);
+    }
   }
   void recompute() {
     const auto kind = s_.recomputation.value_or(Recomputation::selective);

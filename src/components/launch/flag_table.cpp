@@ -98,6 +98,23 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"kv_heads", "heads of keys and values"},
     {"grouped", "several queries share keys"},
     {"experts", "experts of a layer"},
+    {"top_k", "experts that a token takes"},
+    {"expert_width", "width of an expert"},
+    {"head_dim", "width of a head"},
+    {"gated", "a third matrix gates the feed-forward part"},
+    {"no_biases", "products have no biases"},
+    {"qkv_bias", "queries, keys and values have biases"},
+    {"qk_norm", "norms on queries and keys"},
+    {"norm", "kind of norm"},
+    {"untied", "embedding and output matrix are two"},
+    {"positions", "positions that are learned, or the longest sequence"},
+    {"position_kind", "how positions are told"},
+    {"rotary", "positions are rotated"},
+    {"no_positions", "no positions are learned"},
+    {"vocabulary_step", "number of which the vocabulary is made a multiple"},
+    {"hidden_dropout", "dropout of hidden states"},
+    {"attention_dropout", "dropout of attention scores"},
+    {"flash", "scores stay on chip"},
 });
 
 std::string folded(std::string_view name) {

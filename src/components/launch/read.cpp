@@ -178,10 +178,8 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
   };
   name("workload", "model");
   if (!launch.fields.contains("workload"))
-    if (auto model = detail::model_of_shape(settings, zoo); !model.empty()) {
-      launch.notes.push_back(fmt::format("the shape is that of {} of the zoo", model));
+    if (auto model = detail::model_of_shape(settings, zoo, launch.notes); !model.empty())
       launch.fields["workload"] = std::move(model);
-    }
   name("draft_model", "draft_model");
   for (const auto& [field, word, option] :
        {std::tuple("workload", "model", "--model Llama3_70B"), {"hardware", "machine", "--hardware H100"}})

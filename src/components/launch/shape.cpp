@@ -3,9 +3,10 @@
 #include "detail/settings.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace mlsysim::detail {
 namespace {
@@ -41,31 +42,118 @@ std::array<ShapeNumber, 7> shape_of(const Workload& w) {
 
 }  // namespace
 
-std::string model_of_shape(const Settings& s, const Zoo& zoo) {
-  if (!s.has("layers") || !s.has("hidden")) return {};
-  std::vector<std::string> found;
-  for (const Workload* w : zoo.all<Workload>()) {
-    bool same = true;
-    for (const auto& [quantity, of_model] : shape_of(*w)) {
-      // A width of the keys counts only where several queries share them.
-      if (quantity == "kv_heads" && !s.on("grouped") && !s.has("kv_heads")) continue;
-      same = same && s.number_or(quantity, quantity == "experts" ? 0 : of_model) == of_model &&
-             (of_model > 0 || quantity == "experts");
-    }
-    if (same) found.push_back(w->name);
+namespace {
+
+/// The model that flags of Megatron-LM make: what they do not state is the default of its arguments.
+struct StatedModel {
+  double layers, hidden, heads, kv_heads, head_dim, width, experts, top_k, vocabulary;
+  bool gated, biases, norm_bias, qkv_bias, qk_norm, tied;
+  double positions;  ///< that are learned; 0: none
+
+  explicit StatedModel(const Settings& s)
+      : layers(s.number_or("layers", 0)),
+        hidden(s.number_or("hidden", 0)),
+        heads(s.number_or("heads", 0)),
+        kv_heads(s.on("grouped") || s.has("kv_heads") ? s.number_or("kv_heads", 1) : heads),
+        head_dim(s.number_or("head_dim", heads > 0 ? hidden / heads : 0)),
+        experts(s.number_or("experts", 0)),
+        top_k(experts > 0 ? s.number_or("top_k", 2) : 0),
+        vocabulary(s.number_or("vocabulary", 0)),
+        gated(s.on("gated")),
+        biases(!s.on("no_biases")),
+        norm_bias(s.text("norm") != "RMSNorm"),
+        qkv_bias(s.on("qkv_bias")),
+        qk_norm(s.on("qk_norm")),
+        tied(!s.on("untied")),
+        positions(0) {
+    width = s.number_or("feed_forward", gated ? std::floor(4 * hidden * 2 / 3 / 64) * 64 : 4 * hidden);
+    if (experts > 0) width = s.number_or("expert_width", width);
+    const auto kind = s.text("position_kind");
+    const double rows = s.number_or("positions", 0);
+    if (!s.on("rotary") && !s.on("no_positions") && (kind.empty() || kind == "learned_absolute"))
+      positions = rows;
   }
-  if (found.size() == 1) return found.front();
-  throw LookupError({.id = "mlsysim.launch.020",
-                     .message = found.empty() ? "no model of the zoo has this shape"
-                                              : "several models of the zoo have this shape",
-                     .key = s.flag_name("layers"),
-                     .found = found.empty()
-                                  ? fmt::format("{} layers of width {}", s.text("layers"), s.text("hidden"))
-                                  : fmt::format("{}", fmt::join(found, ", ")),
-                     .expected = "one model",
-                     .hint = "name it with --model: an entry of the zoo, or its config.json",
-                     .where = s.where("layers"),
-                     .reason = BreakReason::unknown_model});
+
+  /// Whether an entry of the zoo is this model; a vocabulary that is not stated may be any.
+  [[nodiscard]] bool is(const Workload& w) const {
+    if (w.architecture != Architecture::decoder || w.category != "language" || w.stacks.size() != 1)
+      return false;
+    const Stack& stack = w.stacks.front();
+    const auto& a = stack.mixer.grouped;
+    const auto& dense = stack.feed_forward.dense;
+    const auto& routed = stack.feed_forward.experts;
+    if (!a || (experts > 0) != routed.has_value()) return false;
+    const bool feeds = routed ? routed->count == experts && routed->width == width &&
+                                    routed->top_k == top_k && routed->gated == gated
+                              : dense && dense->width == width && dense->gated == gated;
+    return feeds && stack.depth() == layers && stack.hidden == hidden && a->heads == heads &&
+           a->kv_heads.value_or(heads) == kv_heads && (a->qk_norm != QkNorm::none) == qk_norm &&
+           stack.output.tied == tied && (vocabulary == 0 || stack.input.vocab == vocabulary);
+  }
+
+  /// As an entry of the zoo in one line.
+  [[nodiscard]] std::string entry(double padded) const {
+    const auto truth = [](bool x) { return x ? "true" : "false"; };
+    const std::string fed = experts > 0
+                                ? fmt::format("experts: {{count: {}, top_k: {}, width: {}, gated: {}}}",
+                                              experts, top_k, width, truth(gated))
+                                : fmt::format("dense: {{width: {}, gated: {}}}", width, truth(gated));
+    return fmt::format(
+        "{{name: gpt_{}x{}, category: language, architecture: decoder, stacks: [{{hidden: {}, layers: "
+        "[{{times: "
+        "{}}}], mixer: {{grouped: {{heads: {}, kv_heads: {}, head_dim: {}, qkv_bias: {}, qk_norm: {}}}}}, "
+        "feed_forward: {{{}}}, residual: {{norm_bias: {}}}, input: {{vocab: {}{}}}, output: {{tied: {}}}, "
+        "biases: {}}}]}}",
+        layers, hidden, hidden, layers, heads, kv_heads, head_dim, truth(qkv_bias), qk_norm ? "head" : "none",
+        fed, truth(norm_bias), padded, positions > 0 ? fmt::format(", positions: {}", positions) : "",
+        truth(tied), truth(biases));
+  }
+};
+
+/// Of several models of one shape the plainest: the fewest tokens, which is the one that others extend.
+const Workload* plainest(const std::vector<const Workload*>& found) {
+  const auto tokens = [](const Workload* w) { return w->stacks.front().input.vocab.value_or(0); };
+  return *std::min_element(found.begin(), found.end(),
+                           [&](const auto* a, const auto* b) { return tokens(a) < tokens(b); });
+}
+
+}  // namespace
+
+std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::string>& notes) {
+  if (!s.has("layers") || !s.has("hidden")) return {};
+  const StatedModel stated(s);
+  if (stated.heads <= 0 || std::fmod(stated.heads, stated.kv_heads) != 0)
+    throw InputError({.id = "mlsysim.launch.020",
+                      .message = "the flags state no model",
+                      .key = "num-attention-heads",
+                      .found = s.has("heads") ? fmt::format("{} heads, {} of keys and values", stated.heads,
+                                                            stated.kv_heads)
+                                              : "layers and width without heads",
+                      .expected = "heads, and a divisor of them as groups",
+                      .hint = "state them, or name a model with --model",
+                      .where = s.where("layers")});
+  std::vector<const Workload*> found;
+  for (const Workload* w : zoo.all<Workload>())
+    if (stated.is(*w)) found.push_back(w);
+  if (!found.empty()) {
+    const Workload* model = plainest(found);
+    notes.push_back(fmt::format("the shape is that of {} of the zoo", model->name));
+    if (found.size() > 1)
+      notes.push_back(fmt::format("{} others have it too; the vocabulary is not stated and taken from {}",
+                                  found.size() - 1, model->name));
+    return model->name;
+  }
+  double vocabulary = stated.vocabulary;
+  if (vocabulary == 0) {
+    vocabulary = 50257;
+    notes.push_back("a guess: the vocabulary is not stated; 50257 tokens, as GPT-2 has");
+  }
+  // Megatron pads the vocabulary, so that every rank has as many rows.
+  const double step = s.number_or("vocabulary_step", 128) * std::max(1.0, s.number_or("tp", 1));
+  const double padded = std::ceil(vocabulary / step) * step;
+  notes.push_back(fmt::format("the model is the one that the flags state: {} layers of width {}, {} tokens",
+                              stated.layers, stated.hidden, padded));
+  return stated.entry(padded);
 }
 
 void compare_shape(Settings& s, const Workload& model) {

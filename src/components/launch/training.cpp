@@ -199,6 +199,24 @@ void put_formats(Settings& s, Launch& launch) {
     fields["kernel_fusion"] = s.text("compiler") == "no" || s.text("compiler") == "NO" ? "false" : "true";
 }
 
+/// What Megatron-LM does where no flag speaks: dropout of a tenth (arguments.py), and attention that keeps
+/// its scores where the device has no 16-bit floats of a wide range, on which fused kernels are not built.
+void put_megatron_defaults(Settings& s, Launch& launch, const Zoo& zoo) {
+  const double dropped = std::max(s.number_or("hidden_dropout", 0.1), s.number_or("attention_dropout", 0.1));
+  launch.fields["dropout"] = dropped > 0 ? "true" : "false";
+  if (dropped > 0 && !s.has("hidden_dropout") && !s.has("attention_dropout"))
+    launch.notes.push_back("dropout is 0.1, as no flag says otherwise");
+  if (launch.fields.contains("attention_kernel")) return;
+  const auto machine = launch.fields.find("hardware");
+  const auto* device = machine == launch.fields.end() ? nullptr : zoo.find<HardwareNode>(machine->second);
+  const bool flash = s.on("flash");
+  if (device == nullptr || device->compute.dense[Precision::bf16]) return;
+  if (flash) s.end("flash", FlagUse::ignored, fmt::format("{} cannot run it", device->name));
+  launch.fields["attention_kernel"] = "unfused";
+  launch.notes.push_back(
+      fmt::format("attention keeps its scores: fused kernels do not run on {}", device->name));
+}
+
 /// Exchanges that a launch does not hide. What it hides is as good as the figure of the plan.
 void put_overlap(Settings& s, Launch& launch) {
   const bool asked = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
@@ -241,6 +259,7 @@ void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_sharding(s, launch, r);
   put_recomputation(s, launch, r);
   put_formats(s, launch);
+  if (launch.format == LaunchFormat::megatron) put_megatron_defaults(s, launch, zoo);
   put_overlap(s, launch);
   if (const Workload* model = zoo.find<Workload>(fields.at("workload"))) compare_shape(s, *model);
 }

@@ -6,6 +6,7 @@
 
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/launch/fit.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;
@@ -125,7 +126,8 @@ TEST_CASE("arguments of Megatron-LM", "[launch]") {
   const std::string mixtral =
       "MODEL=( --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
       "--group-query-attention --num-query-groups 8 --num-experts 8 --moe-router-topk 2 --moe-grouped-gemm "
-      ")\n"
+      "--swiglu --disable-bias-linear --normalization RMSNorm --untie-embeddings-and-output-weights "
+      "--position-embedding-type rope )\n"
       "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py ${MODEL[@]} --seq-length 4096 "
       "--micro-batch-size 1 "
       "--global-batch-size 256 --bf16 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 4 "
@@ -148,11 +150,56 @@ TEST_CASE("arguments of Megatron-LM", "[launch]") {
   // Another model than the shape says is a contradiction, and a shape that nobody has an error.
   const auto other = read(mixtral, "train.sh", {{"hardware", "H100"}, {"workload", "Llama3_70B"}});
   CHECK(finding(other, "num-layers").use == FlagUse::contradicts);
-  CHECK_THAT(refusal("pretrain_gpt.py --num-layers 7 --hidden-size 4096 --num-attention-heads 32"),
-             Contains("launch.020"));
+  CHECK_THAT(refusal("pretrain_gpt.py --num-layers 7 --hidden-size 4096"), Contains("launch.020"));
   CHECK_THAT(refusal("pretrain_gpt.py --micro-batch-size 3 --global-batch-size 8", "x",
                      {{"hardware", "H100"}, {"workload", "Llama3_8B"}}),
              Contains("launch.015") && Contains("micro-batches"));
+}
+
+TEST_CASE("a launch that states a shape is that shape", "[launch]") {
+  const std::string ranks =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 2 --global-batch-size 64 ";
+  // The model of the flags: absent groups are as many key heads as heads, and what nobody has is built.
+  const auto own = read(ranks +
+                        "--num-layers 30 --hidden-size 3072 --num-attention-heads 32 --seq-length 2048 "
+                        "--max-position-embeddings 2048 --vocab-size 50257 --bf16");
+  const auto built = own.build(standard_zoo());
+  const Workload& w = *built.scenario.workload;
+  CHECK(w.layers() == 30);
+  CHECK(w.heads() == 32);
+  // 12 h^2 + 13 h a layer, positions, 50,304 rows that are read and written, and the last norm.
+  const double h = 3072;
+  CHECK(parameter_count(w).base() ==
+        Approx(30 * (12 * h * h + 13 * h) + (50304 + 2048) * h + 2 * h).epsilon(1e-12));
+  CHECK(field(own, "dropout") == "true");
+  CHECK_NOTHROW(parse_plan(launch_plan(own), "plan.yaml", standard_zoo()).build());
+  // A decoder is no encoder of the same sizes.
+  const auto small = read(ranks +
+                          "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+                          "--max-position-embeddings 1024 --fp16");
+  CHECK(small.build(standard_zoo()).scenario.workload->architecture == Architecture::decoder);
+  // The zoo lends a name where the shape is the same to the last flag.
+  const std::string llama =
+      "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --swiglu "
+      "--disable-bias-linear --normalization RMSNorm --use-rotary-position-embeddings --seq-length 4096 "
+      "--max-position-embeddings 4096 --untie-embeddings-and-output-weights --bf16 --attention-dropout 0 "
+      "--hidden-dropout 0";
+  const auto named = read(ranks + llama);
+  CHECK(field(named, "workload") == "Llama2_7B");
+  CHECK(field(named, "dropout") == "false");
+  CHECK(field(read(ranks + llama + " --group-query-attention --num-query-groups 4"), "workload") !=
+        "Llama2_7B");
+}
+
+TEST_CASE("Megatron-LM where no flag speaks", "[launch]") {
+  const std::string words =
+      "torchrun pretrain_gpt.py --num-layers 36 --hidden-size 1280 --num-attention-heads 20 --seq-length "
+      "1024 "
+      "--max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 8 --fp16 --vocab-size 50257";
+  const auto old = read(words, "train.sh", {{"hardware", "V100"}});
+  CHECK(field(old, "attention_kernel") == "unfused");
+  CHECK(field(old, "dropout") == "true");
+  CHECK(field(read(words, "train.sh", {{"hardware", "A100"}}), "attention_kernel").empty());
 }
 
 TEST_CASE("files of training", "[launch]") {

@@ -73,9 +73,10 @@ void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 [[nodiscard]] bool counts_devices(const Launch& launch, const Zoo& zoo);
 /// Sets `precision` or another field to a format. A word that is no format of ours contradicts.
 void put_format(Settings& settings, Launch& launch, std::string_view quantity, const char* field);
-/// The model whose shape the flags state, of the zoo; empty where they state none.
-/// @throws LookupError where no model has it, or several have
-[[nodiscard]] std::string model_of_shape(const Settings& settings, const Zoo& zoo);
+/// The model whose shape the flags state: a name of the zoo where one has it, else an entry in one line; empty
+/// where they state none. @throws InputError where they state no whole shape
+[[nodiscard]] std::string model_of_shape(const Settings& settings, const Zoo& zoo,
+                                         std::vector<std::string>& notes);
 /// Compares the shape that flags state with a model that was named, and says where they differ.
 void compare_shape(Settings& settings, const Workload& model);
 
