@@ -1,6 +1,8 @@
 #include <mlsysim/engine/field_input.hpp>
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -11,7 +13,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 namespace mlsysim {
 namespace {
@@ -79,11 +84,34 @@ template <class T> std::string meant(std::string_view text, const std::vector<st
   return did_you_mean(text, names);
 }
 
+/// "Qwen/Qwen3-32B": what a hub calls a model, and no path that says it is one.
+bool is_hub_name(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == 0 || slash == std::string_view::npos || text.find('/', slash + 1) != std::string_view::npos)
+    return false;
+  if (text.starts_with('.') || text.starts_with('~')) return false;
+  const auto dot = text.rfind('.');
+  if (dot == std::string_view::npos || dot < slash) return true;
+  const auto end = text.substr(dot);  // ".3" is no ending of a file
+  return std::any_of(end.begin() + 1, end.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// Whether a path leads to something.
+bool is_there(std::string_view path) {
+  std::error_code failed;
+  return std::filesystem::exists(std::filesystem::path(path), failed);
+}
+
 template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
                     const Location& where) {
   const bool written = std::is_same_v<T, Workload> && text.starts_with('{');
-  if (written || names_a_file(text)) {
+  if constexpr (std::is_same_v<T, Workload>)
+    if (!written && reader.zoo().find<T>(text) == nullptr && !is_there(text))
+      if (const auto named = detail::model_of(text, reader.zoo()); !named.entry.empty())
+        if (const T* found = reader.zoo().find<T>(named.entry)) return found;
+  const bool hub = std::is_same_v<T, Workload> && is_hub_name(text) && !is_there(text);
+  if (written || (names_a_file(text) && !hub)) {
     try {
       return &reader.file(std::string(text)).only<T>();
     } catch (Error& error) {
@@ -92,6 +120,8 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
     }
   }
   if (const T* found = reader.zoo().find<T>(text)) return found;
+  if constexpr (std::is_same_v<T, HardwareNode>)
+    if (const auto called = devices_called(reader.zoo(), text); called.size() == 1) return called.front();
   if constexpr (std::is_same_v<T, ServingEngine>)
     if (!release_name(text).version.empty()) {
       try {

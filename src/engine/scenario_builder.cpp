@@ -2,7 +2,9 @@
 
 #include <mlsysim/engine/scenario_builder.hpp>
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -22,6 +24,7 @@ struct Keep {
   FieldReader reader;
   std::deque<Node> nodes;
   std::deque<Fleet> fleets;
+  std::deque<HardwareNode> slices;
 };
 
 /// The machine that a name stands for; exactly one is set.
@@ -61,9 +64,30 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                       zoo.find<Pod>(text)};
   if (found.count() == 1) return found;
   if (found.count() > 1)
-    throw InputError("mlsysim.engine.031", fmt::format("the name '{}' is ambiguous", text), "hardware",
-                     fmt::format("{} things of this name", found.count()), "one device, node, pod or cluster",
-                     "give it as a YAML file", where);
+    throw LookupError({.id = "mlsysim.engine.031",
+                       .message = fmt::format("the name '{}' is ambiguous", text),
+                       .key = "hardware",
+                       .found = fmt::format("{} things of this name", found.count()),
+                       .expected = "one device, node, pod or cluster",
+                       .hint = "give it as a YAML file",
+                       .where = where});
+  // As people and drivers write it.
+  const auto devices = devices_called(zoo, text);
+  const auto nodes = nodes_called(zoo, text);
+  if (devices.size() == 1 && nodes.empty()) return {.device = devices.front()};
+  if (nodes.size() == 1 && devices.empty()) return {.node = nodes.front()};
+  if (!devices.empty() || !nodes.empty()) {
+    std::vector<std::string> meant;
+    for (const auto* device : devices) meant.push_back(device->name);
+    for (const auto* node : nodes) meant.push_back(node->name);
+    throw LookupError({.id = "mlsysim.engine.031",
+                       .message = fmt::format("the name '{}' is ambiguous", text),
+                       .key = "hardware",
+                       .found = fmt::format("{} things of this name", meant.size()),
+                       .expected = "one device, node, pod or cluster",
+                       .hint = fmt::format("say which: {}", fmt::join(meant, ", ")),
+                       .where = where});
+  }
   auto names = zoo.names<HardwareNode>();
   for (auto more : {zoo.names<Node>(), zoo.names<Fleet>(), zoo.names<Pod>()})
     for (auto& name : more) names.push_back(std::move(name));
@@ -139,6 +163,23 @@ template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
                        "name a draft_model, or leave it out", given.where);
 }
 
+/// What the name of a model says beside the model, where it is no name of the zoo's own.
+void take_name(std::string_view text, bool has_weights, bool has_cache, const Zoo& zoo, BuiltScenario& out) {
+  Scenario& s = out.scenario;
+  if (s.workload == nullptr || text.starts_with('{') || s.workload->name == text) return;
+  if (const Entry* entry = s.workload->entry;
+      entry == nullptr ||
+      std::find(entry->aliases.begin(), entry->aliases.end(), text) != entry->aliases.end())
+    return;
+  const auto named = detail::model_of(text, zoo);
+  if (named.entry != s.workload->name) return;
+  for (const auto& note : named.notes) out.warnings.push_back(note);
+  if (s.mode == Mode::train) return;
+  if (!has_weights && !named.weight_format.empty())
+    s.weight_format = choice_of<WeightFormat>(named.weight_format);
+  if (!has_cache && !named.cache_format.empty()) s.kv_precision = choice_of<Precision>(named.cache_format);
+}
+
 }  // namespace
 
 std::vector<std::string_view> fields_used_in(Mode mode) {
@@ -202,6 +243,9 @@ BuiltScenario ScenarioBuilder::build() const {
     const FieldInfo& field = *find_field(fields, name);
     write_checked(field, &s, keep->reader.read(field, given.text, given.where));
   }
+  if (const auto asked = texts_.find("workload"); asked != texts_.end())
+    take_name(asked->second.text, texts_.contains("weight_format"), texts_.contains("kv_precision"), *zoo_,
+              out);
   if (!region_.text.empty()) {
     const Region region = region_of(*zoo_, region_.text, region_.where);
     if (region.grid != nullptr)
@@ -215,7 +259,19 @@ BuiltScenario ScenarioBuilder::build() const {
       throw InputError("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
                        fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
                        "a fleet brings its hardware: leave one out", where);
-    const Machine machine = machine_of(keep->reader, text, where);
+    Machine machine;
+    if (auto slice = names_a_file(text) ? std::nullopt : slice_called(*zoo_, text)) {
+      keep->slices.push_back(*std::move(slice));
+      machine.device = &keep->slices.back();
+    } else {
+      machine = machine_of(keep->reader, text, where);
+    }
+    const auto& named = machine.device != nullptr ? machine.device->name
+                        : machine.node != nullptr ? machine.node->name
+                                                  : text;
+    if (!names_a_file(text) && named != text && zoo_->find<HardwareNode>(text) == nullptr &&
+        zoo_->find<Node>(text) == nullptr)
+      out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;

@@ -4,6 +4,7 @@
 #include "flag_table.hpp"
 #include "source.hpp"
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/launch/launch.hpp>
 
 #include <map>
@@ -73,21 +74,11 @@ void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 [[nodiscard]] bool counts_devices(const Launch& launch, const Zoo& zoo);
 /// Sets `precision` or another field to a format. A word that is no format of ours contradicts.
 void put_format(Settings& settings, Launch& launch, std::string_view quantity, const char* field);
-/// The model whose shape the flags state: a name of the zoo where one has it, else an entry in one line; empty
-/// where they state none. @throws InputError where they state no whole shape
+/// The model whose shape the flags state: a name of the zoo where one has it, else an entry in one line;
+/// empty where they state none. @throws InputError where they state no whole shape
 [[nodiscard]] std::string model_of_shape(const Settings& settings, const Zoo& zoo,
                                          std::vector<std::string>& notes);
 /// Compares the shape that flags state with a model that was named, and says where they differ.
 void compare_shape(Settings& settings, const Workload& model);
-
-/// What a name of a checkpoint says.
-struct ModelName {
-  std::string entry;                        ///< of the zoo, or a file; empty where the name is not known
-  std::string weight_format, cache_format;  ///< that an ending states; empty where it states none
-  std::vector<std::string> notes;           ///< what was assumed
-};
-/// The model of a name as engines know it. An ending that states a format is dropped and handed on; an ending
-/// that states a version is part of the name, as versions may differ in their shapes.
-[[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo);
 
 }  // namespace mlsysim::detail

@@ -1,6 +1,6 @@
 // Which model an engine means by a name, and which formats the name states.
 
-#include "detail/settings.hpp"
+#include <mlsysim/engine/detail/model_name.hpp>
 
 #include <mlsysim/engine/field_input.hpp>
 
@@ -14,14 +14,14 @@
 namespace mlsysim::detail {
 namespace {
 
-using Parts = std::vector<std::string>;
+using NameParts = std::vector<std::string>;
 
 bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// Lower-case parts of a name. Signs separate them, and so does a digit behind a letter: "Llama3_8B" and
 /// "Llama-3-8B" have the same parts, "opt-1.3b" and "opt-13b" do not.
-Parts parts_of(std::string_view name) {
-  Parts out;
+NameParts parts_of(std::string_view name) {
+  NameParts out;
   char before = '-';
   for (const char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
@@ -35,7 +35,7 @@ Parts parts_of(std::string_view name) {
   return out;
 }
 
-/// Parts that name a fine-tuned copy. All copies have the shape of the model.
+/// NameParts that name a fine-tuned copy. All copies have the shape of the model.
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(
@@ -64,12 +64,12 @@ bool any_of(std::string_view part, const auto& words) {
   return std::find(words.begin(), words.end(), part) != words.end();
 }
 
-Parts without_variants(Parts parts) {
+NameParts without_variants(NameParts parts) {
   std::erase_if(parts, [](const auto& part) { return any_of(part, kVariants); });
   return parts;
 }
 
-const Workload* entry_of(const Parts& wanted, const Zoo& zoo, bool exact) {
+const Workload* entry_of(const NameParts& wanted, const Zoo& zoo, bool exact) {
   const auto same = [&](std::string_view name) {
     auto own = parts_of(name);
     return (exact ? own : without_variants(std::move(own))) == wanted;
@@ -83,14 +83,14 @@ const Workload* entry_of(const Parts& wanted, const Zoo& zoo, bool exact) {
 }
 
 /// The entry with these parts: under the name itself, or under that of another fine-tuned copy.
-const Workload* entry_of(Parts wanted, const Zoo& zoo) {
+const Workload* entry_of(NameParts wanted, const Zoo& zoo) {
   if (wanted.size() > 1 && wanted.front() == "meta") wanted.erase(wanted.begin());
   if (const auto* found = entry_of(wanted, zoo, true)) return found;
   const auto plain = without_variants(std::move(wanted));
   return plain.empty() ? nullptr : entry_of(plain, zoo, false);
 }
 
-const FormatEnding* format_ending(const Parts& parts) {
+const FormatEnding* format_ending(const NameParts& parts) {
   const FormatEnding* found = nullptr;
   for (const auto& f : kFormats) {
     const auto words = static_cast<std::size_t>(std::count(f.ending.begin(), f.ending.end(), ' ')) + 1;
@@ -102,7 +102,7 @@ const FormatEnding* format_ending(const Parts& parts) {
 }
 
 /// Whether the name ends in the version of a quantization: "NVFP4-v2".
-bool ends_in_recipe(const Parts& parts) {
+bool ends_in_recipe(const NameParts& parts) {
   const auto n = parts.size();
   return n > 3 && parts[n - 2] == "v" && digit(parts[n - 1].front()) &&
          format_ending({parts.begin(), parts.end() - 2}) != nullptr;

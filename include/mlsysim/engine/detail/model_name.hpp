@@ -1,0 +1,22 @@
+#pragma once
+/// Models by the names that hubs and engines give them.
+
+#include <mlsysim/specs/zoo.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// What a name of a checkpoint says.
+struct ModelName {
+  std::string entry;                        ///< of the zoo, or a file; empty where the name is not known
+  std::string weight_format, cache_format;  ///< that an ending states; empty where it states none
+  std::vector<std::string> notes;           ///< what was assumed
+};
+/// The model of a name as engines know it. An ending that states a format is dropped and handed on; an ending
+/// that states a version is part of the name, as versions may differ in their shapes.
+[[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,27 @@
+#pragma once
+/// Devices by the names that people, drivers and clouds give them.
+
+#include <mlsysim/specs/zoo.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// The devices that a name may mean: one where it tells one device apart, several where it does not, none
+/// where nothing has it. Makers, product lines, kinds of memory, case and signs do not count; a size of
+/// memory and a form (SXM, PCIe, NVL) choose among the entries of one chip, and without a form the entry
+/// named for the chip alone is meant. `devices_called(zoo, "NVIDIA A100-SXM4-80GB")` is A100, "Tesla
+/// V100-SXM2-16GB" V100_16GB.
+[[nodiscard]] std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text);
+/// The nodes whose name or alias has these letters and digits, with or without the name of its cloud:
+/// "p4d.24xlarge" is AWS_p4d_24xlarge.
+[[nodiscard]] std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text);
+
+/// A slice of a device that its partition profiles name: "A100 2g.20gb" has two eighths of the memory and its
+/// bandwidth, 28 of 108 units with their rates, and as large a share of power, price and carbon as of the
+/// units. Absent where the text names no profile. @throws LookupError where no device, or several, have it
+[[nodiscard]] std::optional<HardwareNode> slice_called(const Zoo& zoo, std::string_view text);
+
+}  // namespace mlsysim

@@ -1,0 +1,240 @@
+#include <mlsysim/specs/device_name.hpp>
+
+#include <mlsysim/units/error.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace mlsysim {
+namespace {
+
+constexpr auto kMakers = std::to_array<std::string_view>(
+    {"nvidia", "amd", "intel", "google", "aws", "tesla", "geforce", "instinct", "radeon", "graphics", "gpu",
+     "gpus", "generation", "accelerator", "oam", "corporation", "edition", "ecc"});
+constexpr auto kForms = std::to_array<std::string_view>({"sxm", "pcie", "nvl"});
+
+/// A name, taken apart.
+struct DeviceName {
+  std::string chip;  ///< letters and digits of what is left
+  std::string form;
+  std::optional<double> memory;  ///< [GB]
+};
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  bool inside = false;
+  for (const char c : text) {
+    const bool belongs = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (belongs && !inside) out.emplace_back();
+    if (belongs) out.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    inside = belongs;
+  }
+  return out;
+}
+
+/// "80gb", or "80" before "gb".
+std::optional<double> size_of(const std::string& word, const std::string& next) {
+  for (const std::string_view unit : {"gib", "gb", "g"})
+    if (word.ends_with(unit) && all_digits(std::string_view(word).substr(0, word.size() - unit.size())))
+      return std::stod(word);
+  if (all_digits(word) && word.size() < 5 && (next == "gb" || next == "gib")) return std::stod(word);
+  return std::nullopt;
+}
+
+/// Whether a word states a form: "sxm4", "pcie".
+bool is_form(std::string_view word) {
+  return std::any_of(kForms.begin(), kForms.end(), [&](std::string_view form) {
+    const auto rest = word.substr(std::min(word.size(), form.size()));
+    return word.starts_with(form) && (rest.empty() || (rest.size() == 1 && is_digit(rest.front())));
+  });
+}
+
+/// "sxm" is any of its generations.
+bool same_form(std::string_view a, std::string_view b) {
+  return a == b || (!a.empty() && !b.empty() && (a.starts_with(b) || b.starts_with(a)));
+}
+
+DeviceName taken_apart(std::string_view text) {
+  DeviceName out;
+  const auto words = words_of(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto& word = words[i];
+    const std::string next = i + 1 < words.size() ? words[i + 1] : "";
+    if (std::find(kMakers.begin(), kMakers.end(), word) != kMakers.end()) continue;
+    if (word.starts_with("hbm") || word.starts_with("gddr")) continue;
+    if (is_form(word)) {
+      out.form = word;
+    } else if (const auto memory = size_of(word, next)) {
+      out.memory = memory;
+      if (all_digits(word)) ++i;
+    } else if (word == "lite" && !out.chip.empty()) {
+      out.chip += 'e';  // of TPUs, as JAX prints them
+    } else {
+      out.chip += word;
+    }
+  }
+  return out;
+}
+
+/// Its name, aliases and title.
+std::vector<DeviceName> names_of_device(const HardwareNode& device) {
+  std::vector<DeviceName> out{taken_apart(device.name)};
+  if (device.entry == nullptr) return out;
+  for (const auto& alias : device.entry->aliases) out.push_back(taken_apart(alias));
+  if (!device.entry->title.empty()) out.push_back(taken_apart(device.entry->title));
+  return out;
+}
+
+/// How well an entry answers to a name; 0 where it does not.
+int answers(const HardwareNode& device, const DeviceName& asked) {
+  int best = 0;
+  const auto names = names_of_device(device);
+  for (const auto& own : names) {
+    if (own.chip != asked.chip) continue;
+    // A name that says all of it; then the memory of the device, which is sold in round numbers.
+    if (own.form == asked.form && own.memory == asked.memory) best = std::max(best, 4);
+    const double capacity = device.memory.capacity ? *device.memory.capacity / unit::GB : 0;
+    const bool fits = !asked.memory || std::abs(capacity / *asked.memory - 1) < 0.12;
+    const bool formed = asked.form.empty() || same_form(own.form, asked.form);
+    if (fits && formed) best = std::max(best, asked.form.empty() && !names.front().form.empty() ? 1 : 2);
+    if (fits && formed && asked.form.empty() && names.front().form.empty()) best = std::max(best, 3);
+  }
+  return best;
+}
+
+std::string letters_of(std::string_view text) {
+  std::string out;
+  for (const auto& word : words_of(text)) out += word;
+  return out;
+}
+
+}  // namespace
+
+std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text) {
+  const auto asked = taken_apart(text);
+  std::vector<const HardwareNode*> out;
+  if (asked.chip.empty()) return out;
+  int best = 1;
+  for (const HardwareNode* device : zoo.all<HardwareNode>()) {
+    const int now = answers(*device, asked);
+    if (now < best) continue;
+    if (now > best) out.clear();
+    best = now;
+    out.push_back(device);
+  }
+  if (!out.empty()) return out;
+  // One chip in several sizes: "Apple M2 Max" has 30 or 38 cores.
+  for (const HardwareNode* device : zoo.all<HardwareNode>())
+    for (const auto& own : names_of_device(*device))
+      if (own.chip.starts_with(asked.chip + "gpu") && (out.empty() || out.back() != device))
+        out.push_back(device);
+  return out;
+}
+
+std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text) {
+  const auto asked = letters_of(text);
+  std::vector<const Node*> out;
+  if (asked.size() < 4) return out;
+  const auto same = [&](std::string_view name) {
+    const auto own = letters_of(name);
+    return own == asked || own == "aws" + asked || own == "azure" + asked;
+  };
+  for (const Node* node : zoo.all<Node>())
+    if (same(node->name) || (node->entry != nullptr &&
+                             std::any_of(node->entry->aliases.begin(), node->entry->aliases.end(), same)))
+      out.push_back(node);
+  return out;
+}
+
+namespace {
+
+/// The part of a text that is a profile: "2g.20gb". Empty where none is.
+std::string_view profile_in(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_digit(text[at]) || (at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0))
+      continue;
+    std::size_t end = at;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (text.substr(end, 2) != "g.") continue;
+    end += 2;
+    const std::size_t memory = end;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (end > memory && text.substr(end, 2) == "gb") return text.substr(at, end + 2 - at);
+  }
+  return {};
+}
+
+HardwareNode slice_of(const HardwareNode& device, const PartitionProfile& profile) {
+  HardwareNode out = device;
+  out.name = device.name + " " + profile.name;
+  const double units = profile.units && device.compute.units ? *profile.units / *device.compute.units : 1;
+  const double memory =
+      profile.memory && device.memory.capacity ? *profile.memory / *device.memory.capacity : units;
+  for (auto* rates :
+       {&out.compute.dense, &out.compute.sparse, &out.compute.vector, &out.compute.dense_fp16_accumulate})
+    for (auto& rate : rates->rates)
+      if (rate) rate = *rate * units;
+  out.compute.units = profile.units;
+  const auto scale = [](auto& figure, double share) {
+    if (figure) figure = *figure * share;
+  };
+  scale(out.memory.capacity, memory);
+  scale(out.memory.usable_capacity, memory);
+  scale(out.memory.bandwidth, memory);
+  scale(out.memory.l2_cache, memory);
+  scale(out.power.tdp, units);
+  scale(out.unit_cost, units);
+  scale(out.unit_cost_max, units);
+  scale(out.embodied_carbon, units);
+  out.device_link = {};
+  out.partition_profiles.clear();
+  return out;
+}
+
+}  // namespace
+
+std::optional<HardwareNode> slice_called(const Zoo& zoo, std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto profile = std::string(profile_in(lower));
+  if (profile.empty()) return std::nullopt;
+  std::string rest = lower;
+  rest.erase(rest.find(profile), profile.size());
+  if (const auto mig = rest.find("mig"); mig != std::string::npos) rest.erase(mig, 3);
+  const bool named = !taken_apart(rest).chip.empty();
+  std::vector<const HardwareNode*> devices =
+      named
+          ? devices_called(zoo, rest)
+          : std::vector<const HardwareNode*>(zoo.all<HardwareNode>().begin(), zoo.all<HardwareNode>().end());
+  std::string names;
+  const HardwareNode* found = nullptr;
+  const PartitionProfile* part = nullptr;
+  for (const HardwareNode* device : devices)
+    for (const auto& p : device->partition_profiles)
+      if (p.name == profile) {
+        names += (names.empty() ? "" : ", ") + device->name;
+        if (found == nullptr) found = device, part = &p;
+      }
+  if (found == nullptr || names != found->name)
+    throw LookupError(
+        {.id = "mlsysim.spec.092",
+         .message = "the slice is not known",
+         .key = "hardware",
+         .found = std::string(text),
+         .expected = names.empty() ? "a profile that the device's entry lists (partition_profiles)"
+                                   : "one device: " + names + " have it",
+         .hint = names.empty() ? "add the profile to a file with the device" : "name the device before it"});
+  return slice_of(*found, *part);
+}
+
+}  // namespace mlsysim
