@@ -100,6 +100,24 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                      .where = where});
 }
 
+/// The machine under any of its names, a slice of a device among them; what it was taken for is a warning.
+Machine machine_called(Keep& keep, const std::string& text, const Location& where,
+                       std::vector<std::string>& warnings) {
+  const Zoo& zoo = keep.reader.zoo();
+  if (names_a_file(text)) return machine_of(keep.reader, text, where);
+  if (auto slice = slice_called(zoo, text)) {
+    keep.slices.push_back(*std::move(slice));
+    return {.device = &keep.slices.back()};
+  }
+  const Machine machine = machine_of(keep.reader, text, where);
+  const auto& named = machine.device != nullptr ? machine.device->name
+                      : machine.node != nullptr ? machine.node->name
+                                                : text;
+  if (named != text && zoo.find<HardwareNode>(text) == nullptr && zoo.find<Node>(text) == nullptr)
+    warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
+  return machine;
+}
+
 /// What a region means: a grid, or else a facility.
 struct Region {
   const GridProfile* grid = nullptr;
@@ -259,19 +277,7 @@ BuiltScenario ScenarioBuilder::build() const {
       throw InputError("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
                        fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
                        "a fleet brings its hardware: leave one out", where);
-    Machine machine;
-    if (auto slice = names_a_file(text) ? std::nullopt : slice_called(*zoo_, text)) {
-      keep->slices.push_back(*std::move(slice));
-      machine.device = &keep->slices.back();
-    } else {
-      machine = machine_of(keep->reader, text, where);
-    }
-    const auto& named = machine.device != nullptr ? machine.device->name
-                        : machine.node != nullptr ? machine.node->name
-                                                  : text;
-    if (!names_a_file(text) && named != text && zoo_->find<HardwareNode>(text) == nullptr &&
-        zoo_->find<Node>(text) == nullptr)
-      out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
+    const Machine machine = machine_called(*keep, text, where, out.warnings);
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;

@@ -1,8 +1,8 @@
 // Keys of configuration files: YAML, JSON and the part of TOML that job files use.
 
 #include "detail/source.hpp"
-#include "units/detail/trimmed.hpp"
 
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <fmt/format.h>

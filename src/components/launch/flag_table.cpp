@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <span>
 
 namespace mlsysim::detail {
 namespace {
@@ -90,6 +91,9 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"attention", "whether scores stay on chip"},
     {"fused", "chains of element-wise operations run as one kernel"},
     {"compiler", "what fuses chains of operations"},
+});
+/// Of the shape of a model.
+constexpr auto kShape = std::to_array<Meaning>({
     {"layers", "layers"},
     {"hidden", "width of the model"},
     {"feed_forward", "width of the feed-forward part"},
@@ -192,8 +196,10 @@ class TableReader {
 }  // namespace
 
 std::string_view meaning_of(std::string_view quantity) {
-  for (const auto& [name, meaning] : kMeanings)
-    if (name == quantity) return meaning;
+  for (const std::span<const Meaning> table :
+       {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kShape)})
+    for (const auto& [name, meaning] : table)
+      if (name == quantity) return meaning;
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "detail/formats.hpp"
-#include "units/detail/trimmed.hpp"
+
+#include <mlsysim/units/detail/trimmed.hpp>
 
 #include <fmt/format.h>
 

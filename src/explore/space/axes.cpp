@@ -1,7 +1,7 @@
 #include "explore/space/axis_files.hpp"
-#include "units/detail/trimmed.hpp"
 
 #include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

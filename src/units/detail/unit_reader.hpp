@@ -1,10 +1,10 @@
 #pragma once
 /// The reader of unit expressions; lives for one text.
 
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
-#include "trimmed.hpp"
 #include "unit_faults.hpp"
 
 #include <array>

@@ -1,7 +1,6 @@
-#include "units/detail/trimmed.hpp"
-
 #include <mlsysim/ops/graph_breaks/reasons.hpp>
 
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "ops/regression/budget_text.hpp"
-#include "units/detail/trimmed.hpp"
 
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
