@@ -46,10 +46,10 @@ inline constexpr auto names_of<BreakCategory> = ChoiceNames{"category of breaks"
                                                             "other"};
 
 /// The form in which a record was found.
-enum class RecordForm : std::uint8_t { explain_document, explain_text, explain_pickle, trace_log };
+enum class RecordForm : std::uint8_t { explain_document, explain_text, explain_pickle, trace_log, log_text };
 template <>
-inline constexpr auto names_of<RecordForm> =
-    ChoiceNames{"form of compile records", "explain document", "explain text", "explain pickle", "trace log"};
+inline constexpr auto names_of<RecordForm> = ChoiceNames{
+    "form of compile records", "explain document", "explain text", "explain pickle", "trace log", "log text"};
 
 /// A line of the program.
 struct SourceLine {

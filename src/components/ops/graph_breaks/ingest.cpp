@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLargestDocument = 256ULL << 20;  // [B] of everything but logs, which are not kept
 constexpr std::size_t kHead = 1 << 16;                    // [B] by which the form of a file is told
 
-enum class Form : std::uint8_t { log, pickle, text, document, unknown };
+enum class Form : std::uint8_t { log, pickle, text, log_text, document, unknown };
 
 /// The form of a file, by its beginning; a pickle ends with its end, which is not looked for here.
 Form form_of(std::string_view head) {
@@ -27,7 +27,8 @@ Form form_of(std::string_view head) {
   const auto from = head.find_first_not_of(" \t\r\n");
   if (from != std::string_view::npos && head[from] == '{') return Form::document;
   if (detail::is_trace_log(head)) return Form::log;
-  return detail::is_explain_text(head) ? Form::text : Form::unknown;
+  if (detail::is_explain_text(head)) return Form::text;
+  return detail::is_log_text(head) ? Form::log_text : Form::unknown;
 }
 
 CompileRecord read_form(Form form, std::string_view bytes, const std::string& name,
@@ -39,6 +40,8 @@ CompileRecord read_form(Form form, std::string_view bytes, const std::string& na
       return detail::read_explain_document(bytes, name, registry);
     case Form::text:
       return detail::read_explain_text(bytes, registry);
+    case Form::log_text:
+      return detail::read_log_text(bytes, registry);
     case Form::log: {
       detail::TraceReader reader(registry);
       reader.take(bytes);
@@ -47,11 +50,11 @@ CompileRecord read_form(Form form, std::string_view bytes, const std::string& na
     case Form::unknown:
       break;
   }
-  throw InputError(
-      "mlsysim.compile.001", "the file is no record of a compiler", name,
-      fmt::format("{} bytes of another form", bytes.size()),
-      "an explain document (JSON), a log of TORCH_TRACE, or the text or pickle of an ExplainOutput",
-      "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>", {name});
+  throw InputError("mlsysim.compile.001", "the file is no record of a compiler", name,
+                   fmt::format("{} bytes of another form", bytes.size()),
+                   "an explain document (JSON), a log of TORCH_TRACE or TORCH_LOGS, or the text or pickle of "
+                   "an ExplainOutput",
+                   "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>", {name});
 }
 
 /// Reads a file in one pass: its beginning tells its form, logs are not kept.

@@ -100,32 +100,6 @@ std::string_view first_key(std::string_view json) {
   return end == std::string_view::npos ? std::string_view{} : json.substr(from + 1, end - from - 1);
 }
 
-/// Frames of a traceback of Python: '  File "F", line N, in FUNCTION', each with its line of code below.
-std::vector<SourceLine> traceback_of(std::string_view text) {
-  std::vector<SourceLine> out;
-  constexpr std::string_view lead = "  File \"", middle = "\", line ", in = ", in ";
-  while (!text.empty() && out.size() < 1000) {
-    const auto end = text.find('\n');
-    const auto line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    const auto at = line.find(middle);
-    if (!line.starts_with(lead) || at == std::string_view::npos) {
-      if (line.starts_with("    ") && !out.empty() && out.back().code.empty())
-        out.back().code = line.substr(std::min(line.size(), line.find_first_not_of(' ')));
-      continue;
-    }
-    int number = 0;
-    for (auto k = at + middle.size();
-         k < line.size() && line[k] >= '0' && line[k] <= '9' && number < 100'000'000; ++k)
-      number = number * 10 + (line[k] - '0');
-    const auto name = line.find(in, at);
-    out.push_back(
-        {short_path(line.substr(lead.size(), at - lead.size())), number,
-         name == std::string_view::npos ? std::string() : std::string(line.substr(name + in.size()))});
-  }
-  return out;
-}
-
 /// "Graph break in user code at FILE:LINE".
 SourceLine place_of_lead(std::string_view line) {
   constexpr std::string_view lead = " in user code at ";
@@ -150,6 +124,31 @@ std::string compilation_of(const Json& head) {
 }
 
 }  // namespace
+
+std::vector<SourceLine> traceback_of(std::string_view text) {
+  std::vector<SourceLine> out;
+  constexpr std::string_view lead = "  File \"", middle = "\", line ", in = ", in ";
+  while (!text.empty() && out.size() < 1000) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    const auto at = line.find(middle);
+    if (!line.starts_with(lead) || at == std::string_view::npos) {
+      if (line.starts_with("    ") && !out.empty() && out.back().code.empty())
+        out.back().code = line.substr(std::min(line.size(), line.find_first_not_of(' ')));
+      continue;
+    }
+    int number = 0;
+    for (auto k = at + middle.size();
+         k < line.size() && line[k] >= '0' && line[k] <= '9' && number < 100'000'000; ++k)
+      number = number * 10 + (line[k] - '0');
+    const auto name = line.find(in, at);
+    out.push_back(
+        {short_path(line.substr(lead.size(), at - lead.size())), number,
+         name == std::string_view::npos ? std::string() : std::string(line.substr(name + in.size()))});
+  }
+  return out;
+}
 
 struct TraceReader::State {
   explicit State(const BreakRegistry& r) : registry(r) { out.form = RecordForm::trace_log; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim::detail {
 
@@ -22,6 +23,12 @@ namespace mlsysim::detail {
 /// become records of their members, and a class that is not known is refused. @throws InputError
 [[nodiscard]] CompileRecord read_explain_pickle(std::string_view bytes, const std::string& file,
                                                 const BreakRegistry& registry);
+
+/// What TORCH_LOGS prints of recompilations and breaks, and the warnings of limits.
+[[nodiscard]] bool is_log_text(std::string_view bytes);
+[[nodiscard]] CompileRecord read_log_text(std::string_view text, const BreakRegistry& registry);
+/// Frames of a traceback of Python: '  File "F", line N, in FUNCTION', each with its line of code below.
+[[nodiscard]] std::vector<SourceLine> traceback_of(std::string_view text);
 
 /// A log of TORCH_TRACE, piece by piece: memory does not grow with the log.
 class TraceReader {

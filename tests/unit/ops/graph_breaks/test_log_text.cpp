@@ -1,0 +1,79 @@
+// What TORCH_LOGS prints, as people paste it.
+
+#include "support/catch.hpp"
+
+#include <mlsysim/ops/graph_breaks/ingest.hpp>
+
+using namespace mlsysim;
+
+namespace {
+
+CompileRecord read(std::string_view text) {
+  return read_compile_record(text, "job.log", shipped_break_registry());
+}
+
+}  // namespace
+
+TEST_CASE("A warning of the recompile limit names function, reason and remedy", "[ops]") {
+  const auto r = read(
+      "step 17\n"
+      "W0110 12:27:06.332000 158 torch/_dynamo/convert_frame.py:1551] [2/8] torch._dynamo hit "
+      "config.recompile_limit (8)\n"
+      "W0110 12:27:06.332000 158 torch/_dynamo/convert_frame.py:1551] [2/8]    function: 'update' "
+      "(/work/opt/opt.py:621)\n"
+      "W0110 12:27:06.332000 158 torch/_dynamo/convert_frame.py:1551] [2/8]    last reason: 2/7: tensor "
+      "'X[0]' size mismatch "
+      "at index 1. expected 640, actual 8. Guard failed on a parameter, consider using "
+      "torch._dynamo.config.force_parameter_static_shapes = False\n"
+      "W0110 12:27:06.332000 158 torch/_dynamo/convert_frame.py:1551] [2/8] To log all recompilation "
+      "reasons, use "
+      "TORCH_LOGS=\"recompiles\".\n");
+  CHECK(r.form == RecordForm::log_text);
+  CHECK(r.frames == 1);
+  CHECK(r.recompiles == 7);
+  CHECK(r.graph_breaks == 0);
+  REQUIRE(r.breaks.size() == 1);
+  const auto& limit = r.breaks.front();
+  CHECK_FALSE(limit.graph_break);
+  CHECK(limit.place().function == "update");
+  CHECK(limit.place().line == 621);
+  CHECK(limit.context.find("expected 640, actual 8") != std::string::npos);
+  REQUIRE(limit.hints.size() == 1);
+  CHECK(limit.hints.front().find("force_parameter_static_shapes") != std::string::npos);
+}
+
+TEST_CASE("Recompilations and breaks of TORCH_LOGS", "[ops]") {
+  const auto r = read(
+      "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function fn in "
+      "/tmp/a.py:3\n"
+      "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]     triggered by the "
+      "following guard "
+      "failure(s):\n"
+      "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]     - 0/0: tensor 'x' size "
+      "mismatch at "
+      "index 0. expected 2, actual 3\n"
+      "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/2] [__recompiles] Recompiling function fn in "
+      "/tmp/a.py:3\n"
+      "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/2] [__recompiles]     - 0/1: 3 <= n\n"
+      "V0301 10:00:00.200000 7 torch/_dynamo/symbolic_convert.py:466] [1/0] [__graph_breaks] Graph break in "
+      "user code at "
+      "/tmp/b.py:5\n"
+      "V0301 10:00:00.200000 7 torch/_dynamo/symbolic_convert.py:466] [1/0] [__graph_breaks] Graph Break "
+      "Reason: "
+      "Failed to trace builtin operator `print`\n"
+      "V0301 10:00:00.200000 7 torch/_dynamo/symbolic_convert.py:466] [1/0] [__graph_breaks] User code "
+      "traceback:\n"
+      "V0301 10:00:00.200000 7 torch/_dynamo/symbolic_convert.py:466] [1/0] [__graph_breaks]   File "
+      "\"/tmp/b.py\", line 5, "
+      "in forward\n"
+      "V0301 10:00:00.200000 7 torch/_dynamo/symbolic_convert.py:466] [1/0] [__graph_breaks]     print(x)\n");
+  CHECK(r.recompiles == 2);
+  CHECK(r.graph_breaks == 1);
+  CHECK(r.frames == 1);
+  REQUIRE(r.breaks.size() == 3);
+  const auto& broken = r.breaks.back();
+  CHECK(broken.graph_break);
+  CHECK(broken.place().function == "forward");
+  CHECK(broken.place().code == "print(x)");
+  CHECK(broken.reason.find("print") != std::string::npos);
+}
