@@ -9,7 +9,7 @@ using namespace mlsysim;
 namespace {
 
 CompileRecord read(std::string_view text) {
-  return read_compile_record(text, "job.log", shipped_break_registry());
+  return read_compile_record(text, "job.log", BreakRegistry::shipped());
 }
 
 }  // namespace
