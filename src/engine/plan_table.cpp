@@ -32,6 +32,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"accelerators_per_node", "hardware"},
     {"intra_node_bw", "hardware", kTogether},
     {"fabric_bandwidth", "hardware", kTogether},
+    {"nics_per_node", "hardware", kTogether},
     {"congestion_factor", "hardware", kTrain},
     {"straggler_factor", "hardware", kTrain},
     {"power_cap", "hardware"},

@@ -135,10 +135,11 @@ void ResolvedScenario::settle_mode(Notes& notes) {
 void ResolvedScenario::settle_machine(Notes& notes) {
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
-    if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr ||
+    if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.nics_per_node || asked_.grid != nullptr ||
         asked_.datacenter != nullptr) {
       node_ = std::make_shared<Node>(*fleet_->node);
       if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
+      if (asked_.nics_per_node) node_->nics_per_node = asked_.nics_per_node;
       own_fleet_ = std::make_shared<Fleet>(*fleet_);
       own_fleet_->node = node_.get();
       if (asked_.fabric_bandwidth) {
@@ -153,6 +154,7 @@ void ResolvedScenario::settle_machine(Notes& notes) {
     Counts counts = counts_of(asked_, notes);
     node_ = std::make_shared<Node>(std::move(counts.node));
     if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
+    if (asked_.nics_per_node) node_->nics_per_node = asked_.nics_per_node;
     own_fleet_ = std::make_shared<Fleet>();
     own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name)
                                           : asked_.hardware->name;
@@ -206,6 +208,14 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
     notes.remark("no effect on a single device: intra_node_bw");
   if (asked_.fabric_bandwidth && fleet_->count == 1)
     notes.remark("no effect inside one node: fabric_bandwidth");
+  if (asked_.nics_per_node && fleet_->count == 1) notes.remark("no effect inside one node: nics_per_node");
+  // A rate without a number of adapters is multiplied by the devices of a node, which few machines have.
+  if (const Node& node = *fleet_->node;
+      asked_.fabric_bandwidth && fleet_->count > 1 && !node.nics_per_node && node.accelerators_per_node > 1)
+    notes.warn(
+        fmt::format("fabric_bandwidth is taken for each of {:g} adapters of a node, one for each device: say "
+                    "nics_per_node",
+                    node.accelerators_per_node));
   if ((asked_.power_cap || asked_.clock_limit != 1) && detail::is_whole_pass(*this))
     notes.remark("no effect on a pass of which no operators are known: power_cap, clock_limit");
   if (asked_.execution && detail::is_whole_pass(*this))

@@ -89,3 +89,16 @@ def test_an_explanation_names_the_ways_of_collectives_and_what_is_hidden(run):
     assert "flat = " in said.out and "nested = " not in said.out
     said = run("explain", *MIXTURE, "--expert-overlap", "micro_batch", "ttft")
     assert "communication beside kernels" in said.out and "DistinctParts" in said.out
+
+
+def test_the_number_of_adapters_can_be_said(run):
+    """Gradients of 109 M weights in fp32 between two nodes of eight: one adapter of a node carries what eight would."""
+    plan = ("BERT_Base", "V100_16GB", "--accelerators", 16, "--accelerators-per-node", 8, "--batch-size", 64, "--seq-len", 512,
+            "--precision", "fp32", "--recomputation", "none", "--mode", "train", "--overlap-efficiency", 0,
+            "--fabric-bandwidth", "3.125 GB/s")
+    many, _, said = card(run, *plan)
+    assert any("each of 8 adapters" in warning for warning in said["warnings"])
+    one, _, said = card(run, *plan, "--nics-per-node", 1)
+    assert not any("adapters" in warning for warning in said["warnings"])
+    assert one["exposed_communication_latency"] > 6 * many["exposed_communication_latency"]
+    assert one["step_latency"] > many["step_latency"]

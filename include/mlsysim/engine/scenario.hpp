@@ -50,6 +50,7 @@ struct Scenario {
   double clock_limit = 1;
   std::optional<double> accelerators{}, node_count{}, accelerators_per_node{};
   std::optional<Bandwidth<>> intra_node_bw{}, fabric_bandwidth{};
+  std::optional<double> nics_per_node{};
   std::optional<double> tp_size{};
   std::optional<double> expert_tp_size{};
   double pp_size = 1, ep_size = 1, cp_size = 1, v_stages = 1;
@@ -122,6 +123,10 @@ struct Scenario {
                  .defaulted("up to 8 in one node"),
              field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
              field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted(kDefaults.view()),
+             field(&S::nics_per_node, "nics_per_node", "",
+                   "network adapters of a node, each at fabric_bandwidth")
+                 .positive()
+                 .defaulted("the node's, or one for each device"),
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
