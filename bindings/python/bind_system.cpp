@@ -38,8 +38,10 @@ void bind_system(py::module_& m) {
   SpecClass<EngineMemoryRule>(m, "EngineMemoryRule", "How an engine divides the memory of a device.");
   SpecClass<KernelRate>(m, "KernelRate", "Kernels of one kind: the smallest one, and what large ones reach.");
   SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
+  SpecClass<ExpertRates>(m, "ExpertRates", "Routed experts of one layer on one generation of chips.");
   SpecClass<KernelFamily>(m, "KernelFamily", "Kernels of a framework or an engine.");
   SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");
+  SpecClass<ExpertChoice>(m, "ExpertChoice", "The kernels that compute routed experts, and where.");
   SpecClass<FrameworkHost>(m, "FrameworkHost", "Host time of a framework.");
   SpecClass<ServingEngine>(m, "ServingEngine",
                            "Software that serves models: how it schedules, and what its host side costs.");

@@ -94,13 +94,14 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
                  {"host_request", "us"},
                  {"request_time", "ms"},
                  {"prefill_issue", "us"},
+                 {"prompt_layer", "ms"},
                  {"beside"},
                  {"mixed"},
                  {"lookahead"}};
     for (const auto* e : zoo.all<ServingEngine>())
       t.rows.push_back({e->name, e->version, e->host_step, e->host_request, e->request_time,
-                        cell(e->prefill_issue), e->beside ? "yes" : "no", e->mixed ? "yes" : "no",
-                        e->lookahead});
+                        cell(e->prefill_issue), cell(e->prompt_layer), e->beside ? "yes" : "no",
+                        e->mixed ? "yes" : "no", e->lookahead});
   } else if (kind == "pod") {
     t.columns = {{"name"}, {"accelerator"}, {"chips"}, {"topology"}};
     for (const auto* p : zoo.all<Pod>())

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <mutex>
 
 namespace mlsysim::detail {
@@ -44,10 +45,14 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
     const Place at = map.find("name")->place();
     entry.where = {doc.source->file, static_cast<int>(at.line), static_cast<int>(at.column)};
     T& added = zoo.add<T>(std::move(spec), std::move(entry));
-    // Links point into the local spec so far; the spec has moved to where it stays.
-    for (auto i = first_link; i < links.size(); ++i)
-      links[i].slot =
-          reinterpret_cast<std::byte*>(&added) + (static_cast<const std::byte*>(links[i].slot) - before);
+    // Links point into the local spec so far; the spec has moved to where it stays. The items of its lists
+    // stay where they are.
+    for (auto i = first_link; i < links.size(); ++i) {
+      const auto* slot = static_cast<const std::byte*>(links[i].slot);
+      const std::less<> below;
+      if (!below(slot, before) && below(slot, before + sizeof(T)))
+        links[i].slot = reinterpret_cast<std::byte*>(&added) + (slot - before);
+    }
   } catch (const Error& error) {
     links.resize(first_link);
     problems.add(ZooFault::name_taken, *doc.source, map.find("name")->place(), error.facts());

@@ -89,10 +89,15 @@ bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const F
       if (!expect_kind(ctx, node, NodeKind::sequence, path,
                        type.item->form == MemberForm::table ? "- {...}" : "[80, 443]"))
         return false;
-      node.for_each_item([&](NodeRef item) {
-        const auto item_path = path + "[" + std::to_string(type.count(out)) + "]";
-        read_value(ctx, item, item_path, row, *type.item, type.append(out));
-      });
+      // All items are there before the first is read: links to other entries point into them.
+      node.for_each_item([&](NodeRef) { type.append(out); });
+      {
+        std::size_t i = 0;
+        node.for_each_item([&](NodeRef item) {
+          const auto item_path = path + "[" + std::to_string(i) + "]";
+          read_value(ctx, item, item_path, row, *type.item, type.at(out, i++));
+        });
+      }
       return true;
     case MemberForm::table:
       if (!expect_kind(ctx, node, NodeKind::map, path, "{...}")) return false;

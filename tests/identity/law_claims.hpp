@@ -268,6 +268,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CompressedWeights", "weights", "+params +bits -sparsity +index_bits +scale_bits -group"},
     {"ExpertLoad", "touched", "~experts +top_k +tokens"},
     {"ExpertLoad", "imbalance", "~experts -top_k -tokens"},
+    {"TouchedExperts", "share", "-experts +top_k +tokens -spread"},
     {"DistinctParts", "visited", "~experts +top_k ~groups ~limited_groups ~parts"},
     {"FullestRank", "imbalance", "+experts -top_k -tokens +ranks"},
 

@@ -13,6 +13,25 @@ import passes
 from plan import whole_model
 from zoo import BYTES, get
 
+def bytes_of_format(name):
+    """Of a weight of a matrix, with its share of the scales."""
+    if name not in NAMED:
+        return BYTES[name]
+    values, shared, scale, _ = NAMED[name]
+    return BYTES[values] + (scale / shared if shared else 0)
+
+
+def named(values, shared, each):
+    """The name of a format: of so many values to a scale, and of them the nearest in bytes."""
+    if BYTES[values] >= 2:
+        return "bf16"
+    same = [n for n, (v, _, _, ends) in NAMED.items() if v == values and not ends]
+    if not same:
+        return "int8" if each >= 0.75 else "int4"
+    block = lambda n: {"fp8_block": 128, "nf4": 64 * 256}.get(n, NAMED[n][1])  # noqa: E731
+    return min(same, key=lambda n: (0 if block(n) == shared else 1) + abs(bytes_of_format(n) - each))
+
+
 GROUPS = ["attention", "linear", "dense", "shared_experts", "experts", "draft"]
 # Format of a value, values that share a scale, bytes of the scale, embedding and head too.
 NAMED = {
@@ -88,7 +107,13 @@ def served(workload, hardware, precision, name, bits):
     if name is None or bits is not None:
         precision = precision or default
         each = bits / 8 if bits is not None else BYTES[precision]
-        return SimpleNamespace(precision=precision, kv=None, block=each, expert=each, edge=each, whole=each)
+        if each < BYTES[precision]:
+            experts = "int4" if each < 0.75 else "int8"
+        else:
+            experts = named(precision, 16 if precision == "fp4" else 0, each)
+        return SimpleNamespace(
+            precision=precision, kv=None, block=each, expert=each, edge=each, whole=each, experts=experts
+        )
     table = stated(workload, name)
     h = model.model_view(workload)
     sums = {"block": [0, 0], "expert": [0, 0], "edge": [0, 0]}
@@ -114,7 +139,10 @@ def served(workload, hardware, precision, name, bits):
         else:
             precision = most if multiplied and get(hardware, "compute.dense." + most) else wide
     kv = table["cache" if "cache" in table else "all"][0]
-    return SimpleNamespace(precision=precision, kv=kv, whole=whole, **each)
+    own = table.get("experts", table["all"])
+    return SimpleNamespace(
+        precision=precision, kv=kv, whole=whole, experts=named(own[0], own[2], own[1]), **each
+    )
 
 
 def store(plan, f):

@@ -9,6 +9,7 @@ import math
 from types import SimpleNamespace
 
 import device
+import experts
 import formats
 import launches
 import memory
@@ -34,6 +35,9 @@ class OperatorPasses:
         for one in (self.device, self.prompt_device):
             launches.set_launches(one, s.device, engine, s.execution, s.tp_size)
         self.prompt_device.issue = self.prompt_device.prompt_issue
+        if self.h.moe:
+            for one in (self.device, self.prompt_device):
+                experts.set_experts(one, s.device, engine, s.stored.experts)
         # In steps engines' own kernels of experts multiply by warp, 16 rows at a time.
         if self.h.moe:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)

@@ -130,9 +130,10 @@ def dense_feed_forward(f, share, a):
 
 
 def experts(f, share, a):
-    """Routed and shared experts. Routing is even but for chance: a batch of T tokens touches E (1 - (1 - k/E)^T)
-    of E experts, in the mean, and its k T rows are dealt evenly to them (fedus2022switch, section 2). All ranks
-    wait for the fullest, which touches as many as one with so many times the tokens."""
+    """Routed and shared experts. In training routing is even but for chance: a batch of T tokens touches
+    E (1 - (1 - k/E)^T) of E experts, in the mean; in serving some are more popular than others. Its k T rows are dealt
+    evenly to those that are touched (fedus2022switch, section 2). All ranks wait for the fullest, which touches as
+    many as one with so many times the tokens."""
     h, plan = f.h, f.plan
     count, top_k, hidden = a["count"], a["top_k"], a.get("latent", h.hidden)
     gated, shared = a.get("gated", True), a.get("shared", 0)
@@ -147,8 +148,8 @@ def experts(f, share, a):
     own = f.tokens * shared_by / plan.tp
     routed = own * top_k
     # Three kernels choose experts, count rows and order them; one puts the rows in the experts' order.
-    elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4)
-    elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0)
+    elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4, {"routed"})
+    elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0, {"routed"})
     local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
     with_sequences = plan.batch / ranks_of(plan) / f.sequences
@@ -159,7 +160,11 @@ def experts(f, share, a):
     received = routed * with_sequences * uneven
     rows = max(routed, received)  # sent or received by the fullest rank
     exchange_rows(f, "expert_dispatch", share, a, rows * hidden, plan.dispatch_bytes, plan.activation_bytes)
-    touched = max(local * (1 - (1 - top_k / count) ** (everyone * uneven)), 1.0)
+    if plan.phase == "training":
+        part = 1 - (1 - top_k / count) ** (everyone * uneven)
+    else:
+        part = routing.touched_share(count, top_k, everyone * uneven, plan.routing_spread)
+    touched = max(local * part, 1.0)
     first = len(f.ops)
     inside = SimpleNamespace(**vars(f))  # what is kept of an expert's inputs lies on the devices that share it
     inside.split = 1 / shared_by if plan.sequence_parallel else 1.0
@@ -182,7 +187,7 @@ def experts(f, share, a):
         )  # stored are all local experts, also those that this batch does not touch
         op.parts = op.parts | {"routed"}
     exchange_rows(f, "expert_combine", share, a, rows * hidden, plan.activation_bytes, plan.dispatch_bytes)
-    total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2)
+    total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2, {"routed"})
     total.traffic += plan.activation_bytes * own * hidden
     total.live = total.traffic
     matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)

@@ -48,6 +48,7 @@ def whole_model():
         dispatch_bytes=2,  # of a value on its way to routed experts
         expert_copies=None,  # per_expert, per_node; None: as the phase has it
         expert_overlap="none",
+        routing_spread=0.0,  # of the logarithm of an expert's popularity in serving
         rank_imbalance=None,  # rows of the fullest rank of experts over the mean; None: as chance makes it
         kv_bytes=2,
         trainable=1,
@@ -103,6 +104,7 @@ def kv_bytes(precision, kv_precision=None):
 def serving_plan(precision, kv_precision=None):
     """Activations have 16 bits at least."""
     plan = whole_model()
+    plan.routing_spread = default("routing_spread")
     plan.weight_bytes = BYTES[precision]
     plan.activation_bytes = plan.dispatch_bytes = max(BYTES[precision], 2)
     plan.kv_bytes = kv_bytes(precision, kv_precision)

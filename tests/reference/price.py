@@ -26,6 +26,8 @@ def product_time(op, device, executions):
     pass; the faster way (nvidia2023matmul, "Tile Quantization", "Wave Quantization"; osama2023streamk,
     section 4)."""
     d = device
+    if d.experts and "routed" in op.parts:
+        return expert_product_time(op, d)
     share = d.matrix_share * d.wide_ratio if op.wide else d.matrix_share
     share *= d.grouped if "routed" in op.parts else 1
     rate = burst_rate(op.work * executions, d.matrix_rate * share, d)
@@ -42,6 +44,19 @@ def product_time(op, device, executions):
     spread = max(op.k * tiles / d.units, d.split_depth) * step + d.wave
     busy = min(together(whole, memory), together(spread, memory) + d.split)
     return cost(d.launch * min(op.copies, 1) + busy, min(whole, spread + d.split), memory, d.launch)
+
+
+def expert_product_time(op, d):
+    """The same in the kernels of a family for routed experts: tiles of its own rows and 64 columns, its own share of
+    the peak of its arithmetic and of the bandwidth, no burst, and nothing for the start of a tile."""
+    e = d.experts
+    tiles = ceil_div(op.m, e.tile) * ceil_div(op.n, 64) * op.copies
+    step = 2 * e.tile * 64 * d.units / (e.peak * e.share)
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share * e.stream)
+    whole = ceil_div(tiles, d.units) * op.k * step
+    spread = max(op.k * tiles / d.units, 1) * step
+    busy = min(together(whole, memory), together(spread, memory) + d.split)
+    return cost(e.launch * min(op.copies, 1) + busy, min(whole, spread + d.split), memory, e.launch)
 
 
 def attention_time(op, device):
@@ -98,7 +113,8 @@ def stream_time(op, device):
     memory = op.traffic / (device.memory_bandwidth * device.memory_share)
     high, low = max(compute, memory), min(compute, memory)
     soft = high * (1 + (low / high) ** 4) ** 0.25 if high > 0 else 0.0
-    return cost(soft + device.launch, compute, memory, device.launch)
+    launch = device.experts.launch if device.experts and "routed" in op.parts else device.launch
+    return cost(soft + launch, compute, memory, launch)
 
 
 def cost(total, compute, memory, overhead, network=0.0):

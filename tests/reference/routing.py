@@ -19,6 +19,22 @@ def fullest_rank(experts, top_k, tokens, ranks):
     return min(1 + largest * math.sqrt(spread / mean), ranks)
 
 
+def touched_share(experts, top_k, tokens, spread):
+    """Experts that a batch touches, over all, where an expert of popularity w sees as many choices as one of mean
+    popularity among w tokens' worth. w is lognormal; its mean over the normal density by the five points of Gauss and
+    Hermite (abramowitz1964handbook, eq. 25.4.46), as the roots of x^5 - 10 x^3 + 15 x give them."""
+    points = [0.0]
+    for square in (5 - math.sqrt(10), 5 + math.sqrt(10)):
+        points += [math.sqrt(square), -math.sqrt(square)]
+    # Weights of a rule for polynomials of degree 9: 4! / (5 H4(x)^2), with H4 = x^4 - 6 x^2 + 3.
+    weights = [math.factorial(5) / (5 * (x**4 - 6 * x**2 + 3)) ** 2 for x in points]
+    popularity = [math.exp(spread * x) for x in points]
+    mean = sum(w * p for w, p in zip(weights, popularity))
+    chance = min(top_k / experts, 1.0)
+    idle = sum(w * (1 - chance) ** (p / mean * tokens) for w, p in zip(weights, popularity))
+    return max(1 - idle, chance)
+
+
 def none_of(draws, others, all_of_them):
     """Probability that `draws` without replacement all come from the `others` among `all_of_them`."""
     p = 1.0

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import bottleneck
 import device
+import experts
 import formats
 import inference
 import launches
@@ -224,6 +225,8 @@ def serve(s):
         view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
+        if h.moe:
+            experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
         links = device.links_view(s.fleet, "decode")
         links.algorithm = s.collective_algorithm

@@ -59,6 +59,8 @@ def speed_up(s, a, batch, mean, final):
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        if model.model_view(s.workload).moe:
+            experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         view.issue = launches.issue_of_step(view, math.ceil(a.s / s.ep_size))
         links = device.links_view(s.fleet, "decode")
         links.algorithm = s.collective_algorithm

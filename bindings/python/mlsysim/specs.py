@@ -7,7 +7,7 @@ copy, which no longer is an entry of the zoo.
 from . import _mlsysim as _core, compat
 from ._mlsysim import (
     ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, ConvolutionRates, CoolingProfile, Datacenter,
-    DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
+    DenseFeedForward, DeviceClass, DiffusionShape, ExpertChoice, ExpertRates, Experts, FeedForward, FigureRule, Fleet, GridProfile,
     FrameworkHost, GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelFamily, KernelRate, KernelTimes,
     LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
@@ -21,7 +21,7 @@ from .errors import InputError
 __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions",
     "ConvolutionRates", "CoolingProfile", "Datacenter",
-    "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "Experts", "FeedForward", "FigureRule", "Fleet", "FrameworkHost",
+    "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "ExpertChoice", "ExpertRates", "Experts", "FeedForward", "FigureRule", "Fleet", "FrameworkHost",
     "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
     "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _PARTS = (
-    ConvolutionRates, FrameworkHost, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

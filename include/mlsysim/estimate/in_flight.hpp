@@ -31,6 +31,7 @@ template <class T = double> struct ReplicaPasses {
   Links<T> links;
   ModelView<T> model;     ///< its structure is that of prompts
   Time<T> prompt_launch;  ///< host time of one kernel of a prompt
+  Time<T> prompt_layer;   ///< host time of one layer in a pass with prompts
   T graph_batch{0.0};     ///< requests of a rank up to which a step is replayed from a graph
   const Pricing* pricing = nullptr;
   Structure decode_structure;  ///< of a step of decoding
@@ -43,6 +44,7 @@ template <class T = double> struct ReplicaPasses {
         field(&P::step_device, "step_hardware", "", ""), field(&P::links, "links", "", ""),
         field(&P::model, "", "", ""),
         field(&P::prompt_launch, "prompt_launch", "us", "host time of a prompt's kernel").non_negative(),
+        field(&P::prompt_layer, "prompt_layer", "ms", "host time of a layer of a prompt").non_negative(),
         field(&P::graph_batch, "graph_batch", "", "requests of the largest captured step").non_negative());
   }
   static constexpr auto categories() {
@@ -55,7 +57,8 @@ template <class T = double> struct ReplicaPasses {
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
   [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context) const {
     const Plan<T> p = pass(prompts, new_tokens, context);
-    return pricing->template pricer<T>().prefill({model, p, prompt_launch}, prompt_device, links, context);
+    return pricing->template pricer<T>().prefill({model, p, prompt_launch, prompt_layer}, prompt_device,
+                                                 links, context);
   }
   /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
   /// several, which are attended to as a prompt is).

@@ -53,6 +53,7 @@ template <class T = double> struct ServingProblem {
   MacroProblem<T> macro;
   PlanLimits<T> limits;
   Time<T> prompt_launch_overhead;     ///< host time of one kernel of a prompt, where the engine has its own
+  Time<T> prompt_layer;               ///< host time of one layer in a pass with prompts
   T graph_batch{0.0};                 ///< requests of a rank up to which a step is replayed from a graph
   DataPerParam<T> mean_weight_bytes;  ///< of a weight of the whole model
   const Pricing* pricing = nullptr;
@@ -85,6 +86,7 @@ template <class T = double> struct ServingProblem {
         field(&P::limits, "limits", "", ""),
         field(&P::prompt_launch_overhead, "prompt_launch_overhead", "us", "host time of a prompt's kernel")
             .fixed(),
+        field(&P::prompt_layer, "prompt_layer", "ms", "host time of a layer of a prompt").fixed(),
         field(&P::graph_batch, "graph_batch", "", "requests of the largest captured step").fixed(),
         field(&P::mean_weight_bytes, "mean_weight_bytes", "B/param", "storage of a weight of the whole model")
             .fixed());
@@ -241,8 +243,8 @@ template <class T> struct ServingPasses {
 template <class T>
 [[nodiscard]] PassEstimate<T> priced_prompt(const ServingProblem<T>& v, const ServingPasses<T>& passes,
                                             const ModelView<T>& model, const Plan<T>& plan) {
-  return v.pricing->template pricer<T>().prefill({model, plan, passes.prompt_launch}, v.device, v.links,
-                                                 v.seq_len);
+  return v.pricing->template pricer<T>().prefill({model, plan, passes.prompt_launch, v.prompt_layer},
+                                                 v.device, v.links, v.seq_len);
 }
 /// A pass of a model on the device that generates the tokens.
 template <class T>

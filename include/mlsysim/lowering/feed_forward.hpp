@@ -70,10 +70,19 @@ template <class T>
   return select(f.plan.rank_imbalance > T{0.0}, min(f.plan.rank_imbalance, f.plan.ep), chance);
 }
 
+/// Experts that `tokens` touch, over all.
+template <class T>
+[[nodiscard]] T touched_share(const Frame<T>& f, const ExpertsView<T>& h, const T& tokens) {
+  if (f.training()) return 1.0 - pow(1.0 - h.top_k / h.experts, tokens);
+  return apply<TouchedExperts, T>(
+             {.experts = h.experts, .top_k = h.top_k, .tokens = tokens, .spread = f.plan.routing_spread})
+      .share;
+}
+
 /// Routed and shared experts; a token's `top_k` experts are distinct. All ranks wait for the fullest one,
-/// which has `imbalance` times the rows of the mean. Of E experts a batch touches E (1 - (1 - k/E)^tokens) in
-/// the mean, so a small batch reads few weights; the fullest rank touches as many of its experts as one with
-/// so many times the tokens.
+/// which has `imbalance` times the rows of the mean. A small batch touches some of the experts, and reads few
+/// weights: as many as TouchedExperts says, in training E (1 - (1 - k/E)^tokens), because its routers are
+/// balanced. The fullest rank touches as many of its experts as one with so many times the tokens.
 template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
   const T& hidden = f.stack.hidden;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, hidden);
@@ -90,8 +99,8 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   const T routed = own * h.top_k;  // rows that leave the fullest rank
   // Kernels beside the products: choice, counts and order of the rows, which are then put in the experts'
   // order.
-  elementwise(f, "expert_choice", OpGroup::experts, count * 3.0, f.tokens * h.experts, 1, 0, 4);
-  elementwise(f, "expert_gather", OpGroup::experts, count, routed * h.hidden, 1, 1, 0);
+  elementwise(f, "expert_choice", OpGroup::experts, count * 3.0, f.tokens * h.experts, 1, 0, 4, part::routed);
+  elementwise(f, "expert_gather", OpGroup::experts, count, routed * h.hidden, 1, 1, 0, part::routed);
   // Routing deals the rows of all ranks evenly but for chance, also to ranks that have no sequence of their
   // own.
   const T with_sequences = f.plan.batch / f.plan.sequence_ranks() / f.sequences;
@@ -102,7 +111,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   exchange_rows(f, h, "expert_dispatch", count, sent, f.plan.dispatch_bytes, f.plan.activation_bytes);
 
   const T local = h.experts / f.plan.ep;
-  const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, T(everyone * uneven))), T{1.0});
+  const T touched = max(local * touched_share(f, h, T(everyone * uneven)), T{1.0});
   const std::size_t first = f.ops.size();
   Frame<T> inside = f;  // what an expert keeps lies on the devices that share it
   if (f.plan.folded && f.structure.sequence_parallel) inside.split = 1.0 / width;
@@ -119,7 +128,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   }
 
   exchange_rows(f, h, "expert_combine", count, sent, f.plan.activation_bytes, f.plan.dispatch_bytes);
-  auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2);
+  auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2, part::routed);
   sum.traffic += f.activations(own * h.hidden);
   sum.unfused_traffic = sum.live = sum.traffic;
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);

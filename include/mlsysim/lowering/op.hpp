@@ -124,6 +124,10 @@ template <class T = double> struct Op {
   RoutedRows<T> routed;  ///< of the experts' exchange, whose message counts each row once for each expert
 };
 
+/// Kernels of a layer of routed experts as the lowering lists them: three that choose and order, one that
+/// gathers, two products, the activation, the sum.
+inline constexpr double kExpertKernels = 8;
+
 /// A list of operators. The first `capacity` of them, more than a model of a few kinds of layers has, need no
 /// allocation.
 template <class T = double> class OpList {

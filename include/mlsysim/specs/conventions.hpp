@@ -41,6 +41,8 @@ struct Conventions {
   double maintenance_share = 0;  ///< of capital cost and year
   double amortization_years = 0;
   double draft_tokens = 0;
+  double routing_spread = 0;  ///< of the logarithm of an expert's popularity in serving
+  double chained_floor = 0;   ///< floor of a layer of experts inside a captured step, over that of one alone
   const DeviceClass* device_class = nullptr;  ///< of devices that state none
   const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
 
@@ -102,6 +104,12 @@ struct Conventions {
         field(&C::amortization_years, "amortization_years", "", "years of straight-line depreciation")
             .positive(),
         field(&C::draft_tokens, "draft_tokens", "", "tokens drafted per verification").at_least(1),
+        field(&C::routing_spread, "routing_spread", "",
+              "standard deviation of the logarithm of an expert's popularity in serving")
+            .within(0, 3),
+        field(&C::chained_floor, "chained_floor", "",
+              "floor of a layer of experts inside a captured step over that of one replayed alone")
+            .within(0, 1),
         field(&C::device_class, "device_class", "", "class of devices that state none").defaulted("gpu"),
         field(&C::devices, "devices", "", "the caller's figures of devices, before those of their class")
             .defaulted("none"));

@@ -1,12 +1,14 @@
 #pragma once
-/// A family of kernels: what a framework or an engine brings for everything that is neither a product nor an
-/// attention, and its convolutions.
+/// A family of kernels: what a framework or an engine brings for everything that is neither a dense product
+/// nor an attention, its convolutions, and the routed experts of a layer.
 
 #include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlsysim {
 
@@ -51,6 +53,29 @@ struct ConvolutionRates {
   }
 };
 
+/// The routed experts of one layer on one generation of chips: choice, order, both products, activation, sum.
+/// See expert_product_cost in timing/op_price.hpp.
+struct ExpertRates {
+  const DeviceClass* generation = nullptr;
+  WeightFormat format = WeightFormat::bf16;  ///< in which the experts are stored
+  Precision multiplies = Precision::bf16;    ///< in which they are multiplied
+  Time<> floor{};
+  double share = 1, stream = 1, tile = 64;
+
+  static constexpr auto fields() {
+    using E = ExpertRates;
+    return rows(field(&E::generation, "generation", "", "class of the devices"),
+                field(&E::format, "format", "", "in which the experts are stored"),
+                field(&E::multiplies, "multiplies", "", "format of the arithmetic"),
+                field(&E::floor, "floor", "us", "of the smallest layer, all its kernels, replayed by itself")
+                    .non_negative(),
+                field(&E::share, "share", "", "share of the peak of that arithmetic").within(0.01, 1),
+                field(&E::stream, "stream", "", "memory rate of the products over that of a stream")
+                    .within(0.05, 1.5),
+                field(&E::tile, "tile", "", "rows of an output tile").at_least(1).counted());
+  }
+};
+
 /// A family of kernels with its constants. A kind that is not stated is that of `extends`. Cycles and shares
 /// are carried from the generation on which they were measured to others as they are.
 struct KernelFamily {
@@ -61,6 +86,7 @@ struct KernelFamily {
   std::optional<double> switch_cycles, cached_reads, register_row;
   std::optional<Time<>> gap;
   ConvolutionRates convolution;
+  std::vector<ExpertRates> experts{};
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -97,7 +123,9 @@ struct KernelFamily {
             .at_least(1),
         field(&K::gap, "gap", "us", "time that a kernel takes longer outside a captured graph")
             .non_negative(),
-        field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"));
+        field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"),
+        field(&K::experts, "experts", "", "routed experts of a layer, by generation and format")
+            .defaulted("none"));
   }
 };
 

@@ -58,6 +58,21 @@ struct FrameworkHost {
   }
 };
 
+/// The family of kernels that computes routed experts, on chips of a generation and of a stored format where
+/// these are named.
+struct ExpertChoice {
+  const KernelFamily* family = nullptr;
+  const DeviceClass* generation = nullptr;
+  std::optional<WeightFormat> format{};
+
+  static constexpr auto fields() {
+    using E = ExpertChoice;
+    return rows(field(&E::family, "family", "", "family of kernels"),
+                field(&E::generation, "generation", "", "class of the devices").defaulted("all"),
+                field(&E::format, "format", "", "in which the experts are stored"));
+  }
+};
+
 /// A serving engine or a framework. Its figures belong to the software: never to a model, and a device keeps
 /// its own. What `extends` states holds where nothing is stated here; a list of launches replaces the rows of
 /// its operations.
@@ -68,10 +83,11 @@ struct ServingEngine {
   double measured_requests = 0;        ///< in a pass, up to which the two were measured; 0: not stated
   Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
   std::optional<Time<>>
-      prefill_issue{};   ///< host time of one operator of a prompt's pass, launched one by one
-  bool beside = false;   ///< host work runs beside the device
-  bool mixed = true;     ///< prompts and steps share passes
-  double lookahead = 0;  ///< passes by which a first token is seen late
+      prefill_issue{};  ///< host time of one operator of a prompt's pass, launched one by one
+  std::optional<Time<>> prompt_layer{};      ///< host time of a layer in a pass of prompts
+  bool beside = false;                       ///< host work runs beside the device
+  bool mixed = true;                         ///< prompts and steps share passes
+  double lookahead = 0;                      ///< passes by which a first token is seen late
   std::optional<EngineMemoryRule> memory{};  ///< absent: not known
   const ServingEngine* extends = nullptr;
   std::optional<KernelForm> form{};
@@ -84,6 +100,7 @@ struct ServingEngine {
   std::optional<std::string> states{};  ///< formats in training, as `--states` takes them
   const KernelFamily* small_kernels = nullptr;
   const KernelFamily* convolutions = nullptr;
+  std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
   const Entry* entry = nullptr;
@@ -112,6 +129,10 @@ struct ServingEngine {
               "host time of one operator of a prompt, launched one by one")
             .positive()
             .defaulted("the device's own issue time"),
+        field(&E::prompt_layer, "prompt_layer", "ms",
+              "host time of one layer in a pass with prompts that is no captured graph; in place of "
+              "prefill_issue")
+            .non_negative(),
         field(&E::beside, "beside", "", "passes are prepared while another runs")
             .defaulted("before each pass"),
         field(&E::mixed, "mixed", "", "prompts and steps share a pass").defaulted("they share it"),
@@ -133,6 +154,8 @@ struct ServingEngine {
         field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
             .defaulted("none"),
         field(&E::convolutions, "convolutions", "", "family of convolutions").defaulted("none"),
+        field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
+            .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),
         field(&E::host, "host", "", "host time of a framework").defaulted("absent"));
   }

@@ -92,6 +92,31 @@ template <class T = double> struct DeviceConventions {
   }
 };
 
+/// Kernels of routed experts, of the family that a runtime names. See ExpertRates.
+template <class T = double> struct DeviceExperts {
+  T rate_ratio{1.0};        ///< peak of their arithmetic over that of the other products
+  T share{1.0};             ///< of that peak
+  T stream{1.0};            ///< memory rate over that of a stream
+  T tile{1.0};              ///< rows of an output tile
+  Time<T> launch;           ///< start and end of one kernel of the layer
+  bool has_family = false;  ///< else as other products
+
+  static constexpr auto fields() {
+    using E = DeviceExperts;
+    return rows(
+        field(&E::rate_ratio, "rate_ratio", "", "peak of the experts' arithmetic over that of the others")
+            .within(0.01, 16),
+        field(&E::share, "share", "", "share of that peak").within(0.01, 1),
+        field(&E::stream, "stream", "", "memory rate of the experts' products over that of a stream")
+            .within(0.05, 1.5),
+        field(&E::tile, "tile", "", "rows of an output tile").at_least(1).counted(),
+        field(&E::launch, "launch", "us", "start and end of one kernel of the experts").non_negative());
+  }
+  static constexpr auto categories() {
+    return rows(category(&DeviceExperts::has_family, "has_family", "a runtime names their kernels"));
+  }
+};
+
 /// One device at one precision, each figure under its path in the zoo's files; what a request does not need
 /// has the value that changes nothing. At a precision of 8 bits and less `efficiency.matrix` is that of
 /// narrow products.
@@ -105,6 +130,7 @@ template <class T = double> struct Device {
   PowerDraw<Numeric<T>> draw;
   KernelTimes<Numeric<T>> kernels;
   Tiles<Numeric<T>> tiles;
+  DeviceExperts<T> experts;
   DeviceConventions<T> conventions;
   std::shared_ptr<const Software> software;  ///< null where kernels are fused
 
@@ -116,6 +142,7 @@ template <class T = double> struct Device {
                     .non_negative(),
                 field(&D::efficiency, "efficiency", "", ""), field(&D::draw, "draw", "", ""),
                 field(&D::kernels, "kernels", "", ""), field(&D::tiles, "tiles", "", ""),
+                field(&D::experts, "experts", "", ""),
                 field(&D::conventions, "conventions", "", "").at_top());
   }
   static constexpr auto categories() {
@@ -185,6 +212,7 @@ template <class T = double> struct Plan {
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
   T straggler{1.0};         ///< slowdown of everything by the slowest device
   T rank_imbalance{0.0};    ///< rows of the fullest rank of experts over the mean; 0: as chance makes it
+  T routing_spread{0.0};    ///< of the logarithm of an expert's popularity in serving; 0: all alike
   Power<T> power_cap;       ///< that a device may draw, where the structure is capped
   T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
 
@@ -262,6 +290,8 @@ template <class T = double> struct Plan {
             .at_top(),
         field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
             .non_negative(),
+        field(&P::routing_spread, "routing_spread", "", "spread of the popularity of experts in serving")
+            .within(0, 3),
         field(&P::power_cap, "power_cap", "W", "power that a device may draw").non_negative().at_top(),
         field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power")
             .within(0.05, 1)

@@ -12,9 +12,33 @@ namespace mlsysim {
 /// Time of one operator, all its executions [s].
 template <class T = double> struct OpCost { Time<T> total, compute, memory, network, overhead; };
 
+/// One execution of a product of routed experts in the kernels of a family: tiles of `experts.tile` rows and
+/// 64 columns, whole waves or a depth spread over all units, at their own share of the peak of their
+/// arithmetic.
+template <class T> [[nodiscard]] OpCost<T> expert_product_cost(const Op<T>& op, const Device<T>& d) {
+  constexpr double columns = 64;
+  const auto& e = d.experts;
+  const auto r = apply<MatmulTime, T>({.m = op.m,
+                                       .n = op.n,
+                                       .k = op.k,
+                                       .count = op.copies,
+                                       .traffic = op.traffic,
+                                       .tile_m = e.tile,
+                                       .tile_n = T{columns},
+                                       .units = d.compute.units,
+                                       .split_depth = T{1.0},
+                                       .peak = d.compute.dense * (e.rate_ratio * e.share),
+                                       .bandwidth = d.memory.bandwidth * d.efficiency.memory * e.stream,
+                                       .launch = e.launch,
+                                       .wave = Time<T>(),
+                                       .split = d.kernels.split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = e.launch};
+}
+
 /// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the
 /// power limit leaves for the work of all executions.
 template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
+  if (d.experts.has_family && op.parts & part::routed) return expert_product_cost(op, d);
   T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
   if (op.parts & part::routed) share *= d.efficiency.grouped;
   const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count,
@@ -85,10 +109,9 @@ template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const De
                                          .traffic = op.traffic,
                                          .peak = d.compute.vector * d.efficiency.vector,
                                          .bandwidth = d.memory.bandwidth * d.efficiency.memory});
-  return {.total = r.time + d.kernels.launch,
-          .compute = r.compute,
-          .memory = r.memory,
-          .overhead = d.kernels.launch};
+  const Time<T>& launch =
+      d.experts.has_family && op.parts & part::routed ? d.experts.launch : d.kernels.launch;
+  return {.total = r.time + launch, .compute = r.compute, .memory = r.memory, .overhead = launch};
 }
 
 /// Prices one operator, all its executions: MatmulTime, AttentionTime, a stream, or the fastest collective. A

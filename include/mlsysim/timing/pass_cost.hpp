@@ -14,7 +14,7 @@ namespace mlsysim {
 /// Sums over a set of operators.
 template <class T = double> struct PassBreakdown {
   Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
-      overhead, host_launch_time;
+      overhead, host_launch_time, sequence_mixing;
   Work<T> work;
   Data<T> traffic;
 
@@ -34,6 +34,8 @@ template <class T = double> struct PassBreakdown {
         field(&P::overhead, "overhead", "ms", "launches"),
         field(&P::host_launch_time, "host_launch_time", "ms",
               "time in which the host launches the kernels one by one; 0 for a captured graph"),
+        field(&P::sequence_mixing, "sequence_mixing", "ms",
+              "attention and recurrences, which see each sequence by itself"),
         field(&P::work, "work", "GFLOP", "arithmetic"),
         field(&P::traffic, "traffic", "GB", "memory traffic"));
   }
@@ -64,6 +66,7 @@ template <class T = double> struct PassBreakdown {
       if (op.beside == Beside::aside) ep_comm += cost.network;
       return;
     }
+    if (op.kind == OpKind::attention || op.kind == OpKind::recurrence) sequence_mixing += cost.total;
     const Time<T> kernel = cost.total - cost.overhead;
     const auto by_compute = cost.compute > cost.memory;
     compute_bound += select(by_compute, kernel, Time<T>());

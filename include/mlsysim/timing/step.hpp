@@ -37,7 +37,8 @@ template <class T = double> struct ModelView {
 template <class T = double> struct PassRequest {
   const ModelView<T>& model;
   const Plan<T>& plan;
-  Time<T> launch_overhead;  ///< host time of one kernel; none where the pass is a captured graph
+  Time<T> launch_overhead;   ///< host time of one kernel; none where the pass is a captured graph
+  Time<T> layer_overhead{};  ///< host time of one layer, likewise
 };
 
 /// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
@@ -76,9 +77,10 @@ template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
 /// All stages together hold every block once; the first stage holds as many as the fullest, the last one less
 /// where they do not divide evenly, and the output head.
 /// @param takes parts that take turns, where the structure has any
+/// @param layer_overhead host time of a layer, before which a pass does not end
 template <class T>
 void set_times(PassEstimate<T>& pass, const ListCost<T>& costs, const ModelView<T>& model,
-               const Plan<T>& plan, const Device<T>& device, const T& takes) {
+               const Plan<T>& plan, const Device<T>& device, const T& takes, const Time<T>& layer_overhead) {
   const T one{1.0};
   const T layers = layers_of(model.structure, model.shape(), model.layers);
   const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
@@ -86,6 +88,7 @@ void set_times(PassEstimate<T>& pass, const ListCost<T>& costs, const ModelView<
   const auto stage = [&](const T& first, const T& last, const T& blocks, const T& stages) {
     PassBreakdown<T> cost = costs.stage(Pass::forward, first, last, blocks);
     cost.add(costs.of(Pass::forward, Place::stage), stages);
+    cost.host_launch_time = max(cost.host_launch_time, layer_overhead * (full * blocks));
     if (model.structure.expert_overlap != ExpertOverlap::micro_batch) return cost;
     cost = cost * takes;
     // Nothing runs beside the first exchange of the first part and the last one of the last; of one part
@@ -124,7 +127,7 @@ template <class T>
     frame.emplace(*device.software, model.structure, model.shape().hidden, part, device, ops.span());
   detail::set_times(
       pass, price_list<T>(ops.span(), device, links, request.launch_overhead, frame ? &*frame : nullptr),
-      model, plan, device, takes);
+      model, plan, device, takes, request.layer_overhead);
   if (device.software != nullptr) {
     const Time<T> wait =
         select(request.launch_overhead > Time<T>(), Time<T>(device.software->step), Time<T>());

@@ -25,6 +25,9 @@ namespace mlsysim {
 /// of llama.cpp), q4_k_m 4.85 (mean of a file of llama.cpp).
 [[nodiscard]] std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat format);
 
+/// Bytes of a weight of a matrix in a named format, with its share of the scales; of `as_stored` 0.
+[[nodiscard]] double bytes_of(WeightFormat format);
+
 /// How the groups of tensors of a model are stored.
 class StoredFormats {
  public:
@@ -58,6 +61,7 @@ struct ServedFormat {
   std::optional<Precision> kv_precision;  ///< that the files of the model name
   bool apart = false;  ///< weights are stored in another format than that of the arithmetic
   DataPerParam<> block, expert, edge, whole;  ///< of a weight: of the blocks, routed experts, ends; all, mean
+  WeightFormat experts = WeightFormat::bf16;  ///< of routed experts, by its name
 };
 /// What a request says about formats.
 struct FormatRequest {

@@ -58,6 +58,21 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
                   Precision precision, const ModelView<>& model, const Conventions& conventions,
                   Notes& notes);
 
+/// Constants of a family for routed experts that are stored in `format`, on a device: those of its class and
+/// of the nearest stored format within a factor of 1.5 in bits, the first of several. Null where it has none.
+/// @param multiplies width of the arithmetic, where it is asked for
+[[nodiscard]] const ExpertRates* expert_rates(const KernelFamily& family, const HardwareNode& hardware,
+                                              WeightFormat format,
+                                              std::optional<Precision> multiplies = std::nullopt);
+/// Gives a device the kernels of a family for routed experts.
+/// @param chained_floor share of the floor that counts: 1 for one layer replayed by itself
+void set_expert_kernels(Device<>& device, const ExpertRates& rates, const HardwareNode& hardware,
+                        double chained_floor);
+/// The same of the family that a runtime, or the nearest one that it extends, names for experts stored in
+/// `format`; noted. Without a family, or constants of it, experts run as other products do.
+void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                        WeightFormat format, const Conventions& conventions, Notes& notes);
+
 /// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
 /// one, else main memory.
 struct MemoryLevel {

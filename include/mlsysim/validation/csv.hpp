@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,10 @@ class CsvTable {
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
   /// Adds a column that says another one in other words: a word of `words` becomes what stands there, any
-  /// other becomes `otherwise`, or stays as it is without one. Its values have the places of that column's.
-  /// @pre no column has this name, and there is a column `from`
-  void derive(std::string name, std::size_t from, std::map<std::string, std::string> words,
+  /// other becomes `otherwise`, or stays as it is without one. The words of several columns are joined by
+  /// spaces. Its values have the places of the first column's.
+  /// @pre no column has this name, and there are columns `from`, of which several come with `otherwise`
+  void derive(std::string name, std::span<const std::size_t> from, std::map<std::string, std::string> words,
               std::optional<std::string> otherwise);
   /// Position of a column. @throws LookupError with near misses
   [[nodiscard]] std::size_t column(std::string_view name, const Location& asked_at = {}) const;

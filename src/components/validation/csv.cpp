@@ -140,8 +140,8 @@ CsvTable CsvTable::read(const std::filesystem::path& file) {
   return parse(std::move(read.bytes), file.generic_string());
 }
 
-void CsvTable::derive(std::string name, std::size_t from, std::map<std::string, std::string> words,
-                      std::optional<std::string> otherwise) {
+void CsvTable::derive(std::string name, std::span<const std::size_t> from,
+                      std::map<std::string, std::string> words, std::optional<std::string> otherwise) {
   const auto& said =
       *derived_.emplace_back(std::make_unique<const Words>(Words{std::move(words), std::move(otherwise)}));
   std::vector<Cell> cells;
@@ -150,8 +150,10 @@ void CsvTable::derive(std::string name, std::size_t from, std::map<std::string, 
   for (std::size_t r = 0, count = rows(); r < count; ++r) {
     const auto* const record = cells_.data() + r * width;
     cells.insert(cells.end(), record, record + width);
-    Cell cell = record[from];
-    if (const auto at = said.words.find(std::string(cell.text)); at != said.words.end())
+    Cell cell = record[from.front()];
+    std::string key(cell.text);
+    for (const std::size_t column : from.subspan(1)) key += ' ' + std::string(record[column].text);
+    if (const auto at = said.words.find(key); at != said.words.end())
       cell.text = at->second;
     else if (said.otherwise)
       cell.text = *said.otherwise;

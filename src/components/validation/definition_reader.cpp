@@ -120,12 +120,20 @@ class Reader {
         if (std::find(there.begin(), there.end(), name) != there.end())
           fault(rule, fmt::format("the source has the column '{}' itself", name), "'" + name + "'",
                 "a name that no column has", "name the derived column otherwise");
-        const auto from = t_.data.column(word(rule, "column"), rule.where);
+        std::vector<std::size_t> from;
+        const YamlValue* columns = rule.find("column");
+        if (columns != nullptr && columns->kind == YamlValue::Kind::sequence)
+          for (const auto& item : columns->items) from.push_back(t_.data.column(item.text, item.where));
+        else
+          from.push_back(t_.data.column(word(rule, "column"), rule.where));
         std::map<std::string, std::string> words;
         if (const YamlValue* list = rule.find("words"))
           for (const auto& [theirs, ours] : list->pairs) words.emplace(theirs.text, ours.text);
         std::optional<std::string> otherwise;
         if (const YamlValue* v = rule.find("otherwise")) otherwise = v->text;
+        if (from.size() > 1 && !otherwise)
+          fault(rule, fmt::format("'{}' is made of several columns", name), "no 'otherwise'",
+                "'otherwise': a word for all others", "add it, also where no row needs it");
         t_.data.derive(name, from, std::move(words), std::move(otherwise));
       });
   }

@@ -9,9 +9,11 @@
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/reflect/join.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace mlsysim::detail {
 namespace {
@@ -198,15 +200,17 @@ Prediction attention_power(const AttentionRow& c, const PredictionContext& conte
 
 struct ExpertsRow {
   const HardwareNode* hardware = nullptr;
+  const KernelFamily* family = nullptr;
   Precision precision = Precision::bf16;
-  std::optional<double> weight_bits{};
+  std::optional<WeightFormat> weight_format{};
   double tokens = 1, hidden = 1, width = 1, experts = 1, top_k = 1, matrices = 3;
   double tp_size = 1, ep_size = 1, popularity = 0;
   static constexpr auto fields() {
     using R = ExpertsRow;
     return join(
         device_rows<R>(),
-        rows(field(&R::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
+        rows(field(&R::family, "family", "", "family of kernels").defaulted("products of the device"),
+             field(&R::weight_format, "weight_format", "", "in which the experts are stored"),
              field(&R::tokens, "tokens", "", "tokens of all expert-parallel ranks").at_least(1),
              field(&R::hidden, "hidden", "", "width of the model").at_least(1),
              field(&R::width, "width", "", "width of an expert").at_least(1),
@@ -216,41 +220,75 @@ struct ExpertsRow {
              field(&R::tp_size, "tp_size", "", "devices that share an expert").at_least(1).defaulted("1"),
              field(&R::ep_size, "ep_size", "", "devices over which experts lie").at_least(1).defaulted("1"),
              field(&R::popularity, "popularity", "",
-                   "exponent of Zipf's law by which tokens choose; 0: dealt evenly")
+                   "exponent of the power law by which the popularity of experts falls; 0: dealt evenly")
                  .within(0, 4)
                  .defaulted("evenly")));
   }
 };
 
-/// Experts that `rows` choices touch: as many as there are choices where they are dealt evenly, else the mean
-/// over choices by Zipf's law.
-double touched_experts(double experts, double rows, double exponent) {
-  if (exponent <= 0) return std::min(experts, rows);
-  double sum = 0, touched = 0;
-  for (double i = 1; i <= experts; ++i) sum += std::pow(i, -exponent);
-  for (double i = 1; i <= experts; ++i) touched += 1 - std::pow(1 - std::pow(i, -exponent) / sum, rows);
-  return std::max(1.0, touched);
+/// Rows of each expert of a rank: as many experts as there are choices share them where they are dealt
+/// evenly; else those of the source's power law, truncated to [1, 0.8 tokens], to [0.01, 2] where there are
+/// fewer choices than experts, at the middle of each expert's quantile.
+std::vector<double> rows_of_experts(const ExpertsRow& c, double rows) {
+  if (c.popularity <= 0) {
+    const double touched = std::max(1.0, std::min(c.experts / c.ep_size, rows));
+    return std::vector<double>(static_cast<std::size_t>(std::lround(touched)), rows / touched);
+  }
+  const bool few = c.tokens * c.top_k <= c.experts;
+  const double e = 1 - c.popularity, low = std::pow(few ? 0.01 : 1.0, e),
+               high = std::pow(few ? 2.0 : 0.8 * c.tokens, e);
+  std::vector<double> out(static_cast<std::size_t>(c.experts));
+  double sum = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double quantile = (static_cast<double>(i) + 0.5) / c.experts;
+    sum += out[i] = std::pow(low + quantile * (high - low), 1 / e);
+  }
+  for (double& n : out) n = std::min(n * c.tokens * c.top_k / sum, c.tokens);
+  return out;
 }
 
 /// The experts of one layer on one device: choice, gathering, products with their activation, weighted sum.
 Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
-  const Storage storage = inference_storage(c.precision, std::nullopt);
-  Bare bare(storage);
+  Bare bare(inference_storage(c.precision, std::nullopt));
   bare.stack.hidden = c.hidden;
-  const double bytes = bytes_per_element(c.precision);
-  bare.structure.widened = c.weight_bits && *c.weight_bits / 8 < bytes;
+  const auto& hardware = context.constants->device(*c.hardware);
+  Device<> device = device_at(*c.hardware, c.precision, context);
+  const double bytes = bytes_per_element(c.precision),
+               stored = c.weight_format ? bytes_of(*c.weight_format) : bytes;
+  bare.structure.widened = stored < bytes;
+  const ExpertRates* rates = nullptr;
+  if (c.family != nullptr && c.weight_format && context.comparison == Yardstick::operators)
+    rates = expert_rates(*c.family, hardware, *c.weight_format, c.precision);
+  if (rates != nullptr) set_expert_kernels(device, *rates, hardware, 1.0);
   const double tokens = std::max(1.0, c.tokens / c.ep_size), rows = c.tokens * c.top_k / c.ep_size;
-  const double touched = touched_experts(c.experts / c.ep_size, rows, c.popularity);
+  const auto loads = rows_of_experts(c, rows);
+  double touched = 0, tiles = 0;
+  for (const double n : loads) {
+    // Of a mean of less than one row an expert often has none.
+    const double there = c.popularity > 0 ? 1 - std::exp(-n) : 1.0;
+    touched += there;
+    tiles += there * std::ceil(std::max(n, 1.0) / device.experts.tile);
+  }
+  touched = std::max(touched, 1.0);
   auto frame = bare.frame();
-  if (c.weight_bits) frame.weight_bytes = *c.weight_bits / 8 * (unit::B / unit::param);
-  elementwise(frame, "expert_choice", OpGroup::experts, 3.0, tokens * c.experts, 1, 0, 4);
-  elementwise(frame, "expert_gather", OpGroup::experts, 1.0, rows * c.hidden, 1, 1, 0);
+  frame.weight_bytes = stored * (unit::B / unit::param);
+  elementwise(frame, "expert_choice", OpGroup::experts, 3.0, tokens * c.experts, 1, 0, 4, part::routed);
+  elementwise(frame, "expert_gather", OpGroup::experts, 1.0, rows * c.hidden, 1, 1, 0, part::routed);
   const std::size_t first = bare.ops.size();
   feed_forward_pair(frame, OpGroup::experts, "expert_up", "expert_activation", "expert_down", 1.0,
                     rows / touched, c.width / c.tp_size, touched, c.hidden, c.matrices);
-  for (std::size_t i = first; i < bare.ops.size(); ++i) bare.ops[i].parts = bare.ops[i].parts | part::routed;
-  elementwise(frame, "expert_sum", OpGroup::experts, 1.0, rows * c.hidden, 1, 0, 2);
-  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+  for (std::size_t i = first; i < bare.ops.size(); ++i) {
+    auto& op = bare.ops[i];
+    op.parts = op.parts | part::routed;
+    // Experts of many and of few rows have tiles of their own.
+    if (rates != nullptr && op.kind == OpKind::matmul) {
+      op.m = device.experts.tile;
+      op.copies = tiles;
+    }
+  }
+  auto& sum = elementwise(frame, "expert_sum", OpGroup::experts, 1.0, rows * c.hidden, 1, 0, 2, part::routed);
+  sum.traffic += frame.activations(tokens * c.hidden);
+  return priced(bare.ops, device, context);
 }
 
 struct LinearRow {

@@ -36,7 +36,7 @@ Replica::Replica(const ServingRow& row, const PredictionContext& context) : inpu
   if (row.node != nullptr) inputs_.fleet = &fleet_.emplace(*row.node, nullptr, devices(), context).fleet;
   // Yardsticks know no host, and neither do runs without an engine.
   if (context.comparison == Yardstick::operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
-  passes_ = pass_times(inputs_, engine_.prefill_issue, quiet);
+  passes_ = pass_times(inputs_, engine_, quiet);
   passes_.pricing = &pricing_of(context.comparison);
 }
 

@@ -73,7 +73,7 @@ struct OwnDraft {
 };
 
 /// The passes of the draft, and how much its weights take.
-void set_draft(const In& in, InFlightProblem<>& p, Notes& notes) {
+void set_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
   p.has_draft = true;
   p.own_draft = in.draft_model == in.workload;
   const auto own =
@@ -94,13 +94,13 @@ void set_draft(const In& in, InFlightProblem<>& p, Notes& notes) {
   d.weight_format.reset();
   d.weight_bits.reset();
   p.draft_weights = parameter_count(*d.workload) * (bytes_per_element(precision) * unit::B / unit::param);
-  p.draft = pass_times(d, {}, notes);
+  p.draft = pass_times(d, engine, notes);
   if (!own) return;
   own->stack = p.draft.model.stack;
   p.draft.model.stack = {own, own->stack.get()};
 }
 
-void set_speculation(const In& in, InFlightProblem<>& p, Notes& notes) {
+void set_speculation(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   p.speculates = true;
   p.draft_tokens = in.draft_tokens.value_or(c.draft_tokens);
@@ -117,7 +117,7 @@ void set_speculation(const In& in, InFlightProblem<>& p, Notes& notes) {
                                    : 1.0;
   }
   // Without a model it is found by looking up what was written before.
-  if (in.draft_model != nullptr) set_draft(in, p, notes);
+  if (in.draft_model != nullptr) set_draft(in, engine, p, notes);
 }
 
 /// Workers that only process prompts.
@@ -130,7 +130,7 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
   d.tp_size = in.prefill_tp_size.value_or(in.tp_size);
   d.ep_size = in.prefill_ep_size.value_or(in.ep_size);
   d.decode_hardware = nullptr;
-  p.workers = pass_times(d, engine.prefill_issue, notes);
+  p.workers = pass_times(d, engine, notes);
 }
 
 void set_requests(const In& in, InFlightProblem<>& p) {
@@ -208,7 +208,7 @@ InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasse
   set_requests(in, p);
   p.prefill_chunk_tokens = detail::pass_tokens(in.prefill_chunk_tokens, &engine, *in.hardware, notes);
   if (in.prefill_replicas) set_workers(in, engine, p, notes);
-  if (in.draft_model != nullptr || in.acceptance_length) set_speculation(in, p, notes);
+  if (in.draft_model != nullptr || in.acceptance_length) set_speculation(in, engine, p, notes);
   p.kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
   return p;
 }
@@ -231,7 +231,7 @@ InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, 
   Notes quiet;
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);
   const auto engine = engine_or_generic(in.engine, pricing, notes);
-  const auto passes = pass_times(in, engine.prefill_issue, notes);
+  const auto passes = pass_times(in, engine, notes);
   Result r = in_flight(in, engine, passes, notes);
   r.fidelity = pricing.fidelity();
   return r;

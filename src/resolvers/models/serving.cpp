@@ -74,6 +74,11 @@ std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder,
                                       Notes& notes) {
   const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
   const bool own = engine != nullptr && engine->prefill_issue;  // the engine launches prompts by itself
+  if (engine != nullptr && engine->prompt_layer) {
+    v.prompt_layer = *engine->prompt_layer;
+    if (notes.wanted())
+      notes.assume("engine.prompt_layer", v.prompt_layer, engine->name + ", zoo/engines.yaml");
+  }
   if (own) {
     v.eager_steps = true;
     v.prompt_launch = PromptLaunch::engine;
@@ -224,6 +229,15 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   if (v.pricing->prices_engines()) {
     set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
     set_software(v.decode_device, in.engine, decoder, precision, v.model, c, notes);
+    v.plan.routing_spread = c.routing_spread;
+    if (v.decode.moe) {
+      notes.assume("routing_spread", c.routing_spread, kDefaults);
+      set_expert_kernels(v.device, in.engine, *in.hardware, format.experts, c, notes);
+      if (v.disaggregated)
+        set_expert_kernels(v.decode_device, in.engine, decoder, format.experts, c, notes);
+      else
+        v.decode_device.experts = v.device.experts;
+    }
   }
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)

@@ -78,6 +78,8 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   const Phase phase = in.workload->is_language_decoder() ? Phase::decode : Phase::inference;
   v.model = v.pricing->model(*in.workload, phase, notes);
   set_storage(v.plan, inference_storage(precision, std::nullopt));
+  v.plan.routing_spread = c.routing_spread;
+  if (v.model.structure.moe) notes.assume("routing_spread", c.routing_spread, kDefaults);
   // A model of which only the size is known has as many weights as fill it.
   if (!in.workload->parameters && in.workload->model_size && !v.model.structure.known)
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;

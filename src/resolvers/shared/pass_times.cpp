@@ -14,13 +14,15 @@ namespace mlsysim {
 namespace {
 
 /// One request; its prompt and answer come with the passes.
-ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, Notes& notes) {
+ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
+                                Notes& notes) {
   auto out = fields_of<ServingModel::Inputs>(in);
   if (in.seq_len) out.seq_len = std::max(1.0, std::round(*in.seq_len));
   out.output_tokens.reset();
   out.cached_prefix_len = 0;
   out.prefill_chunk_tokens = 1;  // each pass is asked for by itself: what it takes is settled there
   Notes quiet;
+  out.engine = &engine;
   if (!pricing_for(in.fidelity, *in.workload, quiet).prices_engines()) {
     out.engine = nullptr;  // who asks for the engine says what becomes of it
     out.execution.reset();
@@ -43,19 +45,18 @@ void set_step_rows(const ServingProblem<>& p, Device<>& steps) {
 
 }  // namespace
 
-ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, std::optional<Time<>> prefill_issue,
+ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                            Notes& notes) {
-  ServingProblem<> p = settle(serving_of(in, notes), notes);
-  const bool engine = p.pricing->prices_engines();
+  ServingProblem<> p = settle(serving_of(in, engine, notes), notes);
+  const bool priced = p.pricing->prices_engines();
   ReplicaPasses<> out;
   out.plan = p.plan;
   out.prompt_device = p.device;
   out.step_device = p.step_device();
-  if (engine) set_step_rows(p, out.step_device);
+  if (priced) set_step_rows(p, out.step_device);
   out.links = p.links;
-  out.prompt_launch = prefill_issue && engine ? *prefill_issue
-                      : p.eager_steps         ? detail::prompt_launch_overhead(p)
-                                              : p.device.kernels.issue;
+  out.prompt_launch = p.eager_steps ? detail::prompt_launch_overhead(p) : p.device.kernels.issue;
+  out.prompt_layer = p.prompt_layer;
   out.graph_batch = p.graph_batch;
   out.eager_steps = p.eager_steps;
   out.pricing = p.pricing;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -55,6 +56,23 @@ std::optional<Precision> plain(WeightFormat format) {
     default:
       return std::nullopt;
   }
+}
+
+/// The name of a format of matrices: 16 bits, or the named one of such values and blocks; the nearest in
+/// bytes where there is none.
+WeightFormat named(Precision values, double block, double bytes) {
+  if (bytes_per_element(values) >= 2) return WeightFormat::bf16;
+  const Named* best = nullptr;
+  double nearest = 0;
+  for (const auto& n : kNamed) {
+    if (n.values != values || n.everywhere) continue;
+    const double away = (n.block == block ? 0.0 : 1.0) + std::abs(bytes_of(n.format) - bytes);
+    if (best != nullptr && away >= nearest) continue;
+    best = &n;
+    nearest = away;
+  }
+  if (best != nullptr) return best->format;
+  return bytes >= 0.75 ? WeightFormat::int8 : WeightFormat::int4;
 }
 
 /// Sums of weights and of their bytes.
@@ -162,6 +180,14 @@ std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat form
   return out;
 }
 
+double bytes_of(WeightFormat format) {
+  if (const auto p = plain(format)) return bytes_per_element(*p);
+  for (const auto& n : kNamed)
+    if (n.format == format)
+      return bytes_per_element(n.values) + (n.block > 0 ? n.bytes / (n.block * n.rows) : 0.0);
+  return 0;
+}
+
 const StoredFormat* StoredFormats::of(TensorGroup group) const {
   for (const auto& f : formats_)
     if (f.tensors == group) return &f;
@@ -230,6 +256,10 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
     const double bytes = request.weight_bits ? *request.weight_bits / 8 : bytes_per_element(out.precision);
     out.block = out.expert = out.edge = out.whole = bytes * unit::B / unit::param;
     out.apart = request.weight_bits.has_value();
+    const bool widened = bytes < bytes_per_element(out.precision);
+    out.experts = !widened       ? named(out.precision, out.precision == Precision::fp4 ? 16 : 0, bytes)
+                  : bytes < 0.75 ? WeightFormat::int4
+                                 : WeightFormat::int8;
     return out;
   }
   const auto all = formats_of(workload, *format);
@@ -243,6 +273,10 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
   out.expert = sums.expert.each();
   out.edge = sums.edge.each();
   out.whole = whole.each();
+  const StoredFormat* experts = formats.of(TensorGroup::experts);
+  out.experts = experts == nullptr ? named(formats.base(), 0, formats.vector())
+                                   : named(experts->precision, experts->block.value_or(0),
+                                           formats.matrix(TensorGroup::experts));
   // Engines keep a cache of 16 bits beside quantised weights unless the files name another.
   const StoredFormat* cache = formats.of(TensorGroup::cache);
   out.kv_precision = cache != nullptr ? cache->precision : formats.base();

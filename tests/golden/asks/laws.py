@@ -115,6 +115,7 @@ CompressedWeights params=8Gparam bits={4,16} sparsity={0,0.5} index_bits=2 scale
 FlightLimitedRate bandwidth=50GB/s in_flight={0MB,4MB} latency={0us,5us,10ms}
 ExpertLoad experts={8,256} top_k={2,8} tokens={1,4096}
 DistinctParts experts=256 top_k={1,8} groups=8 limited_groups={4,8} parts={1,4,64}
+TouchedExperts experts={8,256} top_k={2,8} tokens={1,64,4096} spread={0,0.5,1.0}
 FullestRank experts={8,256} top_k={2,8} tokens={1,4096} ranks={1,8,64}
 NodeMtbf accelerators=8 accelerator_mtbf=50000h nics=8 nic_mtbf=150000h psus=6 psu_mtbf=100000h \
     other_rate=1e-8Hz

@@ -62,6 +62,40 @@ TEST_CASE("ranks and nodes that a token visits", "[physics]") {
   CHECK_THAT(visited(256, 8, 1, 1, 8), WithinRel(8 * (1 - 0.338168), 1e-6));
 }
 
+TEST_CASE("experts that a batch touches where some are popular", "[physics]") {
+  const auto share = [](double experts, double top_k, double tokens, double spread) {
+    return TouchedExperts::solve({.experts = experts, .top_k = top_k, .tokens = tokens, .spread = spread})
+        .share;
+  };
+  // Even routing is that of ExpertLoad.
+  for (const double tokens : {1.0, 16.0, 4096.0})
+    CHECK_THAT(
+        share(256, 8, tokens, 0),
+        WithinRel(ExpertLoad::solve({.experts = 256, .top_k = 8, .tokens = tokens}).touched / 256, 1e-12));
+  // The integral over the normal density, on a fine grid.
+  const auto exact = [](double chance, double tokens, double spread) {
+    double sum = 0, weights = 0, mean = 0;
+    for (int i = -4000; i <= 4000; ++i) {
+      const double z = i * 0.002, w = std::exp(-z * z / 2);
+      weights += w;
+      mean += w * std::exp(spread * z);
+    }
+    mean /= weights;
+    for (int i = -4000; i <= 4000; ++i) {
+      const double z = i * 0.002, w = std::exp(-z * z / 2) / weights;
+      sum += w * (1 - std::pow(1 - chance, std::exp(spread * z) / mean * tokens));
+    }
+    return sum;
+  };
+  for (const double spread : {0.5, 1.0, 1.5})
+    for (const double tokens : {4.0, 16.0, 64.0, 256.0})
+      CHECK_THAT(share(256, 8, tokens, spread), WithinRel(exact(8.0 / 256, tokens, spread), 0.02));
+  CHECK(share(256, 8, 64, 1) < share(256, 8, 64, 0.5));
+  // One token touches its own, and all where it visits all.
+  CHECK_THAT(share(256, 8, 1, 1), WithinRel(8.0 / 256, 1e-12));
+  CHECK(share(8, 8, 1, 1) == 1);
+}
+
 TEST_CASE("the fullest of the ranks of experts", "[physics]") {
   const auto fullest = [](double experts, double top_k, double tokens, double ranks) {
     return FullestRank::solve({.experts = experts, .top_k = top_k, .tokens = tokens, .ranks = ranks})

@@ -68,13 +68,16 @@ TEST_CASE("tables: a derived column says another one in other words", "[validati
   const std::string csv = "gpu,half,n,latency\nh,1,8,1\n\"\",1,9,2\n";
   auto t = sample(csv, std::string(kDefinition) +
                            "derived:\n  kind: {column: gpu, words: {h: 1}, otherwise: 0}\n"
-                           "  named: {column: gpu, words: {\"\": nobody}}\n");
+                           "  named: {column: gpu, words: {\"\": nobody}}\n"
+                           "  both: {column: [gpu, half], words: {\"h 1\": first}, otherwise: no}\n");
   const auto moved = std::move(t);
   const auto kind = moved.data.column("kind"), named = moved.data.column("named");
   CHECK(moved.data.number(0, kind) == 1);
   CHECK(moved.data.number(1, kind) == 0);
   CHECK(moved.data.text(0, named) == "h");
   CHECK(moved.data.text(1, named) == "nobody");
+  CHECK(moved.data.text(0, moved.data.column("both")) == "first");
+  CHECK(moved.data.text(1, moved.data.column("both")) == "no");
   CHECK(moved.data.where(1, named).line == 3);
   CHECK(moved.data.text(1, moved.data.column("n")) == "9");
   const auto refused = [&](const char* rule, const char* part) {
@@ -83,6 +86,7 @@ TEST_CASE("tables: a derived column says another one in other words", "[validati
   refused("derived:\n  gpu: {column: half}\n", "the source has the column 'gpu' itself");
   refused("derived:\n  new: {column: gpus}\n", "no column 'gpus'");
   refused("derived:\n  new: {column: gpu, word: {h: 1}}\n", "'word' is not known");
+  refused("derived:\n  new: {column: [gpu, half], words: {h: 1}}\n", "is made of several columns");
   refused("derived: [gpu]\n", "'derived' is not a map");
 }
 

@@ -15,9 +15,9 @@ namespace mlsysim {
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
 /// The passes of a request.
-/// @param prefill_issue replaces the issue time of prompts' passes
-[[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in,
-                                         std::optional<Time<>> prefill_issue, Notes& notes);
+/// @param engine names kernels, and host times of prompts' passes
+[[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
+                                         Notes& notes);
 /// The problem on top of given passes. The seq_len of `in` is given. @throws InputError, DomainError
 [[nodiscard]] InFlightProblem<> settle(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                        ReplicaPasses<> passes, Notes& notes);

@@ -1,0 +1,85 @@
+// The kernels of routed experts that a runtime names, as numbers of a device.
+
+#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/timing/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+/// Whether a device is of a generation, itself or by what its class is like; any where none is named.
+bool is_of(const HardwareNode& hardware, const DeviceClass* generation) {
+  if (generation == nullptr) return true;
+  for (const auto* c = hardware.device_class; c != nullptr; c = c->like)
+    if (c->name == generation->name) return true;
+  return false;
+}
+
+/// The choice of a runtime, or of the nearest one that it extends and that has any.
+const ExpertChoice* choice_of(const ServingEngine& runtime, const HardwareNode& hardware,
+                              WeightFormat format) {
+  const auto* r = &runtime;
+  while (r->experts.empty() && r->extends != nullptr) r = r->extends;
+  for (const auto& choice : r->experts)
+    if (is_of(hardware, choice.generation) && (!choice.format || *choice.format == format)) return &choice;
+  return nullptr;
+}
+
+}  // namespace
+
+const ExpertRates* expert_rates(const KernelFamily& family, const HardwareNode& hardware, WeightFormat format,
+                                std::optional<Precision> multiplies) {
+  constexpr double furthest = 1.5;
+  const ExpertRates* best = nullptr;
+  double nearest = furthest;
+  for (const auto* f = &family; f != nullptr; f = f->extends)
+    for (const auto& row : f->experts) {
+      if (!is_of(hardware, row.generation) || !hardware.compute.dense[row.multiplies]) continue;
+      if (multiplies && bytes_per_element(*multiplies) != bytes_per_element(row.multiplies)) continue;
+      const double ratio = bytes_of(row.format) / bytes_of(format);
+      const double away = row.format == format ? 0.0 : std::max(ratio, 1 / ratio);
+      if (away >= nearest) continue;
+      best = &row;
+      nearest = away;
+    }
+  return best;
+}
+
+void set_expert_kernels(Device<>& device, const ExpertRates& rates, const HardwareNode& hardware,
+                        double chained_floor) {
+  auto& e = device.experts;
+  e.has_family = true;
+  e.rate_ratio = *hardware.compute.dense[rates.multiplies] / device.compute.dense;
+  e.share = rates.share;
+  e.stream = rates.stream;
+  e.tile = rates.tile;
+  e.launch = rates.floor * chained_floor / kExpertKernels;
+}
+
+void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                        WeightFormat format, const Conventions& conventions, Notes& notes) {
+  const auto* choice = runtime == nullptr ? nullptr : choice_of(*runtime, hardware, format);
+  const auto* rates = choice == nullptr ? nullptr : expert_rates(*choice->family, hardware, format);
+  if (rates == nullptr) {
+    if (notes.wanted())
+      notes.assume("experts", "as products of the device",
+                   choice == nullptr ? std::string("no runtime names kernels of experts for the device")
+                                     : fmt::format("{} has no constants for {} experts on {}",
+                                                   choice->family->name, name_of(format), hardware.name));
+    return;
+  }
+  set_expert_kernels(device, *rates, hardware, conventions.chained_floor);
+  if (!notes.wanted()) return;
+  notes.assume("experts", choice->family->name,
+               rates->format == format
+                   ? fmt::format("{} names them for {} experts", runtime->name, name_of(format))
+                   : fmt::format("{} names them; constants of {}, the nearest to {} that it has",
+                                 runtime->name, name_of(rates->format), name_of(format)));
+  notes.assume("chained_floor", conventions.chained_floor, kDefaults);
+}
+
+}  // namespace mlsysim

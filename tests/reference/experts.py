@@ -1,0 +1,55 @@
+"""The kernels of routed experts that a runtime names, and their constants on a device (zoo/kernels/experts.yaml)."""
+
+from types import SimpleNamespace
+
+from formats import bytes_of_format
+from zoo import default, entry, get
+
+KERNELS = 8  # of a layer: three that choose and order, one that gathers, two products, the activation, the sum
+
+
+def classes(hardware):
+    name = hardware.get("device_class", "gpu")
+    while name:
+        yield name
+        name = entry("device_class", name).get("like")
+
+
+def choice_of(engine, hardware, stored):
+    while not engine.get("experts") and "extends" in engine:
+        engine = entry("engine", engine["extends"])
+    for choice in engine.get("experts", []):
+        if choice.get("generation") in (None, *classes(hardware)) and choice.get("format", stored) == stored:
+            return choice["family"]
+    return None
+
+
+def rates_of(family, hardware, stored):
+    """Of the stored format, else of the one that is nearest in bits, within a factor of 1.5."""
+    own = bytes_of_format(stored)
+    rows = [
+        row
+        for row in entry("kernel_family", family)["experts"]
+        if row["generation"] in classes(hardware) and get(hardware, "compute.dense." + row["multiplies"])
+    ]
+    for row in rows:
+        if row["format"] == stored:
+            return row
+    away = lambda row: max(bytes_of_format(row["format"]) / own, own / bytes_of_format(row["format"]))  # noqa: E731
+    near = [row for row in rows if away(row) < 1.5]
+    return min(near, key=away) if near else None
+
+
+def set_experts(device, hardware, engine, stored):
+    """The floor of a layer is shared by its kernels; of it a part counts between others of a captured step."""
+    family = choice_of(engine, hardware, stored) if engine else None
+    row = rates_of(family, hardware, stored) if family else None
+    if row is None:
+        return
+    device.experts = SimpleNamespace(
+        peak=get(hardware, "compute.dense." + row["multiplies"]),
+        share=row["share"],
+        stream=row["stream"],
+        tile=row["tile"],
+        launch=row["floor"] * default("chained_floor") / KERNELS,
+    )

@@ -1,0 +1,98 @@
+// Kernels of routed experts of a family: which constants a device takes, and a product by hand.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/op_price.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/timing/views.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+namespace u = mlsysim::unit;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+Device<> small_device() {
+  Device<> d;
+  d.compute.dense = 100 * u::TFLOP / u::s;
+  d.compute.units = 10;
+  d.memory.bandwidth = 1000 * u::GB / u::s;
+  d.kernels.launch = 5 * u::us;
+  d.kernels.split = 2 * u::us;
+  return d;
+}
+
+}  // namespace
+
+TEST_CASE("a product of experts in tiles of its family", "[lowering]") {
+  Device<> d = small_device();
+  d.experts.has_family = true;
+  d.experts.rate_ratio = 2;
+  d.experts.share = 0.5;
+  d.experts.stream = 0.8;
+  d.experts.tile = 16;
+  d.experts.launch = 3 * u::us;
+  // Four experts of 20 rows: two tiles of 16 rows and two of 64 columns each, 16 tiles over 10 units: two
+  // waves.
+  Op<> op;
+  op.kind = OpKind::matmul;
+  op.parts = part::routed;
+  op.m = 20;
+  op.n = 128;
+  op.k = 1000;
+  op.copies = 4;
+  op.traffic = 8 * u::MB;
+  const double step = 2.0 * 16 * 64 * 10 / 100e12;  // a wave over a depth of one [s]
+  const double memory = 8e6 / 0.8e12;               // 10 us
+  const double whole = std::hypot(2 * 1000 * step, memory), spread = std::hypot(1600 * step, memory) + 2e-6;
+  CHECK_THAT(matmul_cost(op, d).total.base(), WithinRel(3e-6 + std::min(whole, spread), 1e-12));
+  // Other products do not change, and neither do experts where no family is known.
+  op.parts = part::none;
+  CHECK(matmul_cost(op, d).overhead == d.kernels.launch);
+  op.kind = OpKind::elementwise;
+  op.parts = part::routed;
+  CHECK(stream_cost(op, d).overhead == d.experts.launch);
+  d.experts.has_family = false;
+  CHECK(stream_cost(op, d).overhead == d.kernels.launch);
+}
+
+TEST_CASE("constants of a family are those of the class and of the nearest format", "[lowering]") {
+  const Zoo& zoo = standard_zoo();
+  const auto& triton = zoo.at<KernelFamily>("triton_experts");
+  const auto& h100 = zoo.at<HardwareNode>("H100");
+  const auto* block = expert_rates(triton, h100, WeightFormat::fp8_block);
+  REQUIRE(block != nullptr);
+  CHECK(block->format == WeightFormat::fp8_block);
+  CHECK(block->multiplies == Precision::fp8);
+  // One scale for a tensor: as many bits to a thousandth.
+  CHECK(expert_rates(triton, h100, WeightFormat::fp8) == block);
+  // Nothing is near 32 bits, and nothing is known of an A100.
+  CHECK(expert_rates(triton, h100, WeightFormat::fp32) == nullptr);
+  CHECK(expert_rates(triton, zoo.at<HardwareNode>("A100"), WeightFormat::bf16) == nullptr);
+  // Of two kinds of arithmetic on the same weights the first, or the one asked for.
+  const auto& gen = zoo.at<KernelFamily>("trtllm_gen_experts");
+  const auto& b200 = zoo.at<HardwareNode>("B200");
+  CHECK(expert_rates(gen, b200, WeightFormat::mxfp4)->multiplies == Precision::fp8);
+  CHECK(expert_rates(gen, b200, WeightFormat::mxfp4, Precision::bf16)->multiplies == Precision::bf16);
+}
+
+TEST_CASE("a release takes the kernels of experts of what it extends", "[lowering]") {
+  const Zoo& zoo = standard_zoo();
+  const auto& h100 = zoo.at<HardwareNode>("H100");
+  Notes notes;
+  Device<> d = small_device();
+  set_expert_kernels(d, &zoo.at<ServingEngine>("vllm@0.12"), h100, WeightFormat::fp8_block,
+                     conventions_of(zoo), notes);
+  CHECK(d.experts.has_family);
+  const auto* rates = expert_rates(zoo.at<KernelFamily>("triton_experts"), h100, WeightFormat::fp8_block);
+  CHECK(d.experts.tile == rates->tile);
+  CHECK_THAT(d.experts.launch.base(),
+             WithinRel(rates->floor.base() * conventions_of(zoo).chained_floor / kExpertKernels, 1e-12));
+  Device<> other = small_device();
+  set_expert_kernels(other, &zoo.at<ServingEngine>("vllm"), zoo.at<HardwareNode>("A100"), WeightFormat::bf16,
+                     conventions_of(zoo), notes);
+  CHECK_FALSE(other.experts.has_family);
+}
