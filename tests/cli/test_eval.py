@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import math
 
 import pytest
@@ -221,3 +222,38 @@ def test_sweep_defaults(run):
     card = run("eval", "Llama3_8B", "H100", "-o", "json").json()
     assert [(r["hardware"], int(r["batch_size"])) for r in rows] == [("H100", 1)]
     assert (rows[0]["itl"], rows[0]["ttft"]) == (card["p_itl"], card["p_ttft"])
+
+
+def config(tmp_path, **values):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"num_hidden_layers": 24, "num_attention_heads": 16, "hidden_size": 1024, "intermediate_size": 4096,
+                                "vocab_size": 250002, **values}))
+    return path
+
+
+def test_a_reranker_is_one_pass(run, tmp_path):
+    """A cross encoder of 568 M weights: 1.14 GB in 16 bits, no cache, and one pass over 23 x 512 tokens of 2 x 302 M FLOP each,
+    beside attention: 7.1 TFLOP at least."""
+    path = config(tmp_path, model_type="xlm-roberta", architectures=["XLMRobertaForSequenceClassification"],
+                  max_position_embeddings=8194, type_vocab_size=1, id2label={"0": "LABEL_0"})
+    done = run("eval", path, "A100", "--batch-size", 23, "--seq-len", 512, "--precision", "fp16", "-o", "json")
+    card = done.json()
+    assert card["mode"] == "infer" and "guess" not in card
+    assert "kv_cache" not in card["memory"]
+    assert card["memory"]["weights"]["value"] == pytest.approx(2 * 567.8e6, rel=2e-3)
+    assert 2 * 302.3e6 * 23 * 512 / 312e12 < card["p_latency"] / 1e3 < 0.1
+
+
+def test_a_class_that_is_not_known_is_marked_as_a_guess(run, tmp_path):
+    path = config(tmp_path, model_type="brand_new")
+    done = run("eval", path, "H100")
+    assert "shape guessed" in done.out.splitlines()[0]
+    assert "brand_new" in done.out + done.err
+    assert "brand_new" in run("eval", path, "H100", "-o", "json").json()["guess"]
+
+
+def test_what_a_name_was_taken_for_is_said(run):
+    card = run("eval", "Qwen/Qwen3-8B-FP8", "NVIDIA H100 80GB HBM3", "-o", "json").json()
+    assert card["workload"] == "Qwen3_8B" and card["hardware"] == "H100"
+    said = " ".join(card["warnings"])
+    assert "Qwen3_8B" in said and "H100" in said and "fp8 weights" in said
