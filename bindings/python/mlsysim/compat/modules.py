@@ -55,6 +55,7 @@ _PATHS = {
     "core.registry": ("registries",),
     "core.types": (*_UNITS, "compat.members"),
     "models.types": ("compat.workloads",),
+    "models.importer": ("compat.importer",),
     "hardware.tech": ("compat.figures",),
     "infra": (),
     "infra.registry": ("infrastructure.registry",),
