@@ -86,13 +86,19 @@ class Steady {
       s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
     // What a step brings in more prompts or chunks than one pass takes, further passes take.
     const double often = s.prompts * chunks_, share = std::min(1.0, often);
-    Time<> prompt =
-        prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
-    // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to
-    // a step.
-    if (p_.engine.mixed)
-      prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
-                    Time<>());
+    const double prompts = std::clamp(s.prompts, 1.0, together_), passes = std::max(1.0, often / together_);
+    const bool mixes = p_.engine.mixed && !separate();
+    Time<> prompt;
+    if (mixes && p_.passes.pricing->lists_operators()) {
+      // The running requests take their step in one of these passes.
+      prompt = mixed_pass(prompts, running, s.inflight);
+      if (passes > 1) prompt += prompt_pass(prompts, s.inflight) * (passes - 1);
+    } else {
+      prompt = prompt_pass(prompts, s.inflight) * passes;
+      if (p_.engine.mixed)  // totals read the weights once; the requests add what they add to a step
+        prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
+                      Time<>());
+    }
     s.decode_pass = with_host(p_.engine, s.device, s.requests);
     s.prompt_pass = with_host(p_.engine, prompt, s.requests);
     s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass,
@@ -113,6 +119,28 @@ class Steady {
       });
       return sum / chunks_;
     });
+  }
+  /// Device time of a pass of `prompts` prompts a rank in which the others of `running` requests take a step:
+  /// products, norms and exchanges are those of all its tokens, attention that of the prompts and that of the
+  /// requests. The pass does not end before the host has prepared it.
+  [[nodiscard]] Time<> mixed_pass(double prompts, double running, double inflight) const {
+    const double stages = p_.passes.plan.pp, ranks = p_.passes.plan.ep;
+    const auto& model = p_.passes.model;
+    const double layers = layers_of(model.structure, model.shape(), model.layers);
+    const double others = std::max(running - prompts * ranks, 0.0);
+    const Time<> step = step_of(std::max(others, 1.0)).cost.sequence_mixing * std::min(others, 1.0);
+    Time<> sum;
+    for_each_chunk([&](double now, double context, double times) {
+      const auto own = p_.passes.prefill(prompts * ranks, now, context);
+      auto pass = p_.passes.prefill(prompts * ranks + others * (drafted_ + 1) / now, now, context);
+      const Time<> more = own.cost.sequence_mixing + step - pass.cost.sequence_mixing,
+                   wait = pass.cost.launch_wait(p_.passes.plan, layers);
+      const Time<> host = pass.cost.host_launch_time, dispatch = p_.passes.prompt_device.dispatch_overhead;
+      pass.slot = max(pass.slot + (more - wait) / stages, host / stages + dispatch);
+      pass.total = max(pass.total + more - wait, host + dispatch);
+      sum += pipeline_cycle(pass, inflight) * times;
+    });
+    return sum / chunks_;
   }
   /// A prompt that nobody else is there for: its kernels, and what launches and the host add to them.
   struct Alone {
@@ -193,6 +221,10 @@ class Steady {
     return DecayingAcceptance::solve<double>(
                {p.draft_acceptance_rate, p.draft_acceptance_decay, p.draft_tokens})
         .expected_tokens;
+  }
+  /// A step of `n` requests of a micro-batch, or the check of their proposals.
+  [[nodiscard]] PassEstimate<> step_of(double n) const {
+    return drafted_ == 0 ? p_.passes.decode(n, context_) : check(n);
   }
   [[nodiscard]] PassEstimate<> check(double n) const {
     return p_.passes.decode(n, context_ + drafted_, drafted_ + 1);

@@ -131,6 +131,7 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     # Power: what the full rates draw, and what is limited.
     d.work_draw, d.traffic_draw = of(hardware, "draw.work"), of(hardware, "draw.traffic")
     d.limits = None
+    d.layer_issue = 0.0  # host time of a layer of a pass that is no captured graph
     d.experts = None  # kernels of a family, see experts.py
     return d
 

@@ -14,6 +14,7 @@ import formats
 import launches
 import memory
 import model
+import passes as passes_of
 import queueing
 import serving
 import textbook
@@ -35,6 +36,7 @@ class OperatorPasses:
         for one in (self.device, self.prompt_device):
             launches.set_launches(one, s.device, engine, s.execution, s.tp_size)
         self.prompt_device.issue = self.prompt_device.prompt_issue
+        self.prompt_device.layer_issue = self.prompt_device.prompt_layer
         if self.h.moe:
             for one in (self.device, self.prompt_device):
                 experts.set_experts(one, s.device, engine, s.stored.experts)
@@ -61,6 +63,19 @@ class OperatorPasses:
         some.busy = some.whole.loaded(self.prompt_device)
         some.host_share = serving.host_share([some], self.h, plan, self.prompt_device)
         return some
+
+    def with_mixing(self, p, mixing):
+        """The pass with so much attention in place of its own, spread over the stages; no sooner than the host has
+        prepared it."""
+        plan, stages = self.plan("prefill", 1, 1, 1), len(p.stages)
+        blocks = passes_of.layers_of(self.h)
+        waited = sum(stage.launch_wait(plan, blocks) for stage in p.stages)
+        host = sum(stage.host_launch_time for stage in p.stages)
+        more, dispatch = mixing - p.whole.sequence_mixing - waited, self.prompt_device.dispatch
+        return SimpleNamespace(
+            total=max(p.total + more, host + dispatch),
+            slowest=max(p.slowest + more / stages, host / stages + dispatch),
+        )
 
     def decode(self, requests, context):
         self.device.issue = launches.issue_of_step(self.device, requests / self.s.ep_size)
@@ -174,6 +189,19 @@ class Steady:
             total += serving.between_tokens(one, lanes)
         return total / self.chunks
 
+    def mixed_pass(self, prompts, running, lanes):
+        """A pass of prompts in which the running requests take a step: one list of products, norms and exchanges over
+        all its tokens; the attention of the prompts and that of the requests are kernels of their own."""
+        others = max(running - prompts * self.s.ep_size, 0)  # those whose prompt it is not
+        step = self.passes.decode(max(others, 1), self.context).whole.sequence_mixing * min(others, 1)
+        total = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            own = self.passes.prefill(prompts * self.s.ep_size, new, held).whole.sequence_mixing
+            one = self.passes.prefill(prompts * self.s.ep_size + others / new, new, held)
+            one = self.passes.with_mixing(one, own + step)
+            total += max(one.total, lanes * one.slowest)
+        return total / self.chunks
+
     def busy_of_prompts(self, t):
         """What the prompts of a step add to it; a mixed pass reads the weights once."""
         if t.prompts <= 0:
@@ -208,11 +236,13 @@ class Steady:
         share = min(1.0, often)  # of the steps, those that have prompts
         # What a step brings in more prompts or chunks than one pass takes, further passes take.
         prompts = min(max(t.prompts, 1), self.together)
-        prompt = self.prompt_pass(prompts, lanes) * max(1.0, often / self.together)
-        if (
-            mixed
-        ):  # weights are read and kernels launched once; the running requests add what they add to a step
+        count = max(1.0, often / self.together)
+        prompt = self.prompt_pass(prompts, lanes) * count
+        if mixed and (self.s.fidelity == "textbook" or self.s.prefill_replicas):
+            # Totals read the weights once; the running requests add what they add to a step.
             prompt += max(t.device - self.decode_pass(ranks, lanes), 0.0)
+        elif mixed:  # the running requests take their step in one of the passes
+            prompt = self.mixed_pass(prompts, running, lanes) + prompt * (1 - 1 / count)
         t.decode_pass = self.with_host(t.device, running / ranks)
         t.prompt_pass = self.with_host(prompt, running / ranks)
         t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share

@@ -26,6 +26,7 @@ def set_launches(device, hardware, engine, execution, tp):
     eager = of(hardware, "kernels.issue")
     own = (engine or {}).get("prefill_issue")
     device.prompt_issue = own if own is not None else eager if execution == "eager" else 0.0
+    device.prompt_layer = (engine or {}).get("prompt_layer", 0.0)
     step = step_of(hardware, engine)
     captured = (step.get("graph_batch4") if tp >= 4 else None) or step.get("graph_batch")
     if execution == "eager":

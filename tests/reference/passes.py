@@ -21,6 +21,7 @@ class Sum:
     ep_comm: float = 0.0  # of them, what runs beside kernels that are kept for that
     overlap_compute: float = 0.0  # time of these kernels
     overhead: float = 0.0  # launches
+    sequence_mixing: float = 0.0  # attention and recurrences, which see each sequence by itself
     host_launch_time: float = 0.0  # host time to launch the kernels one by one
     work: float = 0.0
     traffic: float = 0.0
@@ -58,6 +59,8 @@ class Sum:
             if op.beside == "aside":
                 self.ep_comm += cost.network * times
             return
+        if op.kind == "attention" or op.name == "recurrent_state":
+            self.sequence_mixing += cost.total * times
         kernel = (cost.total - cost.overhead) * times
         if cost.compute > cost.memory:
             self.compute_bound += kernel
@@ -81,6 +84,10 @@ class Sum:
         routed = min(self.ep_comm, self.overlap_compute, self.kernels() - ahead)
         hidden = ahead + self.tp_comm * plan.tp_overlap + routed
         return self.total - hidden * (1 - plan.steal)
+
+    def prepared(self, blocks, layer):
+        """The host prepares a pass layer by layer, `layer` each, where it does not launch a captured graph."""
+        self.host_launch_time = max(self.host_launch_time, layer * blocks)
 
     def exposed(self, plan, blocks):
         """A pass cannot end before the host has issued it."""

@@ -35,6 +35,7 @@ def run_pass(h, plan, device, links):
     prices = passes.price_all(ops, h, part, device, links)
     for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
         one = passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
+        one.prepared(blocks, device.layer_issue)
         p.stages.append(one)
         for _ in range(turns - 1):
             p.stages[-1] = p.stages[-1].plus(one)
@@ -156,7 +157,7 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_c
     out = SimpleNamespace(s=s, m=m)
     # Prompts, pass after pass and chunk after chunk; each chunk attends to everything before it.
     plan.phase, units, live = "prefill", [], 0.0
-    device.issue = device.prompt_issue
+    device.issue, device.layer_issue = device.prompt_issue, device.prompt_layer
     chunks = chunks_of(prompt, cached, chunk)
     run, work, loaded = {}, 0.0, 0.0
     for size, filled in passes_of_prompts(s, prompt - cached, budget, plan.ep, len(chunks)):
@@ -181,7 +182,7 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_c
     out.prefill_bottleneck = bottleneck.of_pass(whole, device.dispatch * len(units))
     # One token for each sequence.
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
-    device.issue = launches.issue_of_step(device, math.ceil(s / plan.ep))
+    device.issue, device.layer_issue = launches.issue_of_step(device, math.ceil(s / plan.ep)), 0.0
     step = run_pass(h, plan, device, links)
     out.itl = between_tokens(step, m)
     out.bottleneck = bottleneck.of_pass(step.whole, device.dispatch)

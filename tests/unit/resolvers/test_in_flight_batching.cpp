@@ -156,11 +156,9 @@ Played play(double rate, int prompt, int answer, bool mixed, double target) {
       continue;
     }
     const double n = static_cast<double>(running.size());
-    const double own = PlainPasses::prompt(static_cast<double>(fresh.size()) * prompt);
+    const double tokens = static_cast<double>(fresh.size()) * prompt;
     const bool steps = !running.empty() && (mixed || fresh.empty());
-    const double took = fresh.empty()
-                            ? PlainPasses::step(n)
-                            : own + (mixed ? PlainPasses::step(std::max(n, 1.0)) - PlainPasses::step(1) : 0);
+    const double took = fresh.empty() ? PlainPasses::step(n) : PlainPasses::prompt(tokens + (mixed ? n : 0));
     now += took;
     weighted += n * took;
     if (steps)
@@ -257,7 +255,7 @@ TEST_CASE("in flight: chunks of one prompt follow each other and stop no step fo
   in.prefill_chunk_tokens = 1000;
   const auto chunked = steady(in);
   CHECK_THAT((8.0 * chunked.prompt_pass).base(),
-             WithinRel(whole.prompt_pass.base() + 7 * (PlainPasses::step(4) - PlainPasses::step(1)), 1e-9));
+             WithinRel(whole.prompt_pass.base() + 7 * PlainPasses::prompt(3), 1e-9));
   CHECK(chunked.p99_itl < 0.2 * whole.p99_itl);
   in.cached_prefix_len = 7000;
   CHECK(*steady(in).ttft < 0.3 * *chunked.ttft);
@@ -540,4 +538,36 @@ TEST_CASE("in flight: who is alone waits for nobody, and pays the host on any wo
   CHECK_THAT(apart.ttft_dispatch->base(), WithinRel(3e-3, 1e-9));
   CHECK_THAT((*apart.ttft_egress - *alone.ttft_egress).base(),
              WithinRel(apart.kv_transfer_time.base(), 1e-9));
+}
+
+TEST_CASE("in flight: a pass with prompts takes at least the host's time of its layers",
+          "[catalogue][in_flight]") {
+  In in = request(1000, 100);
+  in.precision = Precision::bf16;
+  Notes quiet;
+  ServingEngine engine;
+  const auto plain = pass_times(in, engine, quiet);
+  engine.prompt_layer = 10 * unit::ms;
+  const auto slow = pass_times(in, engine, quiet);
+  const Time<> dispatch = slow.prompt_device.dispatch_overhead;
+  // Llama 3 8B has 32 layers.
+  CHECK_THAT((slow.prefill(1, 16, 16).total - dispatch).base(), WithinRel(0.32, 1e-12));
+  CHECK(slow.decode(1, 1000).total == plain.decode(1, 1000).total);
+  engine.prompt_layer = 1 * unit::ns;
+  CHECK(pass_times(in, engine, quiet).prefill(1, 16, 16).total == plain.prefill(1, 16, 16).total);
+}
+
+TEST_CASE("in flight: a mixed pass is one pass over prompts and requests", "[catalogue][in_flight]") {
+  In in = request(1000, 100);
+  in.precision = Precision::bf16;
+  in.concurrency = 64;
+  const auto r = InFlightBatchingModel{}.solve(in);
+  ServingEngine none{.name = "none"};
+  Notes quiet;
+  const auto passes = pass_times(in, none, quiet);
+  // More than the prompt alone, and less than the prompt and a step one after the other.
+  const auto prompt = passes.prefill(1, 1000, 1000).total, step = passes.decode(64, 1050).total;
+  const auto mixed = r.prompt_pass - r.host_time;
+  CHECK(mixed > prompt);
+  CHECK(mixed < prompt + step);
 }
