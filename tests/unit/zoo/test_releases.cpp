@@ -88,8 +88,8 @@ TEST_CASE("engines of the zoo have releases", "[zoo]") {
   CHECK(name_of(zoo.find<ServingEngine>("vllm@0.33.0")) == "vllm");
   CHECK(name_of(zoo.find<ServingEngine>("sglang@0.5.8.post1")) == "sglang");
   CHECK(name_of(zoo.find<ServingEngine>("sglang@0.5.6.post2")) == "sglang@0.5.6");
-  CHECK(name_of(zoo.find<ServingEngine>("trtllm@1.0.0rc3")) == "tensorrt_llm");
-  CHECK(name_of(zoo.find<ServingEngine>("trtllm@1.2.0rc6")) == "tensorrt_llm@1.2");
+  CHECK(name_of(zoo.find<ServingEngine>("trtllm@1.0.0rc3")) == "tensorrt_llm@1.0");
+  CHECK(name_of(zoo.find<ServingEngine>("trtllm@1.2.0rc6")) == "tensorrt_llm@1.1");
   CHECK(name_of(zoo.find<ServingEngine>("tensorrt_llm@0.14.0")) == "tensorrt_llm_cpp");
   CHECK(name_of(zoo.find<ServingEngine>("llama_cpp@08033df")) == "llama_cpp");
 }
