@@ -14,7 +14,7 @@ namespace mlsysim {
 /// Sums over a set of operators.
 template <class T = double> struct PassBreakdown {
   Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
-      overhead, host_launch_time;
+      overhead, host_launch_time, streaming;
   Work<T> work;
   Data<T> traffic;
 
@@ -34,6 +34,8 @@ template <class T = double> struct PassBreakdown {
         field(&P::overhead, "overhead", "ms", "launches"),
         field(&P::host_launch_time, "host_launch_time", "ms",
               "time in which the host launches the kernels one by one; 0 for a captured graph"),
+        field(&P::streaming, "streaming", "ms",
+              "time that the memory traffic of the kernels takes, whether or not it limits them"),
         field(&P::work, "work", "GFLOP", "arithmetic"),
         field(&P::traffic, "traffic", "GB", "memory traffic"));
   }
@@ -70,6 +72,7 @@ template <class T = double> struct PassBreakdown {
     memory_bound += select(by_compute, Time<T>(), kernel);
     if (op.parts & part::aside) overlap_compute += kernel;
     overhead += cost.overhead;
+    streaming += cost.memory;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
   }
@@ -80,6 +83,7 @@ template <class T = double> struct PassBreakdown {
     const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
     total += named(op.name, launched.total + gaps);
     memory_bound += launched.memory;
+    streaming += launched.memory;
     overhead += launched.total - launched.memory + gaps;
     traffic += launched.traffic;
     host_launch_time += launch_overhead * launched.kernels;
@@ -193,6 +197,7 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
   const Software& software = frame.software();
   const T one{1.0}, eager = select(launch_overhead > Time<T>(), one, T{0.0});
   if (frame.vanishes(op)) return;
+  sum.host_launch_time += frame.hook_time(op) * eager;
   const auto own = [&](const LaunchPart* part) {
     Op<T> it = op;
     const bool split_keys = op.kind == OpKind::attention && frame.decodes();
