@@ -277,6 +277,36 @@ def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
     return total, min(1.0, (power["work"] * work / device.matrix_rate + power["streaming"] * streaming) / total)
 
 
+COMPILER = "pytorch_compiled"
+
+
+def calls_of(name, runtime_name, batch, context, decode):
+    """Calls that a tracer captures: those of the rows of each operator, once for each matrix of a product."""
+    h, plan, hardware = model.model_view(entry("model", name)), serving_plan("bf16"), entry("hardware", "H100")
+    plan.phase, plan.batch = "decode" if decode else "prefill", batch
+    plan.new_tokens, plan.context = 1 if decode else context, context
+    ops, layers, runtime = operators.forward(h, plan), passes.layers_of(h), Runtime(runtime_name, hardware)
+    holds, calls = conditions(h, ops, decode), 0.0
+    for op in ops:
+        times = op.share * (layers if op.place == "block" else 1)
+        if op.kind == "collective" or not times or (op.name == "rotary_and_cache" and not holds["decoder"]):
+            continue
+        for row in rows_of(runtime_name, key_of(op, runtime)) or [{"kernel": "own"}]:
+            if not holds[row.get("when", "always")] or row["kernel"] == "allocation":
+                continue
+            matrices = op.joins if op.kind == "matmul" and not runtime.joined else 1
+            many = matrices if row["kernel"] == "own" else row.get("times", 1)
+            calls += times * many * row.get("calls", row.get("operators", 1))
+    return calls
+
+
+def compile_time(calls, graphs, cached, first):
+    """Each call is traced; what no cache holds is lowered, call by call and graph by graph."""
+    of = {key: stated("engine", COMPILER, f"compile.{key}", 0.0) for key in ("process", "graph", "trace", "lower", "warm_graph")}
+    cold = graphs * of["graph"] + calls * of["lower"]
+    return first * of["process"] + calls * of["trace"] + (1 - cached) * cold + cached * graphs * of["warm_graph"]
+
+
 def cases():
     for runtime, eager in (("pytorch_eager", True), ("pytorch_graph", False), ("transformers", True), ("transformers_static", True)):
         for name in ("Llama3_8B", "Qwen3_8B", "Llama2_7B"):
@@ -318,7 +348,21 @@ def main():
                 if abs(mine - theirs) > 1e-9 * mine:
                     wrong += 1
                     print(f"{name}, {runtime}, {batch}, {recomputation}, {what}: reference {mine:.9g}, library {theirs:.9g}")
-    print(f"{compared - wrong} of {compared} passes and steps agree")
+    for runtime, step, breaks, cached, first in (
+        ("pytorch_eager", "decode", 0, 0, True),
+        ("transformers_static", "decode", 2, 0.25, False),
+        ("transformers", "prompt", 0, 1, True),
+    ):
+        told = mlsysim.CompilationModel.solve(
+            workload="Llama3_8B", hardware="H100", precision="bf16", engine=runtime, batch_size=2, seq_len=1024, step=step,
+            breaks=breaks, cached=cached, first=first,
+        )
+        mine = compile_time(calls_of("Llama3_8B", runtime, 2, 1024, step == "decode"), breaks + 1, cached, first)
+        compared += 1
+        if abs(mine - told.compile_time.m_as("s")) > 1e-9 * mine:
+            wrong += 1
+            print(f"compiling {step} of {runtime}: reference {mine:.9g} s, library {told.compile_time.m_as('s'):.9g} s")
+    print(f"{compared - wrong} of {compared} passes, steps and compilations agree")
     return 1 if wrong else 0
 
 
