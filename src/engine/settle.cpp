@@ -119,10 +119,7 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
     problem.limits = limits_of(r);
     MacroLoad<> load;
     problem.macro = charges(r, problem.pricing->lists_operators(), load, notes);
-    if (problem.macro.has_power) {
-      problem.device.power.tdp = load.tdp;
-      problem.device.conventions.idle_fraction = load.idle_fraction;
-    }
+    if (problem.macro.has_power) problem.device.power.tdp = load.tdp;
     return problem;
   };
   switch (r.mode()) {

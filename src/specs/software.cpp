@@ -85,6 +85,18 @@ std::optional<Time<>> stated(const ServingEngine& runtime, std::optional<Time<>>
   return std::nullopt;
 }
 
+std::optional<double> stated(const ServingEngine& runtime, std::optional<double> RuntimePower::*member) {
+  for (const auto* r = &runtime; r != nullptr; r = r->extends)
+    if (r->power.*member) return r->power.*member;
+  return std::nullopt;
+}
+
+std::optional<Time<>> stated(const ServingEngine& runtime, std::optional<Time<>> CompilerHost::*member) {
+  for (const auto* r = &runtime; r != nullptr; r = r->extends)
+    if (r->compile.*member) return r->compile.*member;
+  return std::nullopt;
+}
+
 bool is_unfused(const ServingEngine& runtime) {
   const auto* form = stated(runtime, &ServingEngine::form);
   return form != nullptr && *form == KernelForm::unfused;
@@ -130,6 +142,7 @@ std::optional<Software> software_of(const ServingEngine& runtime, Precision prec
   out.operation = stated(runtime, &H::operation).value_or(Time<>());
   out.record = stated(runtime, &H::record).value_or(Time<>());
   out.backward_operation = stated(runtime, &H::backward_operation).value_or(out.operation);
+  out.hook = stated(runtime, &H::hook).value_or(Time<>());
   out.module = stated(runtime, &H::module).value_or(Time<>());
   out.step = stated(runtime, &H::step).value_or(Time<>());
   out.allocation = stated(runtime, &H::allocation).value_or(Time<>());

@@ -76,9 +76,12 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CompiledStep", "latency",
      "+breaks +kernels +graph_launches +launch +guard +resume +between +dispatch +device +boundary "
      "-bandwidth "
-     "+sync_share +sync"},
-    {"CompiledStep", "host", "+breaks +kernels +graph_launches +launch +guard +resume +between +dispatch"},
+     "+sync_share +sync +tensors +tensor"},
+    {"CompiledStep", "host",
+     "+breaks +kernels +graph_launches +launch +guard +resume +between +dispatch +tensors +tensor"},
     {"CompiledStep", "device", "+breaks +launch +guard +resume +device +boundary -bandwidth +sync_share"},
+    {"CompileTime", "compile_time",
+     "+calls +lowered +graphs +convolutions ~cached +process +graph +trace +lower +convolution +warm_graph"},
     {"CompilePayback", "saved", "+eager -compiled -compile_time -recompiles"},
     {"CompilePayback", "pays", "+eager -compiled -compile_time -recompiles"},
     {"CompilePayback", "steps", "~eager ~compiled ~compile_time ~recompiles"},
@@ -183,7 +186,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CappedClock", "load",
      "+clocked +fixed +work_load +traffic_load -tdp +power_cap +clock_limit -idle_fraction +memory_share "
      "+knee"},
-    {"OperatorLoad", "loaded", "+work +traffic -peak -bandwidth +work_draw +traffic_draw"},
+    {"OperatorLoad", "loaded",
+     "+work +traffic -peak -bandwidth +work_draw +traffic_draw +streaming +streaming_draw"},
 
     {"FacilityEnergy", "facility_energy", "+energy +pue"},
     {"OperationalCarbon", "operational", "+facility_energy +carbon_intensity"},

@@ -38,7 +38,8 @@ def repeated(op, share):
 
 def recompute(forward, plan):
     """Repeats the named parts in a share of the blocks and drops what need not be kept. A fused attention
-    kernel forms its scores again in any case: it has no core to repeat."""
+    kernel forms its scores again in any case: it has no core to repeat. Where recomputation stops early, the
+    last product of a block, whose input alone is needed, and the sum of its parts are not repeated."""
     named, again = REPEATED[plan.recomputation], []
     for op in forward:
         if op.place != "block":
@@ -46,6 +47,9 @@ def recompute(forward, plan):
         if op.remade & named:
             op.made_again = op.kept * plan.recomputed
             op.kept = op.kept * (1 - plan.recomputed)
+        behind = op.name == "ffn_down" or (op.name == "ffn_join" and op.pattern != "all_gather")
+        if plan.early_stop and named == EVERYTHING and not plan.dropout and behind:
+            continue
         if op.parts & named:
             again.append(repeated(op, op.share * plan.recomputed))
     return again

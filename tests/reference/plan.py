@@ -69,6 +69,7 @@ def whole_model():
         fused=True,
         narrow=False,
         prefetch=True,
+        early_stop=False,  # recomputation ends with the last value that is needed
     )
 
 

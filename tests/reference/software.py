@@ -1,9 +1,11 @@
-"""Passes of software that does not fuse its kernels, a second time: launch lists of the zoo, kernel by kernel.
+"""Passes and training steps of software that does not fuse its kernels, a second time: launch lists of the zoo,
+kernel by kernel.
 
     python3 tests/reference/software.py
 
 Each lowered operator becomes the rows of its runtime's list; kernels are summed on the device, launches, framework operators and
-module calls on the host, and the pass takes the longer of the two. Exit status: 0 where the library agrees to 1e-9, else 1.
+module calls on the host, and the pass takes the longer of the two. A training step does so for its forward and for
+its backward pass. Exit status: 0 where the library agrees to 1e-9, else 1.
 """
 
 import math
@@ -15,8 +17,9 @@ import model
 import operators
 import passes
 import price
+import training
 from device import device_view, fleet_of, links_view
-from plan import serving_plan
+from plan import serving_plan, training_plan
 from zoo import entry, get, of
 
 MIB = 2**20
@@ -53,8 +56,10 @@ class Runtime:
         self.name = name
         self.host = {
             key: stated("engine", name, f"host.{key}", 0.0)
-            for key in ("launch", "operation", "module", "step", "allocation", "gap")
+            for key in ("launch", "operation", "record", "backward_operation", "hook", "module", "step", "allocation", "gap")
         }
+        self.power = {key: stated("engine", name, f"power.{key}", None) for key in ("held", "work", "streaming")}
+        self.early_stop = stated("engine", name, "early_stop", False)
         family = stated("engine", name, "small_kernels", None)
         self.family = lambda path, otherwise=0.0: stated("kernel_family", family, path, otherwise)
         self.clock = of(hardware, "compute.clock") or 1.7e9
@@ -64,7 +69,7 @@ class Runtime:
 
 
 def key_of(op, runtime):
-    if op.group == "norm":
+    if op.group == "norm" and op.name.endswith("_norm"):
         return "norm"
     if op.name.endswith("activation"):
         return "activation"
@@ -80,7 +85,7 @@ class Arrays:
         self.h, self.plan = h, plan
         self.stored, self.head, self.scores = 0.0, 1.0, 0.0
         for op in ops:
-            if op.name == "rotary_and_cache":
+            if op.name == "rotary_and_cache" and op.run == "forward":
                 self.stored = (op.traffic - op.live) / plan.kv_bytes
             if op.kind == "attention" or op.name == "attention_scores":
                 self.head = op.k
@@ -89,8 +94,9 @@ class Arrays:
 
     def values(self, op):
         live = op.live / self.plan.activation_bytes
-        if op.group == "norm":
-            return live / 4
+        operations = 12 if op.run == "backward" else 6  # of a value
+        if (op.group == "norm" and op.name.endswith("_norm")) or op.name == "loss":
+            return op.work / operations
         if op.name == "softmax":
             return self.scores
         return live if op.name == "embedding" else live / 2
@@ -113,7 +119,7 @@ class Arrays:
 
 
 def small_kernel(row, op, arrays, runtime, device):
-    """One kernel of a list: a floor in cycles, and bytes at a share of the bandwidth."""
+    """One kernel of a list: a floor in cycles, and bytes at a share of the bandwidth; its time, and that of its bytes."""
     p, f = arrays.plan, runtime.family
     kind, values = row["kernel"], arrays.of(row.get("over", "values"), op)
     value = p.activation_bytes
@@ -132,23 +138,53 @@ def small_kernel(row, op, arrays, runtime, device):
             moved += read
         waves = max(math.ceil(count / together), 1)
         slow = max(waves * (floor - start) / runtime.clock, moved / (share * device.memory_bandwidth))
-        return (switch + start) / runtime.clock + slow
+        return (switch + start) / runtime.clock + slow, moved / (share * device.memory_bandwidth)
     if kind not in ("fused", "gather") and max(read, written) <= runtime.cache / 2:
         moved -= f("cached_reads") * read
-    return (floor + switch) / runtime.clock + moved / (share * device.memory_bandwidth)
+    memory = moved / (share * device.memory_bandwidth)
+    return (floor + switch) / runtime.clock + memory, memory
+
+
+def allocations(op, arrays):
+    """Requests for memory of one array of the cache: large ones one by one, small ones in pieces of 20 MiB."""
+    cached = arrays.plan.kv_bytes * arrays.of("cached", op)
+    return 1 if cached >= 10 * MIB else cached / (20 * MIB)
 
 
 def own_kernel(op, times, arrays, runtime, device, links):
-    """Time of an operator's own law, and how many products it is."""
+    """Time of an operator's own law, that of its bytes, and how many products it is. The gradient of the input of
+    several products sums over the columns of all."""
     if runtime.masked and op.kind == "attention" and arrays.plan.phase == "decode":
         cached = op.traffic - op.live
         op = op.like(group_heads=1.0, traffic=op.live + op.group_heads * cached, whole_keys=True)
     if op.kind == "matmul" and not runtime.joined and op.joins > 1:
-        parts, left = op.joins, arrays.plan.activation_bytes * op.m * op.k * op.copies
-        one = op.like(n=op.n / parts, work=op.work / parts)
+        parts, summed = op.joins, op.run == "backward"
+        left = arrays.plan.activation_bytes * op.m * (op.n if summed else op.k) * op.copies
+        one = op.like(work=op.work / parts, **({"k": op.k / parts} if summed else {"n": op.n / parts}))
         one.live, one.traffic = left + (op.live - left) / parts, left + (op.traffic - left) / parts
-        return parts * price.price(one, device, links, times * parts).total, parts
-    return price.price(op, device, links, times).total, 1
+        cost = price.price(one, device, links, times * parts)
+        return parts * cost.total, parts * cost.memory, parts
+    cost = price.price(op, device, links, times)
+    return cost.total, cost.memory, 1
+
+
+def conditions(h, ops, decode):
+    """What rows of a list ask for."""
+    head_norm = any(m.get("grouped", {}).get("qk_norm", "none") == "head" for (m, _), _ in h.mixers)
+    gated = next((op.traffic > 1.25 * op.live for op in ops if op.name.endswith("activation")), False)
+    return {
+        "always": True,
+        "rms": h.norm_vectors == 1,
+        "layer": h.norm_vectors != 1,
+        "gated": gated,
+        "plain": not gated,
+        "head_norm": head_norm,
+        "positions": bool(h.position_rows),
+        "decode": decode,
+        "autocast": False,
+        "decoder": h.architecture == "decoder",
+        "encoder": h.architecture != "decoder",
+    }
 
 
 def pass_time(name, hardware_name, precision, phase, batch, new, context, runtime_name, eager):
@@ -157,23 +193,8 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
     device, links = device_view(hardware, precision, phase), links_view(fleet_of(hardware), phase)
     ops, layers = operators.forward(h, plan), passes.layers_of(h)
     runtime, arrays = Runtime(runtime_name, hardware), Arrays(ops, h, plan)
-    head_norm = any(m.get("grouped", {}).get("qk_norm", "none") == "head" for (m, _), _ in h.mixers)
-    gated = next((op.traffic > 1.25 * op.live for op in ops if op.name.endswith("activation")), False)
-    holds = {
-        "always": True,
-        "rms": h.norm_vectors == 1,
-        "layer": h.norm_vectors != 1,
-        "gated": gated,
-        "plain": not gated,
-        "head_norm": head_norm,
-        "positions": bool(h.position_rows),
-        "decode": phase == "decode",
-        "autocast": False,
-        "decoder": h.architecture == "decoder",
-        "encoder": h.architecture != "decoder",
-    }
+    holds = conditions(h, ops, phase == "decode")
     sums = SimpleNamespace(device=0.0, kernels=0.0, operators=0.0, modules=0.0, host=0.0)
-
     def count(times, kernels, row):
         sums.kernels += times * kernels
         sums.operators += times * row.get("operators", 1)
@@ -188,15 +209,14 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
                 continue
             many = row.get("times", 1) * times
             if row["kernel"] == "own":
-                time, parts = own_kernel(op, times, arrays, runtime, device, links)
+                time, _, parts = own_kernel(op, times, arrays, runtime, device, links)
                 sums.device += time * times
                 split_keys = op.kind == "attention" and phase == "decode"
                 count(times, parts + split_keys, {**row, "operators": parts * row.get("operators", 1)})
             elif row["kernel"] == "allocation":
-                cached = plan.kv_bytes * arrays.of("cached", op)
-                sums.host += many * runtime.host["allocation"] * (1 if cached >= 10 * MIB else cached / (20 * MIB))
+                sums.host += many * runtime.host["allocation"] * allocations(op, arrays)
             else:
-                sums.device += many * small_kernel(row, op, arrays, runtime, device)
+                sums.device += many * small_kernel(row, op, arrays, runtime, device)[0]
                 count(many, 1, row)
     if not eager:
         return sums.device + device.dispatch
@@ -206,12 +226,99 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
     return max(sums.device + gaps, host) + device.dispatch + runtime.host["step"]
 
 
+def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
+    """Time of a training step in pure bf16, and the share of it in which the device draws its full power."""
+    h, plan, hardware = model.model_view(entry("model", name)), training_plan("bf16", "adamw"), entry("hardware", hardware_name)
+    plan.state_bytes = plan.matrix_state_bytes = 4
+    plan.batch, plan.new_tokens, plan.context, plan.recomputation = batch, seq, seq, recomputation
+    runtime = Runtime(runtime_name, hardware)
+    plan.early_stop = runtime.early_stop
+    device, links = device_view(hardware, "bf16", "training"), links_view(fleet_of(hardware), "training")
+    ops, layers = training.operators_of_step(h, plan)[0], passes.layers_of(h)
+    arrays, holds, host = Arrays(ops, h, plan), conditions(h, ops, False), runtime.host
+    names = ("forward", "backward", "update")
+    sums = {one: SimpleNamespace(device=0.0, host=0.0) for one in names}
+    work = streaming = 0.0
+    for op in ops:
+        times = op.share * (layers if op.place == "block" else 1)
+        if op.kind == "collective" or not times:
+            continue
+        derives = op.run in ("backward", "weight_gradient")
+        here = sums[op.run if op.run in ("forward", "update") else "backward"]
+        operator = host["backward_operation"] if derives else host["operation"] + host["record"]
+        key = key_of(op, runtime)
+        rows = rows_of(runtime_name, key, "backward" if derives else "forward")
+        if recomputation == "full" and op.place == "block" and op.run in ("forward", "backward"):
+            # Each tensor that a block saves is handled once forward, and twice backward: made again and used.
+            saved = sum(r.get("saved", 0) for r in rows_of(runtime_name, key) if holds[r.get("when", "always")])
+            parts = op.joins if op.kind == "matmul" and not runtime.joined else 1
+            here.host += times * parts * saved * host["hook"] * (2 if derives else 1)
+        for row in rows if rows and op.run != "update" else [{"kernel": "own"}]:
+            own = row["kernel"] == "own"
+            if not holds[row.get("when", "always")] or (op.run == "weight_gradient" and not own):
+                continue
+            many = times * row.get("times", 1)
+            if row["kernel"] == "allocation":
+                here.host += many * allocations(op, arrays) * host["allocation"]
+                continue
+            if own:
+                time, memory, parts = own_kernel(op, times, arrays, runtime, device, links)
+                work += times * op.work
+                kernels = parts * times
+            else:
+                (time, memory), kernels = small_kernel(row, op, arrays, runtime, device), many
+            here.device += many * time + kernels * runtime.family("gap")
+            streaming += many * memory
+            here.host += kernels * (host["launch"] + row.get("operators", 1) * operator)
+            here.host += many * row.get("modules", 0) * host["module"]
+    both = max(sums["forward"].device, sums["forward"].host) + max(sums["backward"].device, sums["backward"].host)
+    total = both + device.dispatch + sums["update"].device
+    power = runtime.power
+    return total, min(1.0, (power["work"] * work / device.matrix_rate + power["streaming"] * streaming) / total)
+
+
+COMPILER = "pytorch_compiled"
+
+
+def calls_of(name, runtime_name, batch, context, decode):
+    """Calls that a tracer captures: those of the rows of each operator, once for each matrix of a product."""
+    h, plan, hardware = model.model_view(entry("model", name)), serving_plan("bf16"), entry("hardware", "H100")
+    plan.phase, plan.batch = "decode" if decode else "prefill", batch
+    plan.new_tokens, plan.context = 1 if decode else context, context
+    ops, layers, runtime = operators.forward(h, plan), passes.layers_of(h), Runtime(runtime_name, hardware)
+    holds, calls = conditions(h, ops, decode), 0.0
+    for op in ops:
+        times = op.share * (layers if op.place == "block" else 1)
+        if op.kind == "collective" or not times or (op.name == "rotary_and_cache" and not holds["decoder"]):
+            continue
+        for row in rows_of(runtime_name, key_of(op, runtime)) or [{"kernel": "own"}]:
+            if not holds[row.get("when", "always")] or row["kernel"] == "allocation":
+                continue
+            matrices = op.joins if op.kind == "matmul" and not runtime.joined else 1
+            many = matrices if row["kernel"] == "own" else row.get("times", 1)
+            calls += times * many * row.get("calls", row.get("operators", 1))
+    return calls
+
+
+def compile_time(calls, graphs, cached, first):
+    """Each call is traced; what no cache holds is lowered, call by call and graph by graph."""
+    of = {key: stated("engine", COMPILER, f"compile.{key}", 0.0) for key in ("process", "graph", "trace", "lower", "warm_graph")}
+    cold = graphs * of["graph"] + calls * of["lower"]
+    return first * of["process"] + calls * of["trace"] + (1 - cached) * cold + cached * graphs * of["warm_graph"]
+
+
 def cases():
     for runtime, eager in (("pytorch_eager", True), ("pytorch_graph", False), ("transformers", True), ("transformers_static", True)):
         for name in ("Llama3_8B", "Qwen3_8B", "Llama2_7B"):
             for hardware in ("H100", "A100"):
                 for batch, context in ((1, 2048), (16, 512), (64, 1024)):
                     yield name, hardware, runtime, eager, batch, context
+
+
+def fleet_alone(name):
+    """One device of the node in which it ships."""
+    node = mlsysim.Systems.Nodes[f"DGX_{name}"].replace(accelerators_per_node=1, nics_per_node=1)
+    return mlsysim.Fleet(name="one", node=node, count=1, fabric=mlsysim.NetworkFabric(name="fabric"))
 
 
 def main():
@@ -228,7 +335,34 @@ def main():
             if abs(mine - theirs) > 1e-9 * mine:
                 wrong += 1
                 print(f"{name} on {hardware}, {runtime}, {batch} x {context}, {what}: reference {mine:.9g} s, library {theirs:.9g} s")
-    print(f"{compared - wrong} of {compared} passes agree")
+    for name, batch, recomputation in (("Llama3_2_1B", 1, "full"), ("Llama3_2_1B", 8, "none"), ("Llama2_7B", 2, "full")):
+        for runtime in ("transformers", "pytorch_eager"):
+            told = mlsysim.DistributedModel.solve(
+                workload=name, fleet=fleet_alone("H100"), precision="bf16", engine=runtime, batch_size=batch, seq_len=2048,
+                microbatch_size=batch, recomputation=recomputation, optimizer="adamw", sequence_parallel=False,
+                states="parameter=bf16,gradient=bf16,moment=bf16,master=none",
+            )
+            time, load = step_of(name, "H100", batch, 2048, runtime, recomputation)
+            for what, mine, theirs in (("step", time, told.step_latency.m_as("s")), ("load", load, told.utilization)):
+                compared += 1
+                if abs(mine - theirs) > 1e-9 * mine:
+                    wrong += 1
+                    print(f"{name}, {runtime}, {batch}, {recomputation}, {what}: reference {mine:.9g}, library {theirs:.9g}")
+    for runtime, step, breaks, cached, first in (
+        ("pytorch_eager", "decode", 0, 0, True),
+        ("transformers_static", "decode", 2, 0.25, False),
+        ("transformers", "prompt", 0, 1, True),
+    ):
+        told = mlsysim.CompilationModel.solve(
+            workload="Llama3_8B", hardware="H100", precision="bf16", engine=runtime, batch_size=2, seq_len=1024, step=step,
+            breaks=breaks, cached=cached, first=first,
+        )
+        mine = compile_time(calls_of("Llama3_8B", runtime, 2, 1024, step == "decode"), breaks + 1, cached, first)
+        compared += 1
+        if abs(mine - told.compile_time.m_as("s")) > 1e-9 * mine:
+            wrong += 1
+            print(f"compiling {step} of {runtime}: reference {mine:.9g} s, library {told.compile_time.m_as('s'):.9g} s")
+    print(f"{compared - wrong} of {compared} passes, steps and compilations agree")
     return 1 if wrong else 0
 
 

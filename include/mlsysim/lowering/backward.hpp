@@ -27,8 +27,17 @@ template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& op
   }
 }
 
+/// Whether an operator lies behind the last value that the backward pass of its block needs: the last product
+/// of a dense feed-forward, of which it needs the input alone, and the sum of its parts. What dropout or the
+/// weights of experts do with the result needs it.
+template <class T> [[nodiscard]] bool behind_last_input(const Structure& structure, const Op<T>& op) {
+  if (structure.dropout) return false;
+  return op.name == "ffn_down" || (op.name == "ffn_join" && op.collective != Collective::all_gather);
+}
+
 /// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be
-/// kept. A fused attention kernel forms its scores again in any case, so there is no core to repeat.
+/// kept. A fused attention kernel forms its scores again in any case, so there is no core to repeat. Software
+/// that stops early repeats whole blocks up to the last value that is needed.
 ///
 /// Recomputation by operator keeps what attention and every second product write, and repeats the other
 /// products and everything between them.
@@ -46,6 +55,8 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
       op.kept *= kept_share;
     }
     if (!(op.parts & structure.recomputed)) continue;
+    if (structure.early_stop && structure.recomputed == part::all && behind_last_input(structure, op))
+      continue;
     Op<T>& again = ops.push(op);
     again.pass = Pass::recompute;
     again.count = op.count * plan.recomputed;

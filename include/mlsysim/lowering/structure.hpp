@@ -68,7 +68,7 @@ struct Structure {
   bool narrow = false, widened = false, mixed_storage = false;
   // Training.
   Parts recomputed = part::none;
-  bool per_operator = false, dropout = false, offloads = false, frees_gradients = false;
+  bool per_operator = false, dropout = false, offloads = false, frees_gradients = false, early_stop = false;
   LossKernel loss = LossKernel::whole;
   WeightUpdate update = WeightUpdate::elementwise;
   Adapters adapters = Adapters::none;
@@ -110,6 +110,8 @@ struct Structure {
         category(&S::offloads, "offloads",
                  "some of the weights, activations or optimizer states are in host memory"),
         category(&S::frees_gradients, "frees_gradients", "gradients are freed before the next forward pass"),
+        category(&S::early_stop, "early_stop",
+                 "recomputation of a block ends with the last value that its backward pass needs"),
         category(&S::loss, "loss", "how the output head and the loss run"),
         category(&S::update, "update", "how the optimizer updates a matrix"),
         category(&S::adapters, "adapters", "low-rank adapters that are trained instead of the weights"),

@@ -85,7 +85,8 @@ struct LaunchPart {
   bool grouped = false;  ///< written once for each query head of a group
   std::optional<double> read_bytes, write_bytes, autocast_read_bytes, autocast_write_bytes;
   LaunchRow row = LaunchRow::none;
-  double times = 1, operators = 1, modules = 0;
+  double times = 1, operators = 1, modules = 0, saved = 0;
+  std::optional<double> calls;  ///< that a tracer captures with each
   LaunchWhen when = LaunchWhen::always;
 
   static constexpr auto fields() {
@@ -113,6 +114,15 @@ struct LaunchPart {
             .non_negative()
             .defaulted("1"),
         field(&P::modules, "modules", "", "calls of module classes that come with each")
+            .non_negative()
+            .defaulted("0"),
+        field(&P::calls, "calls", "", "calls that a tracer captures with each kernel")
+            .non_negative()
+            .defaulted("as many as framework operators"),
+        field(
+            &P::saved, "saved", "",
+            "tensors that the kernels of the row save for the backward pass; a hook of recomputation handles "
+            "each")
             .non_negative()
             .defaulted("0"),
         field(&P::when, "when", "", "when it runs").defaulted("always"));

@@ -34,7 +34,7 @@ template <> inline constexpr auto names_of<GradientLife> = ChoiceNames{"life of 
 /// Host time of a framework, on the host of its source.
 struct FrameworkHost {
   std::string reference;
-  std::optional<Time<>> launch, operation, record, backward_operation, module, step, allocation, gap;
+  std::optional<Time<>> launch, operation, record, backward_operation, hook, module, step, allocation, gap;
 
   static constexpr auto fields() {
     using H = FrameworkHost;
@@ -47,6 +47,8 @@ struct FrameworkHost {
         field(&H::record, "record", "us", "of an operator that is recorded for a backward pass, beside it")
             .non_negative(),
         field(&H::backward_operation, "backward_operation", "us", "of an operator of the backward pass")
+            .non_negative(),
+        field(&H::hook, "hook", "us", "of handling one saved tensor of a block that is recomputed")
             .non_negative(),
         field(&H::module, "module", "us", "of one call of a module class, its operators apart")
             .non_negative(),
@@ -70,6 +72,45 @@ struct ExpertChoice {
     return rows(field(&E::family, "family", "", "family of kernels"),
                 field(&E::generation, "generation", "", "class of the devices").defaulted("all"),
                 field(&E::format, "format", "", "in which the experts are stored"));
+  }
+};
+
+/// What compiling takes of the host, and what it pays to run generated code that no graph holds. See
+/// CompileTime.
+struct CompilerHost {
+  std::optional<Time<>> process, graph, trace, lower, convolution, warm_graph, call, tensor, launch;
+
+  static constexpr auto fields() {
+    using C = CompilerHost;
+    return rows(
+        field(&C::process, "process", "s", "first compilation of a process").non_negative(),
+        field(&C::graph, "graph", "s", "each graph, not found in a cache").non_negative(),
+        field(&C::trace, "trace", "ms", "each call that is captured").non_negative(),
+        field(&C::lower, "lower", "ms", "lowering and code of each call").non_negative(),
+        field(&C::convolution, "convolution", "s", "layout and tuning of each distinct convolution")
+            .non_negative(),
+        field(&C::warm_graph, "warm_graph", "s", "each graph that a cache holds").non_negative(),
+        field(&C::call, "call", "us", "each call of a compiled graph").non_negative(),
+        field(&C::tensor, "tensor", "us", "each weight that a compiled graph is called with").non_negative(),
+        field(&C::launch, "launch", "us", "launch of a kernel by generated code").non_negative());
+  }
+};
+
+/// What a device draws while this software runs on it, over what it may draw. See OperatorLoad.
+struct RuntimePower {
+  std::optional<double> held, work, streaming;
+
+  static constexpr auto fields() {
+    using P = RuntimePower;
+    return rows(field(&P::held, "held", "", "power of an idle device that holds a context, over its TDP")
+                    .within(0, 1),
+                field(&P::work, "work", "",
+                      "dynamic power of the full matrix rate over what lies between idle and full power")
+                    .within(0, 20),
+                field(&P::streaming, "streaming", "",
+                      "the same of a kernel that streams, whatever share of the "
+                      "bandwidth it reaches")
+                    .within(0, 5));
   }
 };
 
@@ -97,12 +138,15 @@ struct ServingEngine {
   std::optional<bool> masked{};    ///< attention reads repeated key heads through a mask
   std::optional<bool> autocast{};  ///< products in fp16 cast their factors from fp32
   std::optional<GradientLife> gradients{};
+  std::optional<bool> early_stop{};     ///< recomputation ends with the last value that is needed
   std::optional<std::string> states{};  ///< formats in training, as `--states` takes them
   const KernelFamily* small_kernels = nullptr;
   const KernelFamily* convolutions = nullptr;
   std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
+  RuntimePower power{};
+  CompilerHost compile{};
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -149,6 +193,8 @@ struct ServingEngine {
         field(&E::autocast, "autocast", "", "products in fp16 cast their factors from fp32 first"),
         field(&E::gradients, "gradients", "",
               "kept beside the activations of the next step, or freed before it"),
+        field(&E::early_stop, "early_stop", "",
+              "recomputation of a block ends with the last value that its backward pass needs"),
         field(&E::states, "states", "",
               "formats of parameters, gradients, moments and master copy in training"),
         field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
@@ -157,7 +203,9 @@ struct ServingEngine {
         field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),
-        field(&E::host, "host", "", "host time of a framework").defaulted("absent"));
+        field(&E::host, "host", "", "host time of a framework").defaulted("absent"),
+        field(&E::power, "power", "", "power that a device draws under it").defaulted("absent"),
+        field(&E::compile, "compile", "", "times of its compiler").defaulted("absent"));
   }
 };
 

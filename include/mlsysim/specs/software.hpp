@@ -25,7 +25,8 @@ struct Software {
   std::array<SettledKernel, Choices<LaunchKernel>::names.size()> kernels{};
   double switched = 0, cached = 0, register_row = 0;
   std::optional<ConvolutionRates> convolution;  ///< all stated
-  Time<> operation{}, record{}, backward_operation{}, module{}, step{}, allocation{}, gap{}, host_gap{};
+  Time<> operation{}, record{}, backward_operation{}, hook{}, module{}, step{}, allocation{}, gap{},
+      host_gap{};
   Frequency<> clock{};
   Data<> l2_cache{};
   bool joined = true, masked = false;
@@ -48,9 +49,13 @@ template <class M>
     if (r->*member) return &*(r->*member);
   return nullptr;
 }
-/// The same of the times of the host.
+/// The same of the times of the host, of power and of the compiler.
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
                                            std::optional<Time<>> FrameworkHost::*member);
+[[nodiscard]] std::optional<double> stated(const ServingEngine& runtime,
+                                           std::optional<double> RuntimePower::*member);
+[[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
+                                           std::optional<Time<>> CompilerHost::*member);
 
 /// Whether operators become kernels as a list of launches says.
 [[nodiscard]] bool is_unfused(const ServingEngine& runtime);

@@ -32,6 +32,7 @@ template <class T> class LaunchFrame {
         decode_(structure.phase == Phase::decode),
         training_(structure.phase == Phase::training),
         hidden_(max(hidden, T{1.0})),
+        recomputed_(structure.recomputed == part::all ? plan.recomputed : T{0.0}),
         plan_(plan),
         device_(device) {
     for (const Op<T>& op : ops) {
@@ -46,7 +47,7 @@ template <class T> class LaunchFrame {
 
   /// The rows of an operator; none where it stays one kernel. Only decoders rotate and cache.
   [[nodiscard]] std::span<const LaunchPart* const> rows_of(const Op<T>& op) const {
-    if (op.group == OpGroup::norm) return software_.of("norm");
+    if (is_norm(op)) return software_.of("norm");
     if (op.kind == OpKind::convolution) return software_.of("convolution");
     if (op.name.ends_with("activation") && op.name != "convolution_activation")
       return software_.of("activation");
@@ -95,6 +96,34 @@ template <class T> class LaunchFrame {
         return !software_.decoder;
     }
     return true;
+  }
+
+  /// Calls of a framework that a tracer captures for an operator: of its rows in the forward pass.
+  [[nodiscard]] T calls_of(const Op<T>& op) const {
+    T calls{0.0};
+    bool listed = false;
+    if (vanishes(op)) return calls;
+    for (const LaunchPart* part : rows_of(op)) {
+      if (part->direction != LaunchDirection::forward) continue;
+      listed = true;
+      if (!runs(*part) || part->kernel == LaunchKernel::allocation) continue;
+      const T kernels = part->kernel == LaunchKernel::own ? matrices(op) : T{part->times};
+      calls += op.count * kernels * part->calls.value_or(part->operators);
+    }
+    return listed ? calls : op.count;
+  }
+  /// Host time of the tensors that the blocks save and that recomputation makes again: a hook handles each
+  /// once in the forward pass, and twice in the backward pass, where it is made and where it is used.
+  [[nodiscard]] Time<T> hook_time(const Op<T>& op) const {
+    const bool backward = op.pass == Pass::backward;
+    if (software_.hook == Time<>() || op.place != Place::block || !(backward || op.pass == Pass::forward))
+      return Time<T>();
+    double saved = 0;
+    for (const LaunchPart* part : rows_of(op))
+      if (part->direction == LaunchDirection::forward && runs(*part)) saved += part->saved;
+    // A product of two activations has two gradients.
+    const double times = !backward ? 1.0 : op.kind == OpKind::matmul && (op.parts & part::core) ? 1.0 : 2.0;
+    return Time<T>(software_.hook) * (op.count * matrices(op) * recomputed_ * (saved * times));
   }
 
   /// A kernel of the list.
@@ -205,9 +234,13 @@ template <class T> class LaunchFrame {
     const T key = array(LaunchArray::key, op);
     return array(LaunchArray::query, op) / max(key, T{1.0});
   }
+  [[nodiscard]] static bool is_norm(const Op<T>& op) {
+    return op.group == OpGroup::norm && op.name.ends_with("_norm");
+  }
   [[nodiscard]] T values_of(const Op<T>& op) const {
     const T live = op.live / plan_.activation_bytes;
-    if (op.group == OpGroup::norm) return live / 4.0;  // residual and norm: two arrays each
+    // Six operations a value, twice as many backward.
+    if (is_norm(op)) return op.work.base() / (op.pass == Pass::backward ? 12.0 : 6.0);
     if (op.name == "softmax") return scores_;
     // Six operations a logit, twice as many backward.
     if (op.name == "loss") return op.work.base() / (op.pass == Pass::backward ? 12.0 : 6.0);
@@ -221,7 +254,7 @@ template <class T> class LaunchFrame {
       case LaunchArray::values:
         return values_of(op);
       case LaunchArray::rows:
-        return op.group == OpGroup::norm ? T(values_of(op) / hidden_) : T(plan_.batch * plan_.new_tokens);
+        return is_norm(op) ? T(values_of(op) / hidden_) : T(plan_.batch * plan_.new_tokens);
       case LaunchArray::query:
         return max(T(op.live / plan_.activation_bytes / 2.0 - written), T{0.0});
       case LaunchArray::key:
@@ -244,6 +277,7 @@ template <class T> class LaunchFrame {
   const Software& software_;
   bool decode_, training_;
   T hidden_;
+  T recomputed_;  ///< share of the blocks that are recomputed as a whole
   const Plan<T>& plan_;
   const Device<T>& device_;
   T scores_{0.0}, head_{1.0}, stored_{0.0};

@@ -14,7 +14,7 @@ namespace mlsysim {
 /// Sums over a set of operators.
 template <class T = double> struct PassBreakdown {
   Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
-      overhead, host_launch_time, sequence_mixing;
+      overhead, host_launch_time, sequence_mixing, streaming;
   Work<T> work;
   Data<T> traffic;
 
@@ -36,6 +36,8 @@ template <class T = double> struct PassBreakdown {
               "time in which the host launches the kernels one by one; 0 for a captured graph"),
         field(&P::sequence_mixing, "sequence_mixing", "ms",
               "attention and recurrences, which see each sequence by itself"),
+        field(&P::streaming, "streaming", "ms",
+              "time that the memory traffic of the kernels takes, whether or not it limits them"),
         field(&P::work, "work", "GFLOP", "arithmetic"),
         field(&P::traffic, "traffic", "GB", "memory traffic"));
   }
@@ -73,6 +75,7 @@ template <class T = double> struct PassBreakdown {
     memory_bound += select(by_compute, Time<T>(), kernel);
     if (op.parts & part::aside) overlap_compute += kernel;
     overhead += cost.overhead;
+    streaming += cost.memory;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
   }
@@ -83,6 +86,7 @@ template <class T = double> struct PassBreakdown {
     const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
     total += named(op.name, launched.total + gaps);
     memory_bound += launched.memory;
+    streaming += launched.memory;
     overhead += launched.total - launched.memory + gaps;
     traffic += launched.traffic;
     host_launch_time += launch_overhead * launched.kernels;
@@ -196,6 +200,7 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
   const Software& software = frame.software();
   const T one{1.0}, eager = select(launch_overhead > Time<T>(), one, T{0.0});
   if (frame.vanishes(op)) return;
+  sum.host_launch_time += frame.hook_time(op) * eager;
   const auto own = [&](const LaunchPart* part) {
     Op<T> it = op;
     const bool split_keys = op.kind == OpKind::attention && frame.decodes();

@@ -2,6 +2,7 @@
 
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/resolvers/models/compilation.hpp>
 #include <mlsysim/resolvers/models/single_node.hpp>
 #include <mlsysim/resolvers/models/sustainability.hpp>
 
@@ -126,6 +127,43 @@ Prediction operational_carbon(const FootprintRow& row, const PredictionContext& 
   return p;
 }
 
+struct CompileRow {
+  CompilationModel::Inputs in;
+  static constexpr auto fields() {
+    return rows(field(&CompileRow::in, "in", "", "inputs of CompilationModel"));
+  }
+};
+
+/// Operators alone know what is compiled.
+std::optional<CompilationModel::Result> compiled(const CompileRow& row, const PredictionContext& context) {
+  if (context.comparison != Yardstick::operators) return std::nullopt;
+  auto in = row.in;
+  in.hardware = &context.constants->device(*in.hardware);
+  in.conventions = &context.constants->conventions();
+  return CompilationModel{}.solve(in);
+}
+const char* const kNoCalls = "totals do not say what is compiled";
+
+Prediction compile_time(const CompileRow& row, const PredictionContext& context) {
+  const auto r = compiled(row, context);
+  if (!r) return {0, {}, kNoCalls};
+  Prediction p{r->compile_time.base()};
+  if (context.wants_terms) p.terms = {{"calls", r->calls, TermRole::fact}};
+  return p;
+}
+
+Prediction payback_steps(const CompileRow& row, const PredictionContext& context) {
+  const auto r = compiled(row, context);
+  if (!r) return {0, {}, kNoCalls};
+  if (!r->payback_steps) return {0, {}, "compiling never pays"};
+  Prediction p{*r->payback_steps};
+  if (context.wants_terms)
+    p.terms = {{"compile time [s]", r->compile_time.base(), TermRole::fact},
+               {"eager step [s]", r->eager.base(), TermRole::fact},
+               {"saved by a step [s]", r->saved_per_step.base(), TermRole::fact}};
+  return p;
+}
+
 }  // namespace
 
 std::vector<const Measurand*> other_measurands() {
@@ -138,7 +176,11 @@ std::vector<const Measurand*> other_measurands() {
   static const RowMeasurand<FootprintRow, operational_carbon> d(
       "operational_carbon", measured("operational_carbon"), MeasurandKind::other, "tCO2e",
       "emissions of the electricity of a long job");
-  return {&a, &b, &c, &d};
+  static const RowMeasurand<CompileRow, compile_time> e("compile_time", measured("compile_time"),
+                                                        MeasurandKind::other, "s", "time to compile a step");
+  static const RowMeasurand<CompileRow, payback_steps> f(
+      "payback_steps", measured("payback_steps"), MeasurandKind::other, "", "steps until compiling has paid");
+  return {&a, &b, &c, &d, &e, &f};
 }
 
 }  // namespace mlsysim::detail

@@ -1,6 +1,9 @@
 #include "detail/row_measurand.hpp"
 
+#include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/physics/energy.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/models/training_memory.hpp>
 
@@ -164,6 +167,28 @@ Prediction step_time_of(const TrainingRow& row, const PredictionContext& context
   return p;
 }
 
+/// Energy of the devices in one optimizer step; the roofline draws full power.
+Prediction step_energy_of(const TrainingRow& row, const PredictionContext& context) {
+  const TrainingRun run(row, context);
+  Notes quiet;
+  const auto problem = settle(run.in, quiet);
+  const Power<> tdp = problem.device.power.tdp;
+  if (tdp <= Power<>()) return {0, {}, "the device states no power"};
+  if (context.comparison == Yardstick::roofline)
+    return {(tdp * row.accelerators * (roofline_of(run.in, row.accelerators).base * unit::s)).base()};
+  const auto out = evaluate(problem);
+  const auto drawn =
+      EnergyProportional::solve<double>({.tdp = tdp,
+                                         .utilization = out.utilization,
+                                         .time = out.step_latency,
+                                         .idle_fraction = problem.device.conventions.idle_fraction});
+  Prediction p{(drawn.energy * row.accelerators).base()};
+  if (context.wants_terms)
+    p.terms = {{"power [W]", drawn.power.base(), TermRole::fact},
+               {"time [s]", out.step_latency.base(), TermRole::fact}};
+  return p;
+}
+
 }  // namespace
 
 std::vector<const Measurand*> training_measurands() {
@@ -172,7 +197,10 @@ std::vector<const Measurand*> training_measurands() {
   static const RowMeasurand<TrainingRow, memory_of_step> b("training_memory", measured("memory_used"),
                                                            MeasurandKind::other, "GiB",
                                                            "memory of the fullest device in training");
-  return {&a, &b};
+  static const RowMeasurand<TrainingRow, step_energy_of> c("training_energy", measured("energy_per_step"),
+                                                           MeasurandKind::other, "J",
+                                                           "energy of the devices in one optimizer step");
+  return {&a, &b, &c};
 }
 
 }  // namespace mlsysim::detail

@@ -1,14 +1,16 @@
 #include <mlsysim/resolvers/models/compilation.hpp>
 
-#include "resolvers/shared/figures.hpp"
-
 #include <mlsysim/resolvers/detail/settle.hpp>
-#include <mlsysim/timing/fill.hpp>
+#include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/specs/software.hpp>
+#include <mlsysim/timing/launches.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <set>
+#include <tuple>
 
 namespace mlsysim {
 namespace {
@@ -16,63 +18,189 @@ namespace {
 using In = CompilationModel::Inputs;
 
 constexpr double kHoursPerYear = 8766;  // of a mean year
+// Runtimes of the zoo that stand for those that are not named.
+constexpr std::string_view kEager = "pytorch_eager", kCompiler = "pytorch_compiled";
 
-/// Kernels of a pass, and their time on the device when the host is never waited for.
-struct DevicePass {
-  double kernels = 0;
-  Time<> time;
+const ServingEngine& eager_of(const In& in, Notes& notes) {
+  if (in.engine == nullptr) {
+    notes.assume("engine", TextRef(kEager), "the framework where none is named");
+    return standard_zoo().at<ServingEngine>(kEager);
+  }
+  if (is_unfused(*in.engine)) return *in.engine;
+  throw InputError({.id = "mlsysim.catalogue.149",
+                    .message = fmt::format("'{}' has no launch list to compile", in.engine->name),
+                    .key = "engine",
+                    .found = in.engine->name,
+                    .expected = "a runtime that does not fuse its kernels, e.g. pytorch_eager",
+                    .hint = "name the runtime that runs before compiling"});
+}
+
+CompiledStepKind step_of(const In& in) {
+  const bool generates = in.workload->is_language_decoder();
+  const auto kind = in.step.value_or(generates ? CompiledStepKind::decode : CompiledStepKind::pass);
+  if (generates || kind == CompiledStepKind::pass || kind == CompiledStepKind::training) return kind;
+  throw InputError({.id = "mlsysim.catalogue.150",
+                    .message = fmt::format("'{}' does not generate tokens", in.workload->name),
+                    .key = "step",
+                    .found = std::string(name_of(kind)),
+                    .expected = "pass or training",
+                    .hint = "leave step out, or name a language model"});
+}
+
+Phase phase_of(CompiledStepKind kind) {
+  switch (kind) {
+    case CompiledStepKind::decode:
+      return Phase::decode;
+    case CompiledStepKind::prompt:
+      return Phase::prefill;
+    case CompiledStepKind::training:
+      return Phase::training;
+    case CompiledStepKind::pass:
+      break;
+  }
+  return Phase::inference;
+}
+
+/// One micro-batch of a step on one device, as operators.
+struct StepOps {
+  ModelView<> model;
+  Plan<> plan;
+  Device<> device;
+  Links<> links;
 };
-DevicePass device_pass(InferenceProblem<> v, bool fused) {
-  v.model.structure.fused = fused;
-  v.device.kernels.issue = Time<>();
-  DevicePass out;
-  out.time = evaluate(v).latency - v.device.dispatch_overhead;
-  // With a host of a second a kernel, the issue time is the number of kernels.
-  v.device.kernels.issue = 1.0 * unit::s;
-  Plan<> plan = v.plan;
-  plan.batch = v.batch_size;
-  plan.context = v.sequences ? v.seq_len : 1.0;
-  plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
-  out.kernels = v.pricing->pricer<double>()
-                    .inference({v.model, plan, v.device.kernels.issue}, v.device, v.links)
-                    .cost.host_launch_time /
-                (1.0 * unit::s);
+
+/// Kernels of a list and what they take.
+struct ListTimes {
+  Time<> device, host;
+  double kernels = 0;
+};
+
+/// Times of a list. Behind a convolution all that follows it is one kernel where it is fused.
+ListTimes priced(const StepOps& s, bool fused) {
+  OpList<> ops;
+  lower(s.model.structure, s.model.shape(), s.model.layers, s.plan, ops);
+  std::vector<Op<>> kept;
+  for (const auto& op : ops) {
+    const bool joins = op.name == "batch_norm" || op.name == "convolution_residual";
+    if (fused && joins && s.model.structure.phase != Phase::training) continue;
+    kept.push_back(op);
+  }
+  std::optional<LaunchFrame<double>> frame;
+  if (s.device.software != nullptr)
+    frame.emplace(*s.device.software, s.model.structure, s.model.shape().hidden, s.plan, s.device,
+                  ops.span());
+  const auto sum = [&](Time<> launch) {
+    const auto cost = price_list<double>(kept, s.device, s.links, launch, frame ? &*frame : nullptr);
+    PassBreakdown<> all;
+    for (const auto& pass : cost.at)
+      for (const auto& place : pass) all.add(place, 1.0);
+    return all;
+  };
+  ListTimes out;
+  out.device = sum(Time<>()).total;
+  out.host = sum(s.device.kernels.issue).host_launch_time;
+  // Of a host that takes a second a kernel, and nothing else, the time is the number of kernels.
+  if (frame) {
+    auto counts = std::make_shared<Software>(*s.device.software);
+    counts->operation = counts->record = counts->backward_operation = counts->hook = counts->module =
+        counts->allocation = Time<>();
+    frame.emplace(*counts, s.model.structure, s.model.shape().hidden, s.plan, s.device, ops.span());
+    out.kernels = sum(1.0 * unit::s).host_launch_time / (1.0 * unit::s);
+  } else {
+    out.kernels = sum(1.0 * unit::s).host_launch_time / (1.0 * unit::s);
+  }
   return out;
 }
 
-SingleNodeModel::Inputs pass_of(const In& in) {
-  return {.workload = in.workload,
-          .hardware = in.hardware,
-          .batch_size = in.batch_size,
-          .precision = in.precision,
-          .seq_len = in.seq_len,
-          .fidelity = operator_pricing().fidelity(),
-          .conventions = in.conventions};
-}
-
-/// Tensors between two operators: the largest working set of one.
-Data<> boundary_of(const InferenceProblem<>& v) {
-  Plan<> plan = v.plan;
-  plan.batch = v.batch_size;
-  plan.context = v.sequences ? v.seq_len : 1.0;
-  plan.new_tokens = v.model.structure.phase == Phase::decode ? 1.0 : plan.context;
+/// What is captured of the forward pass: calls, distinct convolutions, and the weights that graphs are called
+/// with.
+struct Captured {
+  double calls = 0, convolutions = 0, tensors = 0;
+  Data<> live;
+};
+Captured captured(const StepOps& s) {
+  Captured out;
   OpList<> ops;
-  const auto range = lower(v.model.structure, v.model.shape(), v.model.layers, plan, ops);
-  return totals_of(ops, range.forward_end).live;
+  const auto range = lower(s.model.structure, s.model.shape(), s.model.layers, s.plan, ops);
+  const LaunchFrame<double> frame(*s.device.software, s.model.structure, s.model.shape().hidden, s.plan,
+                                  s.device, ops.span());
+  std::set<std::tuple<double, double, double, double, double>> distinct;
+  const double vectors = s.model.shape().norm_vectors;
+  for (std::size_t i = 0; i < range.forward_end; ++i) {
+    const Op<>& op = ops[i];
+    if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) continue;
+    out.calls += frame.calls_of(op);
+    if (op.kind == OpKind::convolution) distinct.insert({op.m, op.n, op.k, op.copies, op.live.base()});
+    if (op.name == "batch_norm") out.tensors += 4 * op.count;  // scale, shift, mean and variance
+    if (op.params <= Params<>()) continue;
+    const double each = op.kind == OpKind::matmul   ? frame.matrices(op) * (1.0 + op.biased)
+                        : op.group == OpGroup::norm ? vectors
+                                                    : 1.0;
+    out.tensors += op.count * each;
+  }
+  out.convolutions = static_cast<double>(distinct.size());
+  out.live = totals_of(ops, range.forward_end).live;
+  return out;
 }
 
-/// Warns of an input or a size outside of the range in which its figure is known.
-void hold_to_range(std::string_view what, const AnyQuantity& value, std::string_view figure, Notes& notes) {
-  if (!notes.wanted()) return;
-  const auto& known = standard_zoo().scalar(figure);
-  if (!known.low || !known.high) return;
-  if (value.base() >= known.low->base() && value.base() <= known.high->base()) return;
-  notes.warn(
-      [&] {
-        return fmt::format("{}, {}, lies outside of {} to {}, where it is known ({})", what, pretty(value, 4),
-                           pretty(*known.low, 4), pretty(*known.high, 4), figure);
-      },
-      BreakReason::out_of_domain);
+SingleNodeModel::Inputs pass_of(const In& in, const ServingEngine* engine, Execution execution) {
+  SingleNodeModel::Inputs out;
+  out.workload = in.workload;
+  out.hardware = in.hardware;
+  out.batch_size = in.batch_size;
+  out.precision = in.precision;
+  out.seq_len = in.seq_len;
+  out.fidelity = operator_pricing().fidelity();
+  out.engine = engine;
+  out.execution = execution;
+  out.conventions = in.conventions;
+  return out;
+}
+
+/// A pass as it is asked of SingleNodeModel; `total` receives its time.
+StepOps inference_of(const In& in, CompiledStepKind kind, const ServingEngine* engine, Execution execution,
+                     Time<>& total, Notes& notes) {
+  auto v = settle_inference(pass_of(in, engine, execution), notes);
+  v.model.structure.phase = phase_of(kind);
+  total = evaluate(v).latency;
+  StepOps out{v.model, v.plan, v.device, v.links};
+  out.plan.batch = v.batch_size;
+  out.plan.context = v.sequences ? v.seq_len : 1.0;
+  out.plan.new_tokens = kind == CompiledStepKind::decode ? 1.0 : out.plan.context;
+  return out;
+}
+
+/// A training step of one device as it is asked of DistributedModel.
+StepOps training_of(const In& in, const ServingEngine* engine, Execution execution, Time<>& total,
+                    Notes& notes) {
+  Node node;
+  node.name = in.hardware->name;
+  node.accelerator = in.hardware;
+  node.accelerators_per_node = 1;
+  Fleet fleet;
+  fleet.node = &node;
+  DistributedModel::Inputs d;
+  d.workload = in.workload;
+  d.fleet = &fleet;
+  d.batch_size = in.batch_size;
+  d.microbatch_size = in.batch_size;
+  d.precision = in.precision;
+  d.seq_len = in.seq_len;
+  d.recomputation = Recomputation::none;
+  d.sequence_parallel = false;
+  d.fidelity = operator_pricing().fidelity();
+  d.engine = engine;
+  d.execution = execution;
+  d.conventions = in.conventions;
+  const auto v = settle(d, notes);
+  total = evaluate(v).step_latency;
+  return {v.model, training_plan(v), v.device, v.links};
+}
+
+StepOps step_ops(const In& in, CompiledStepKind kind, const ServingEngine* engine, Execution execution,
+                 Time<>& total, Notes& notes) {
+  return kind == CompiledStepKind::training ? training_of(in, engine, execution, total, notes)
+                                            : inference_of(in, kind, engine, execution, total, notes);
 }
 
 /// Python runs on the host of a server; phones and microcontrollers run neither it nor its figures.
@@ -88,44 +216,18 @@ void check_host(const HardwareNode& hardware, Notes& notes) {
       BreakReason::out_of_domain);
 }
 
-constexpr std::string_view kDispatch = "catalogue.compilation.dispatch",
-                           kChain = "catalogue.compilation.operators_per_kernel";
-
-/// Host time of one eager operator.
-Time<> dispatch_of(const In& in, Time<> launch, Notes& notes) {
-  if (in.dispatch) {
-    hold_to_range("dispatch", *in.dispatch, kDispatch, notes);
-    return *in.dispatch;
-  }
-  check_host(*in.hardware, notes);
-  const Time<> dispatch = launch + detail::figure<dim::time>(kDispatch, notes);
-  notes.assume("dispatch", dispatch, "a launch, and what Python adds to it");
-  return dispatch;
-}
-
-/// Eager operators for each kernel of the list.
-double chain_of(const In& in, Notes& notes) {
-  if (in.operators_per_kernel) {
-    hold_to_range("operators_per_kernel", AnyQuantity(*in.operators_per_kernel), kChain, notes);
-    return *in.operators_per_kernel;
-  }
-  const bool known = in.workload->is_language_decoder();
-  const double chain = known ? detail::number(kChain, notes) : 1.0;
-  notes.assume("operators_per_kernel", chain,
-               known ? SharedText("assumed: a layer of Llama") : SharedText("assumed: nothing is fused"));
-  return chain;
+/// A time of the compiler.
+Time<> of_compiler(std::optional<Time<>> CompilerHost::*member) {
+  return stated(standard_zoo().at<ServingEngine>(kCompiler), member).value_or(Time<>());
 }
 
 }  // namespace
 
 Time<> compile_time_of(const In& in, const CompiledViews& v, Notes& notes) {
-  const double rest = 1 - in.cached;
-  if (in.compile_time) return *in.compile_time * rest;
-  hold_to_range("the number of operators", AnyQuantity(v.operators), "catalogue.compilation.operators",
-                notes);
-  const auto each = detail::figure<dim::time>("catalogue.compilation.time_per_operator", notes);
-  notes.assume("compile_time", each * v.operators, "assumed: the same for each operator");
-  return each * v.operators * rest;
+  if (in.compile_time) return *in.compile_time * (1 - in.cached);
+  const Time<> time = CompileTime::solve<double>(v.compile).compile_time;
+  notes.assume("compile_time", time, [] { return SharedText(fmt::format("runtime {}", kCompiler)); }());
+  return time;
 }
 
 Time<> CompiledViews::latency(CompileMode mode, double breaks) const {
@@ -144,41 +246,80 @@ Time<> CompiledViews::latency(CompileMode mode, double breaks) const {
 }
 
 CompiledViews compiled_views(const In& in, Notes& notes) {
-  const auto v = settle_inference(pass_of(in), notes);
-  const Conventions& c = conventions_or_standard(in.conventions);
-  const auto eager = device_pass(v, false), fused = device_pass(v, true);
-  const Time<> launch = needed<Time<>>("kernels.issue", *in.hardware, c, notes);
-  const Time<> dispatch = dispatch_of(in, launch, notes);
-  const double chain = chain_of(in, notes);
+  const ServingEngine& runtime = eager_of(in, notes);
+  const CompiledStepKind kind = step_of(in);
+  check_host(*in.hardware, notes);
+  Time<> eager_total, fused_total;
+  const StepOps eager = step_ops(in, kind, &runtime, Execution::eager, eager_total, notes);
+  const auto before = priced(eager, false);
+  Notes quiet;
+  // Convolutions have laws of their own in the launch list; all else runs as the lowering lists it.
+  const bool convolves = in.workload->architecture == Architecture::cnn && kind != CompiledStepKind::training;
+  const StepOps fused = convolves ? eager : step_ops(in, kind, nullptr, Execution::graph, fused_total, quiet);
+  const auto after = priced(fused, true);
+  const auto calls = captured(eager);
+  const bool trains = kind == CompiledStepKind::training;
+  using H = FrameworkHost;
+  using C = CompilerHost;
+  const auto of_host = [&](std::optional<Time<>> H::*member) {
+    return stated(runtime, member).value_or(Time<>());
+  };
+  const Time<> dispatch = in.dispatch.value_or(of_host(&H::operation) + of_host(&H::launch));
+  if (!in.dispatch) notes.assume("dispatch", dispatch, "an operator and a launch of the runtime");
+  const Time<> host = in.dispatch ? dispatch * calls.calls : before.host;
+  const Time<> device = in.dispatch ? before.device : eager_total;  // the host's waits are in the answer
   CompiledViews out;
-  out.operators = std::round(eager.kernels * chain);
-  out.eager = {.kernels = out.operators,
-               .dispatch = dispatch,
-               .device = eager.time,
+  out.kernels_eager = before.kernels;
+  out.device_eager = before.device;
+  out.eager = {.kernels = calls.calls,
+               .dispatch = host / max(calls.calls, 1.0),
+               .device = device,
                .syncs = 0,
                .sync = in.sync.value_or(dispatch)};
   out.compiled = {.breaks = 0,
-                  .kernels = fused.kernels,
+                  .kernels = after.kernels,
                   .graph_launches = 0,
-                  .launch = launch,
-                  .guard = in.guard.value_or(dispatch),
+                  .launch = of_compiler(&C::launch),
+                  .guard = in.guard.value_or(of_compiler(&C::call)),
                   .resume = in.resume.value_or(dispatch),
                   .between = in.between,
                   .dispatch = dispatch,
-                  .device = fused.time,
-                  .boundary = boundary_of(v),
-                  .bandwidth = v.device.memory.bandwidth,
+                  .device = convolves ? after.device : fused_total - fused.device.dispatch_overhead,
+                  .boundary = calls.live,
+                  .bandwidth = fused.device.memory.bandwidth,
                   .sync_share = in.sync_share,
-                  .sync = in.sync.value_or(dispatch)};
+                  .sync = in.sync.value_or(dispatch),
+                  .tensors = calls.tensors,
+                  .tensor = of_compiler(&C::tensor)};
+  const double graphs = (in.breaks + 1) * (trains ? 2 : 1);  // the backward pass has its own
+  out.compile = {.calls = calls.calls,
+                 .lowered = calls.calls * (trains ? 3 : 1),
+                 .graphs = graphs,
+                 .convolutions = calls.convolutions,
+                 .cached = in.cached,
+                 .process = in.first ? of_compiler(&C::process) : Time<>(),
+                 .graph = of_compiler(&C::graph),
+                 .trace = of_compiler(&C::trace),
+                 .lower = of_compiler(&C::lower),
+                 .convolution = of_compiler(&C::convolution),
+                 .warm_graph = of_compiler(&C::warm_graph)};
   return out;
 }
 
 CompilationModel::Result CompilationModel::solve(const Inputs& in, Notes& notes) const {
+  if (in.mode == CompileMode::eager)
+    throw InputError({.id = "mlsysim.catalogue.151",
+                      .message = "an eager step saves nothing",
+                      .key = "mode",
+                      .found = "eager",
+                      .expected = "compile or cudagraphs",
+                      .hint = "choose one of them"});
   const auto v = compiled_views(in, notes);
   Result r;
-  r.kernels_eager = v.eager.kernels;
+  r.calls = v.compile.calls;
+  r.kernels_eager = v.kernels_eager;
   r.kernels_fused = v.compiled.kernels;
-  r.device_eager = v.eager.device;
+  r.device_eager = v.device_eager;
   r.device_fused = v.compiled.device;
   r.eager = v.latency(CompileMode::eager, in.breaks);
   r.compiled = v.latency(CompileMode::compile, in.breaks);
@@ -188,7 +329,8 @@ CompilationModel::Result CompilationModel::solve(const Inputs& in, Notes& notes)
   r.speedup_compiled = r.eager / r.compiled;
   r.speedup_captured = r.eager / r.captured;
   r.compile_time = compile_time_of(in, v, notes);
-  const auto pay = CompilePayback::solve<double>({r.eager, r.compiled, r.compile_time, in.recompiles});
+  const Time<> step = in.mode == CompileMode::compile ? r.compiled : r.captured;
+  const auto pay = CompilePayback::solve<double>({r.eager, step, r.compile_time, in.recompiles});
   r.saved_per_step = pay.saved;
   if (pay.pays > 0) r.payback_steps = pay.steps;
   const double hours = kHoursPerYear * in.accelerators * in.utilization;

@@ -145,6 +145,8 @@ template <class In>
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
       s.frees_gradients = *gradients == GradientLife::freed;
+  if (runtime != nullptr)
+    if (const bool* stops = stated(*runtime, &ServingEngine::early_stop)) s.early_stop = *stops;
   if constexpr (requires { in.engine; })
     if (runtime != nullptr && !stated(*runtime, &ServingEngine::form) &&
         !stated(*runtime, &ServingEngine::states))

@@ -10,25 +10,31 @@ namespace mlsysim::detail {
 
 /// Time at full power that draws what kernels do; waiting draws idle power.
 template <class T>
-[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Device<T>& d) {
+[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Time<T>& streaming,
+                             const Device<T>& d) {
   return apply<OperatorLoad, T>({.work = work,
                                  .traffic = traffic,
                                  .peak = d.compute.dense,
                                  .bandwidth = d.memory.bandwidth,
                                  .work_draw = d.draw.work,
-                                 .traffic_draw = d.draw.traffic})
+                                 .traffic_draw = d.draw.traffic,
+                                 .streaming = streaming,
+                                 .streaming_draw = d.power.streaming_draw})
       .loaded;
+}
+template <class T> [[nodiscard]] Time<T> loaded(const PassBreakdown<T>& pass, const Device<T>& d) {
+  return loaded(pass.work, pass.traffic, pass.streaming, d);
 }
 
 /// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
 template <class T>
 [[nodiscard]] CappedClock::Result<T> capped(const Plan<T>& plan, const Device<T>& device, const Time<T>& time,
                                             const Time<T>& clocked, const Work<T>& work,
-                                            const Data<T>& traffic) {
+                                            const Data<T>& traffic, const Time<T>& streaming) {
   return apply<CappedClock, T>({.clocked = clocked,
                                 .fixed = time - clocked,
-                                .work_load = loaded(work, Data<T>(), device),
-                                .traffic_load = loaded(Work<T>(), traffic, device),
+                                .work_load = loaded(work, Data<T>(), Time<T>(), device),
+                                .traffic_load = loaded(Work<T>(), traffic, streaming, device),
                                 .tdp = device.power.tdp,
                                 .power_cap = plan.power_cap,
                                 .clock_limit = plan.clock_limit,
@@ -38,7 +44,8 @@ template <class T>
 /// A pass at the clock that its limits leave. What it takes longer counts as arithmetic; its stages are
 /// slower alike.
 template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const Device<T>& device) {
-  const auto r = capped(plan, device, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic);
+  const auto r = capped(plan, device, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic,
+                        pass.cost.streaming);
   const Time<T> more = r.slowed - pass.total;
   pass.slot = pass.slot * (r.slowed / pass.total);
   pass.total = r.slowed;
@@ -51,7 +58,7 @@ template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const D
 /// passes do.
 template <class T> void slow(StepEstimate<T>& step, const Plan<T>& plan, const Device<T>& device) {
   const Time<T> running = step.total - step.bubble;
-  const auto r = capped(plan, device, running, step.compute, step.work, step.traffic);
+  const auto r = capped(plan, device, running, step.compute, step.work, step.traffic, step.streaming);
   const Time<T> more = r.slowed - running, idle = step.bubble * (more / step.slots);
   step.total += more + idle;
   step.slots += more;
@@ -76,7 +83,7 @@ template <class T>
   out.memory = passes.memory_bound * m + update.memory_bound;
   out.overhead = passes.overhead * m + update.overhead + step.launch_wait + device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy = loaded(passes.work, passes.traffic, device) * m + loaded(update.work, update.traffic, device);
+  out.busy = loaded(passes, device) * m + loaded(update, device);
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
@@ -87,6 +94,7 @@ template <class T>
   out.exposed_communication = max(out.total - kernels - out.overhead - out.bubble, Time<T>());
   out.work = passes.work * m + update.work;
   out.traffic = passes.traffic * m + update.traffic;
+  out.streaming = passes.streaming * m + update.streaming;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
   if (model.structure.capped) slow(out, plan, device);
   return out;
@@ -177,7 +185,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
                                             const Links<T>& links) {
     OpList<T> ops;
     PassEstimate<T> out = pass_estimate(request, device, links, ops);
-    out.busy = loaded(out.cost.work, out.cost.traffic, device);
+    out.busy = loaded(out.cost, device);
     if (request.model.structure.capped) slow(out, request.plan, device);
     return out;
   }

@@ -5,6 +5,8 @@
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/views.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -183,6 +185,20 @@ std::optional<Execution> execution_of(std::optional<Execution> asked, const Serv
   return own == nullptr ? asked : std::optional(*own);
 }
 
+/// What a device draws under a runtime, where that states it.
+static void set_power(Device<>& device, const ServingEngine& runtime, Notes& notes) {
+  const auto words = [&] { return SharedText(fmt::format("runtime {}", runtime.name)); };
+  if (const auto held = stated(runtime, &RuntimePower::held)) {
+    device.conventions.idle_fraction = *held;
+    notes.assume("power.held", *held, words());
+  }
+  if (const auto work = stated(runtime, &RuntimePower::work)) device.draw.work = *work;
+  if (const auto streaming = stated(runtime, &RuntimePower::streaming)) {
+    device.draw.traffic = 0;
+    device.power.streaming_draw = *streaming;
+  }
+}
+
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const ModelView<>& model, const Conventions& c, Notes& notes) {
   if (runtime == nullptr) return;
@@ -204,6 +220,7 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
       notes.assume("memory.l2_cache", "none", "not stated; every kernel reads from memory");
     device.software = std::make_shared<Software>(*std::move(s));
   }
+  set_power(device, *runtime, notes);
   auto launch = stated(*runtime, &FrameworkHost::launch);
   // Where the host does not run ahead, each kernel waits for its launch.
   if (const auto gap = stated(*runtime, &FrameworkHost::gap)) launch = gap;

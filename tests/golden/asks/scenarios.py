@@ -111,6 +111,7 @@ serve Llama3_8B NoSuchDevice
 """
 
 TRAIN = """
+train Llama3_2_1B H100 bf16 b{1,8} operator engine={transformers,pytorch_eager} recomputation={none,full} mbs1
 train Llama3_8B H100 x8 bf16 b8 {operator,textbook} zero{0,1,2,3}
 train Llama3_8B Lab_64_H100 bf16 b128 {operator,textbook} zero{0,1,2,3}
 train Llama3_8B Lab_64_H100 bf16 b{64,512,100} operator zero3 seq4096

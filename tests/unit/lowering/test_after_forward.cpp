@@ -87,6 +87,33 @@ TEST_CASE("recomputation by part repeats what it names, by hand", "[lowering]") 
   CHECK(found(b.ops, "named", Pass::recompute).params.base() == 0);
 }
 
+TEST_CASE("recomputation that stops early does not repeat the last product of a block, by hand",
+          "[lowering]") {
+  const auto repeats = [](bool early, bool dropout) {
+    Bench b(Phase::training);
+    b.structure.recomputed = part::all;
+    b.structure.early_stop = early;
+    b.structure.dropout = dropout;
+    for (const char* name : {"ffn_up", "ffn_down", "expert_down"})
+      made(b.ops, OpKind::matmul, name, part::none).parts = part::block;
+    for (const auto pattern : {Collective::reduce_scatter, Collective::all_gather}) {
+      auto& join = made(b.ops, OpKind::collective, "ffn_join", part::none);
+      join.parts = part::block;
+      join.collective = pattern;
+    }
+    detail::recompute(b.structure, b.plan, b.ops, b.ops.size());
+    std::vector<int> out;
+    for (const char* name : {"ffn_up", "ffn_down", "expert_down", "ffn_join"})
+      out.push_back(count(b.ops, name, Pass::recompute));
+    return out;
+  };
+  CHECK(repeats(false, false) == std::vector{1, 1, 1, 2});
+  // The gather is for the next block, and the weights of experts need what these returned.
+  CHECK(repeats(true, false) == std::vector{1, 0, 1, 1});
+  // The mask of a dropout lies behind the product.
+  CHECK(repeats(true, true) == std::vector{1, 1, 1, 2});
+}
+
 TEST_CASE("the backward pass of each kind of operator, by hand", "[lowering]") {
   Bench b(Phase::training);
   b.structure.biased = true;

@@ -69,6 +69,16 @@ TEST_CASE("a decode step and a large product load a device by what they compute 
   };
   CHECK_THAT(at(0.4739, 29.6), WithinRel(0.75 * 8.835821 + 3 * 0.479171, 1e-6));
   CHECK_THAT(at(0.4739, 0) + at(0, 29.6), WithinRel(at(0.4739, 29.6), 1e-14));
+  // A norm of 1 GB in 0.51 ms and an addition of 1.55 GB in as long draw the same: 0.706 of the dynamic
+  // power.
+  CHECK_THAT(OperatorLoad::solve({.traffic = 1.0 * u::GB,
+                                  .peak = 989 * u::TFLOP / u::s,
+                                  .bandwidth = 3350 * u::GB / u::s,
+                                  .traffic_draw = 0,
+                                  .streaming = 0.51 * u::ms,
+                                  .streaming_draw = 0.706})
+                 .loaded.in(u::ms),
+             WithinRel(0.706 * 0.51, 1e-14));
   // A third of the peak reaches the cap.
   CHECK_THAT(at(989.0 / 3, 0), WithinRel(1000.0, 1e-14));
 }

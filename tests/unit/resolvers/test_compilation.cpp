@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/resolver_api/evaluate.hpp>
+#include <mlsysim/resolvers/models/single_node.hpp>
 #include <mlsysim/resolvers/optimizers/compilation.hpp>
 #include <mlsysim/resolvers/solvers/compilation.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -112,24 +113,92 @@ TEST_CASE("a compilation that loses never pays", "[catalogue][compilation]") {
   CHECK(often.steps == 2000);
 }
 
-TEST_CASE("one captured graph of an 8B model at batch 1 gains what is published, a long prompt nothing",
+TEST_CASE("time to compile: worked by hand", "[catalogue][compilation]") {
+  // 100 calls in two graphs with 3 convolutions: 100 x 6 ms traced, 2 x 1.5 s, 100 x 13 ms and 3 x 0.5 s
+  // cold.
+  CompileTime::Inputs<double> in{.calls = 100,
+                                 .lowered = 100,
+                                 .graphs = 2,
+                                 .convolutions = 3,
+                                 .cached = 0,
+                                 .process = 1.6 * unit::s,
+                                 .graph = 1.5 * unit::s,
+                                 .trace = 6.0 * unit::ms,
+                                 .lower = 13.0 * unit::ms,
+                                 .convolution = 0.5 * unit::s,
+                                 .warm_graph = 1.1 * unit::s};
+  const auto at = [&] { return CompileTime::solve<double>(in).compile_time / unit::s; };
+  CHECK(at() == Approx(1.6 + 0.6 + 3 + 1.3 + 1.5));
+  // Caches that hold all of it leave the trace and a second for each graph.
+  in.cached = 1;
+  CHECK(at() == Approx(1.6 + 0.6 + 2.2));
+  in.cached = 0.5;
+  CHECK(at() == Approx(1.6 + 0.6 + (5.8 + 2.2) / 2));
+}
+
+TEST_CASE("one captured graph of an 8B model at batch 1 gains much, a long prompt and a training step little",
           "[catalogue][compilation]") {
-  // 8.4 ms eager to 5.1 ms as one graph: 1.65 (a decode step of Llama 3.1 8B on H100).
   const auto decode = CompilationModel{}.solve(decode_8b());
   INFO("eager " << ms(decode.eager) << " ms, captured " << ms(decode.captured) << " ms, kernels "
                 << decode.kernels_eager << " -> " << decode.kernels_fused);
   CHECK(decode.speedup_captured >= 1.3);
-  CHECK(decode.speedup_captured <= 2.0);
+  CHECK(decode.speedup_captured <= 2.5);
   CHECK(decode.lost_to_breaks == Time<>());
+  CHECK(decode.kernels_fused < decode.kernels_eager);
   REQUIRE(decode.payback_steps);
   CHECK(decode.energy_saved_per_year.has_value());
   CHECK_FALSE(decode.cost_saved_per_year.has_value());
+  // The answers of the step are those of the resolver that is asked for it alone.
+  SingleNodeModel::Inputs alone;
+  alone.workload = decode_8b().workload;
+  alone.hardware = decode_8b().hardware;
+  alone.precision = Precision::bf16;
+  alone.seq_len = 512;
+  alone.engine = &standard_zoo().at<ServingEngine>("pytorch_eager");
+  CHECK(decode.eager == SingleNodeModel{}.solve(alone).latency);
   // Where kernels are long, launches cost nothing: fused or not, the two modes of compiling are one.
   auto large = decode_8b();
   large.batch_size = 512;
   large.seq_len = 4096;
   const auto busy = CompilationModel{}.solve(large);
   CHECK(busy.compiled / busy.captured < 1.05);
+  // A prompt and a training step are other steps of the same model.
+  auto other = decode_8b();
+  other.seq_len = 2048;
+  other.step = CompiledStepKind::prompt;
+  const auto prompt = CompilationModel{}.solve(other);
+  CHECK(prompt.eager > decode.eager);
+  CHECK(prompt.speedup_captured < decode.speedup_captured);
+  CHECK(prompt.calls == Approx(decode.calls).epsilon(0.02));
+  other.workload = &model("Llama3_2_1B");
+  const auto one = CompilationModel{}.solve(other);
+  other.step = CompiledStepKind::training;
+  const auto training = CompilationModel{}.solve(other);
+  CHECK(training.eager > one.eager);
+  // The backward pass is a second graph with twice as many calls to lower.
+  CHECK(training.compile_time > 2.0 * one.compile_time);
+  CHECK(training.compile_time < 3.0 * one.compile_time);
+}
+
+TEST_CASE("ResNet-50 compiles for its convolutions, and steps that do not exist are refused",
+          "[catalogue][compilation]") {
+  CompilationModel::Inputs in{
+      .workload = &model("ResNet50"), .hardware = &device("H100"), .precision = Precision::bf16};
+  in.first = false;
+  const auto cold = CompilationModel{}.solve(in);
+  // 175 calls and 23 distinct convolutions; 14.7 and 16.7 s were measured, 2.1 and 2.4 s with full caches.
+  CHECK(cold.calls == Approx(175).margin(6));
+  CHECK(cold.compile_time / unit::s == Approx(16).margin(2));
+  in.cached = 1;
+  CHECK(CompilationModel{}.solve(in).compile_time / unit::s == Approx(2.25).margin(0.3));
+  in.step = CompiledStepKind::decode;
+  CHECK_THROWS_WITH(CompilationModel{}.solve(in), Contains("'ResNet50' does not generate tokens"));
+  in.step.reset();
+  in.mode = CompileMode::eager;
+  CHECK_THROWS_WITH(CompilationModel{}.solve(in), Contains("an eager step saves nothing"));
+  in.mode = CompileMode::compile;
+  in.engine = &standard_zoo().at<ServingEngine>("pytorch_compiled");
+  CHECK_THROWS_WITH(CompilationModel{}.solve(in), Contains("has no launch list to compile"));
 }
 
 TEST_CASE("breaks cost what the model says, a year of them what it says times a price",
@@ -175,7 +244,7 @@ TEST_CASE("the breaks that a latency allows are those with which it is met", "[c
   for (const double steps : {1.0, 50.0, 16069.0, 1e9}) {
     GraphBreakSolver::Inputs in{.workload = base.workload,
                                 .hardware = base.hardware,
-                                .target_latency = 8.0 * unit::ms,
+                                .target_latency = 20.0 * unit::ms,
                                 .precision = base.precision,
                                 .seq_len = base.seq_len,
                                 .steps = steps};
@@ -198,55 +267,24 @@ TEST_CASE("the breaks that a latency allows are those with which it is met", "[c
   CHECK_FALSE(GraphBreakSolver{}.solve(none));
 }
 
-TEST_CASE("what lies outside of the range of a built-in figure is said to be", "[catalogue][compilation]") {
-  const auto outside = [](const CompilationModel::Inputs& in) {
-    NoteBook book;
-    Notes notes(book);
-    (void)CompilationModel{}.solve(in, notes);
-    std::string all;
-    for (std::size_t i = 0; i < book.warnings.size(); ++i)
-      if (book.reason_of(i) == BreakReason::out_of_domain) all += book.warnings[i] + "\n";
-    return all;
-  };
-  // 32 layers of 43 operators and more, where compile times are known up to 64 operators.
-  auto in = decode_8b();
-  CHECK_THAT(outside(in), Contains("the number of operators, ") && Contains("1 to 64"));
-  in.compile_time = 10.0 * unit::s;
-  CHECK(outside(in).empty());
-  for (const double us : {1.1, 5.0, 20.0}) {
-    in.dispatch = us * unit::us;
-    CHECK(outside(in).empty());
-  }
-  for (const double us : {1.0, 21.0}) {
-    in.dispatch = us * unit::us;
-    CHECK_THAT(outside(in), Contains("dispatch, ") && Contains("outside of 1.1 us to 20 us"));
-  }
-  in.dispatch.reset();
-  in.operators_per_kernel = 11;
-  CHECK_THAT(outside(in), Contains("operators_per_kernel, 11, lies outside of 1 to 10"));
-  in.operators_per_kernel = 10;
-  CHECK(outside(in).empty());
-}
-
-TEST_CASE("the built-in figures say where and when they were measured, and a use of them is listed",
+TEST_CASE("times of the compiler have a source and a range, and a use of them is listed",
           "[catalogue][compilation]") {
   NoteBook book;
   Notes notes(book);
-  const auto r = CompilationModel{}.solve(decode_8b(), notes);
-  for (const char* name : {"dispatch", "operators_per_kernel", "time_per_operator"}) {
-    const auto& figure = standard_zoo().scalar(std::string("catalogue.compilation.") + name);
-    INFO(figure.name);
-    REQUIRE(figure.entry != nullptr);
-    CHECK_FALSE(figure.entry->source.ref.empty());
-    CHECK_FALSE(figure.entry->source.recorded.empty());
-    CHECK_FALSE(figure.entry->source.note.empty());
-    CHECK((figure.low && figure.high));
-    CHECK(std::any_of(book.assumptions.begin(), book.assumptions.end(),
-                      [&](const Assumption& a) { return a.name == figure.name; }));
+  (void)CompilationModel{}.solve(decode_8b(), notes);
+  const auto& compiler = standard_zoo().at<ServingEngine>("pytorch_compiled");
+  REQUIRE(compiler.entry != nullptr);
+  for (const char* name :
+       {"process", "graph", "trace", "lower", "convolution", "warm_graph", "call", "tensor", "launch"}) {
+    const Figure* figure = compiler.entry->figure(std::string("compile.") + name);
+    INFO(name);
+    REQUIRE(figure != nullptr);
+    CHECK((figure->low && figure->high));
+    CHECK_FALSE(compiler.entry->source_of(std::string("compile.") + name).ref.empty());
   }
-  // 2.3 us above a launch, and 43 operators for 9 kernels, as ever.
-  CHECK(standard_zoo().scalar("catalogue.compilation.operators_per_kernel").value.base() == 43.0 / 9);
-  CHECK(r.compile_time / unit::ms == Approx(37 * r.kernels_eager));
+  for (const char* name : {"engine", "dispatch", "compile_time"})
+    CHECK(std::any_of(book.assumptions.begin(), book.assumptions.end(),
+                      [&](const Assumption& a) { return a.name == name; }));
 }
 
 TEST_CASE("what caches spare is no time to compile", "[catalogue][compilation]") {
@@ -257,17 +295,19 @@ TEST_CASE("what caches spare is no time to compile", "[catalogue][compilation]")
     const auto cold = CompilationModel{}.solve(in);
     in.cached = 0.75;
     const auto warm = CompilationModel{}.solve(in);
-    CHECK(warm.compile_time / cold.compile_time == Approx(0.25).epsilon(1e-12));
+    const double share = warm.compile_time / cold.compile_time;
+    CHECK(share < 0.6);
+    if (given) CHECK(share == Approx(0.25).epsilon(1e-12));
     CHECK(warm.compiled == cold.compiled);
-    CHECK(*warm.payback_steps == Approx(0.25 * *cold.payback_steps).margin(1));
+    CHECK(*warm.payback_steps == Approx(share * *cold.payback_steps).margin(1));
     in.cached = 1;
-    CHECK(*CompilationModel{}.solve(in).payback_steps == 0);
+    CHECK((*CompilationModel{}.solve(in).payback_steps == 0) == given);
   }
   // A job that is too short for a cold start may be long enough for a warm one.
-  CompileModeOptimizer::Inputs job{.workload = in.workload, .hardware = in.hardware, .steps = 5000};
+  CompileModeOptimizer::Inputs job{.workload = in.workload, .hardware = in.hardware, .steps = 2500};
   CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::eager);
   job.cached = 0.95;
-  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode == CompileMode::compile);
+  CHECK(evaluate(CompileModeOptimizer{}, job)->best_mode != CompileMode::eager);
 }
 TEST_CASE("short jobs stay eager, long ones do not", "[catalogue][compilation]") {
   CompileModeOptimizer::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .steps = 1};
@@ -276,7 +316,7 @@ TEST_CASE("short jobs stay eager, long ones do not", "[catalogue][compilation]")
   const auto often = evaluate(CompileModeOptimizer{}, in);
   REQUIRE((once && often));
   CHECK(once->best_mode == CompileMode::eager);
-  // On this device both ways of compiling wait for the device, and the first of equals is taken.
-  CHECK(often->best_mode == CompileMode::compile);
+  // Generated code launches its kernels more slowly than the device runs them.
+  CHECK(often->best_mode == CompileMode::cudagraphs);
   CHECK(often->search.total_searched() == 3);
 }

@@ -25,10 +25,12 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
     double batch_size = 1;
     std::optional<Precision> precision{};
     std::optional<double> seq_len{};
+    std::optional<CompiledStepKind> step{};
+    const ServingEngine* engine = nullptr;
     std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
-    std::optional<double> operators_per_kernel{};
     double sync_share = 1, between = 0, breaks = 0, cached = 0;
     std::optional<Time<>> compile_time{};
+    bool first = true;
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
@@ -39,7 +41,8 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
                field(&I::breaks, key::breaks).non_negative().counted().defaulted("none"),
                field(&I::compile_time, "compile_time", "s", "time to compile all graphs")
                    .non_negative()
-                   .defaulted("catalogue.compilation.time_per_operator of the zoo for each operator"),
+                   .defaulted("CompileTime with the times of the compiler"),
+               field(&I::first, key::first).defaulted("it is"),
                field(&I::cached, key::cached).defaulted("none: a cold start")));
     }
   };

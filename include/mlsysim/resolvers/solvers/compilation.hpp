@@ -30,8 +30,9 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
     double batch_size = 1;
     std::optional<Precision> precision{};
     std::optional<double> seq_len{};
+    std::optional<CompiledStepKind> step{};
+    const ServingEngine* engine = nullptr;
     std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
-    std::optional<double> operators_per_kernel{};
     double sync_share = 1, between = 0;
     CompileMode mode = CompileMode::compile;
     std::optional<double> steps{};

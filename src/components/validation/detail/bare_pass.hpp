@@ -50,7 +50,9 @@ inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
                                                            .peak = d.compute.dense,
                                                            .bandwidth = d.memory.bandwidth,
                                                            .work_draw = d.draw.work,
-                                                           .traffic_draw = d.draw.traffic})
+                                                           .traffic_draw = d.draw.traffic,
+                                                           .streaming = sum.streaming,
+                                                           .streaming_draw = d.power.streaming_draw})
                                   .loaded;
   const double load = std::min(1.0, loaded / duration);
   Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
