@@ -170,11 +170,11 @@ TEST_CASE("ranges hold every point, and are tight where the law is monotone", "[
     CHECK(never_wider);
     for (std::size_t o = 0; o < results.size(); ++o) {
       INFO(results[o].name << " is wider than its true range by the factor " << loosest[o]);
-      // The rounded corner, the pipeline of exponentials, the mean way round a ring and the rational formula
-      // of a normal quantile use an input more than once.
+      // The rounded corner, the pipeline of exponentials, the mean way round a ring, the rational formula of
+      // a normal quantile and popularities over their mean use an input more than once.
       const bool known_loose = law.info.id == "SoftRoofline" || law.info.id == "CheckpointGoodput" ||
                                law.info.id == "WindowedAttentionPairs" || law.info.id == "TorusAllToAll" ||
-                               law.info.id == "FullestRank";
+                               law.info.id == "FullestRank" || law.info.id == "TouchedExperts";
       // The steps towards the root of a cubic use every input seven times.
       const bool known_root = law.info.id == "CappedClock";
       CHECK(loosest[o] < (known_root ? 16 : known_loose ? 4 : 1.3));

@@ -69,7 +69,7 @@ TEST_CASE("tables: a derived column says another one in other words", "[validati
   auto t = sample(csv, std::string(kDefinition) +
                            "derived:\n  kind: {column: gpu, words: {h: 1}, otherwise: 0}\n"
                            "  named: {column: gpu, words: {\"\": nobody}}\n"
-                           "  both: {column: [gpu, half], words: {\"h 1\": first}, otherwise: no}\n");
+                           "  both: {column: [gpu, half], words: {\"h 1\": first}, otherwise: second}\n");
   const auto moved = std::move(t);
   const auto kind = moved.data.column("kind"), named = moved.data.column("named");
   CHECK(moved.data.number(0, kind) == 1);
@@ -77,7 +77,7 @@ TEST_CASE("tables: a derived column says another one in other words", "[validati
   CHECK(moved.data.text(0, named) == "h");
   CHECK(moved.data.text(1, named) == "nobody");
   CHECK(moved.data.text(0, moved.data.column("both")) == "first");
-  CHECK(moved.data.text(1, moved.data.column("both")) == "no");
+  CHECK(moved.data.text(1, moved.data.column("both")) == "second");
   CHECK(moved.data.where(1, named).line == 3);
   CHECK(moved.data.text(1, moved.data.column("n")) == "9");
   const auto refused = [&](const char* rule, const char* part) {
