@@ -37,7 +37,7 @@ void refuse_absent(const ServingEngine& runtime, const KernelFamily& family, std
                     .message = fmt::format("runtime '{}' launches kernels that family '{}' does not state",
                                            runtime.name, family.name),
                     .key = std::string(kind),
-                    .found = "no figure, here or in what it extends",
+                    .found = fmt::format("no figure of '{}', here or in what it extends", kind),
                     .expected = "every figure of this kind of kernel",
                     .hint = "state it in the family, or name a family that does"});
 }

@@ -377,7 +377,7 @@ def test_all_assertions_that_cannot_be_checked_are_named(refused, plan):
 
 def test_states_of_training(refused):
     refused("eval", "Llama3_8B", "H100", "--mode", "train", "--states", "moment=fp7",
-            parts=["mlsysim.catalogue.120", "'states'", "'moment=fp7'", "PART=FORMAT", "parameter=bf16"])
+            parts=["mlsysim.catalogue.120", "states of training", "'moment=fp7'", "PART=FORMAT", "parameter=bf16"])
 
 
 RUNTIME = """schema: mlsysim/engine@1

@@ -26,6 +26,7 @@ KEYS_SERVE = [
     ("hardware.accelerators_per_node", "accelerators_per_node: 8", "accelerators_per_node: 4"),
     ("hardware.intra_node_bw", "intra_node_bw: 400 GB/s", "intra_node_bw: 200 GB/s"),
     ("hardware.fabric_bandwidth", "fabric_bandwidth: 50 GB/s", "fabric_bandwidth: 5 GB/s"),
+    ("hardware.nics_per_node", "fabric_bandwidth: 50 GB/s", "fabric_bandwidth: 50 GB/s\n  nics_per_node: 1"),
     ("hardware.power_cap", "power_cap: 400 W", "power_cap: 300 W"),
     ("hardware.clock_limit", "clock_limit: 0.9", "clock_limit: 0.5"),
     ("hardware.execution", "clock_limit: 0.9", "clock_limit: 0.9\n  execution: eager"),
@@ -107,7 +108,7 @@ def test_every_key_of_a_serving_plan_counts(run, plan, key, before, after):
     text = full()
     if key == "hardware.name":
         before, after = "  name: H100", "  name: H200"
-    if key == "hardware.fabric_bandwidth":  # a replica across nodes, so that the fabric carries something
+    if key in ("hardware.fabric_bandwidth", "hardware.nics_per_node"):  # a replica across nodes, so that the fabric carries something
         text = text.replace("accelerators_per_node: 8", "accelerators_per_node: 4")
     assert before in text
     changed = text.replace(before, after, 1)

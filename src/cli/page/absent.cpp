@@ -66,7 +66,7 @@ namespace {
                     .names_program = is_program_file,
                     .read = [](const std::string& path, std::vector<std::string>& notes) {
                       auto model = model_of_path(path, {});
-                      notes = std::move(model.notes);
+                      notes = model.notes;
                       return model_zoo(model);
                     }});
   return true;

@@ -13,7 +13,7 @@ const bool registered = [] {
        .read =
            [](const std::string& path, std::vector<std::string>& notes) {
              auto model = model_of_path(path);
-             notes = std::move(model.notes);
+             notes = model.notes;
              return model_zoo(model);
            }});
   return true;
