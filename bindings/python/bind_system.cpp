@@ -38,6 +38,7 @@ void bind_system(py::module_& m) {
   SpecClass<EngineMemoryRule>(m, "EngineMemoryRule", "How an engine divides the memory of a device.");
   SpecClass<KernelRate>(m, "KernelRate", "Kernels of one kind: the smallest one, and what large ones reach.");
   SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
+  SpecClass<ProductRates>(m, "ProductRates", "Dense products on one generation of chips.");
   SpecClass<ExpertRates>(m, "ExpertRates", "Routed experts of one layer on one generation of chips.");
   SpecClass<KernelFamily>(m, "KernelFamily", "Kernels of a framework or an engine.");
   SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");

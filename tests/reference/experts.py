@@ -1,8 +1,8 @@
-"""The kernels of routed experts that a runtime names, and their constants on a device (zoo/kernels/experts.yaml)."""
+"""The kernels of routed experts and of dense products that a runtime names, and their constants on a device (zoo/kernels)."""
 
 from types import SimpleNamespace
 
-from formats import bytes_of_format
+from formats import BYTES, bytes_of_format
 from zoo import default, entry, get
 
 KERNELS = 8  # of a layer: three that choose and order, one that gathers, two products, the activation, the sum
@@ -53,3 +53,17 @@ def set_experts(device, hardware, engine, stored):
         tile=row["tile"],
         launch=row["floor"] * default("chained_floor") / KERNELS,
     )
+
+
+def set_products(device, hardware, engine, precision):
+    """Dense products of the family of the runtime, or of the nearest one that it extends, unless the device has a share of its own."""
+    while engine and "products" not in engine:
+        engine = entry("engine", engine["extends"]) if "extends" in engine else None
+    family = engine and engine["products"]
+    rows = [row for row in (entry("kernel_family", family)["products"] if family else [])
+            if row["multiplies"] == precision and row["generation"] in classes(hardware)]
+    figure = "efficiency.matrix_narrow" if BYTES[precision] <= 1 else "efficiency.matrix"
+    own = get(hardware, figure)
+    usual = next((value for name in classes(hardware) if (value := get(entry("device_class", name), figure)) is not None), None)
+    if rows and not (own and usual and abs(own / usual - 1) > 0.02):
+        device.matrix_share, device.product_stream = rows[0]["share"], rows[0]["stream"]

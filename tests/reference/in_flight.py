@@ -35,6 +35,8 @@ class OperatorPasses:
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         for one in (self.device, self.prompt_device):
             launches.set_launches(one, s.device, engine, s.execution, s.tp_size)
+            if s.efficiency is None:
+                experts.set_products(one, s.device, engine, s.precision)
         self.prompt_device.issue = self.prompt_device.prompt_issue
         self.prompt_device.layer_issue = self.prompt_device.prompt_layer
         if self.h.moe:

@@ -228,6 +228,8 @@ def serve(s):
         if h.moe:
             experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        if s.efficiency is None:
+            experts.set_products(view, s.device, launches.engine_of(s), s.precision)
         links = device.links_view(s.fleet, "decode")
         links.algorithm = s.collective_algorithm
         a = serving.serve(

@@ -5,6 +5,7 @@ import math
 from types import SimpleNamespace
 
 import device
+import experts
 import launches
 import memory
 import model
@@ -59,6 +60,8 @@ def speed_up(s, a, batch, mean, final):
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        if s.efficiency is None:
+            experts.set_products(view, s.device, launches.engine_of(s), s.precision)
         if model.model_view(s.workload).moe:
             experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         view.issue = launches.issue_of_step(view, math.ceil(a.s / s.ep_size))

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _PARTS = (
-    CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, RuntimePower, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, RuntimePower, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

@@ -1,6 +1,6 @@
 #pragma once
-/// A family of kernels: what a framework or an engine brings for everything that is neither a dense product
-/// nor an attention, its convolutions, and the routed experts of a layer.
+/// A family of kernels: what a framework or an engine brings for everything that is no attention: small
+/// kernels, convolutions, dense products, and the routed experts of a layer.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/hardware.hpp>
@@ -76,6 +76,22 @@ struct ExpertRates {
   }
 };
 
+/// Dense products on one generation of chips in one format of arithmetic.
+struct ProductRates {
+  const DeviceClass* generation = nullptr;
+  Precision multiplies = Precision::bf16;
+  double share = 1, stream = 1;
+
+  static constexpr auto fields() {
+    using P = ProductRates;
+    return rows(field(&P::generation, "generation", "", "class of the devices"),
+                field(&P::multiplies, "multiplies", "", "format of the arithmetic"),
+                field(&P::share, "share", "", "share of the peak of that arithmetic").within(0.01, 1),
+                field(&P::stream, "stream", "", "memory rate of the products over that of a stream")
+                    .within(0.05, 1.5));
+  }
+};
+
 /// A family of kernels with its constants. A kind that is not stated is that of `extends`. Cycles and shares
 /// are carried from the generation on which they were measured to others as they are.
 struct KernelFamily {
@@ -87,6 +103,7 @@ struct KernelFamily {
   std::optional<Time<>> gap;
   ConvolutionRates convolution;
   std::vector<ExpertRates> experts{};
+  std::vector<ProductRates> products{};
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -124,6 +141,7 @@ struct KernelFamily {
         field(&K::gap, "gap", "us", "time that a kernel takes longer outside a captured graph")
             .non_negative(),
         field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"),
+        field(&K::products, "products", "", "dense products").defaulted("absent"),
         field(&K::experts, "experts", "", "routed experts of a layer, by generation and format")
             .defaulted("none"));
   }

@@ -142,6 +142,7 @@ struct ServingEngine {
   std::optional<std::string> states{};  ///< formats in training, as `--states` takes them
   const KernelFamily* small_kernels = nullptr;
   const KernelFamily* convolutions = nullptr;
+  const KernelFamily* products = nullptr;
   std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
@@ -200,6 +201,7 @@ struct ServingEngine {
         field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
             .defaulted("none"),
         field(&E::convolutions, "convolutions", "", "family of convolutions").defaulted("none"),
+        field(&E::products, "products", "", "family of dense products").defaulted("that of the device"),
         field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),

@@ -73,6 +73,15 @@ void set_expert_kernels(Device<>& device, const ExpertRates& rates, const Hardwa
 void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                         WeightFormat format, const Conventions& conventions, Notes& notes);
 
+/// Gives a device the dense products of a family: its share and stream on the device's generation and in the
+/// format of the products. A device that states another share than its generation has keeps it, and so does
+/// one of which the family has no constants.
+void set_products(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
+                  Precision precision, const Conventions& conventions, Notes& notes);
+/// The same of the family that a runtime, or the nearest one that it extends, names.
+void set_products(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                  Precision precision, const Conventions& conventions, Notes& notes);
+
 /// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
 /// one, else main memory.
 struct MemoryLevel {

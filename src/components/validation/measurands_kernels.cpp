@@ -43,12 +43,14 @@ struct ProductRow {
   double quantisation_reads = 2;
   double repeats = 1;
   double search_gain = 1;
+  const KernelFamily* family = nullptr;
   Time<> duration{};
   static constexpr auto fields() {
     using R = ProductRow;
     return join(
         device_rows<R>(),
-        rows(field(&R::m, "rows", "", "rows of a group").positive(),
+        rows(field(&R::family, "family", "", "family of kernels").defaulted("products of the device"),
+             field(&R::m, "rows", "", "rows of a group").positive(),
              field(&R::n, "columns", "", "columns").positive(),
              field(&R::k, "depth", "", "depth of the sums").positive(),
              field(&R::groups, "groups", "", "independent products, each with weights of its own")
@@ -97,7 +99,12 @@ void add_product(const ProductRow& c, Bare& bare) {
 Prediction product_time(const ProductRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
   add_product(c, bare);
-  auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+  auto device = device_at(*c.hardware, c.precision, context);
+  Notes quiet;
+  if (c.family != nullptr && context.comparison == Yardstick::operators)
+    set_products(device, *c.family, context.constants->device(*c.hardware), c.precision,
+                 context.constants->conventions(), quiet);
+  auto p = priced(bare.ops, device, context);
   const bool searched = context.comparison == Yardstick::operators;
   const double by = c.repeats * (searched ? c.search_gain : 1.0);
   p.base /= by;

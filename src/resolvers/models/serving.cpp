@@ -176,6 +176,13 @@ void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, Servin
 }
 
 /// Limits of power and clock hold for the devices of both pools.
+/// The software of the runtime, and its products where the caller does not say what they sustain.
+void set_runtime(const In& in, const HardwareNode& hardware, Precision precision, const Conventions& c,
+                 const ServingProblem<>& v, Device<>& device, Notes& notes) {
+  set_software(device, in.engine, hardware, precision, v.model, c, notes);
+  if (!in.efficiency) set_products(device, in.engine, hardware, precision, c, notes);
+}
+
 void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingProblem<>& v,
                 Notes& notes) {
   if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
@@ -227,8 +234,8 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.disaggregated = in.decode_hardware != nullptr;
   v.decode_device = v.disaggregated ? v.pricing->device(decoder, use, c, notes) : v.device;
   if (v.pricing->prices_engines()) {
-    set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
-    set_software(v.decode_device, in.engine, decoder, precision, v.model, c, notes);
+    set_runtime(in, *in.hardware, precision, c, v, v.device, notes);
+    set_runtime(in, decoder, precision, c, v, v.decode_device, notes);
     v.plan.routing_spread = c.routing_spread;
     if (v.decode.moe) {
       notes.assume("routing_spread", c.routing_spread, kDefaults);

@@ -85,6 +85,7 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
   set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
+  if (!in.efficiency) set_products(v.device, in.engine, *in.hardware, precision, c, notes);
   if (v.device.software != nullptr)
     set_kernels(*in.engine, v.model.structure);
   else if (in.engine != nullptr && !stated(*in.engine, &ServingEngine::form))

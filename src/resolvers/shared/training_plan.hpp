@@ -142,6 +142,7 @@ template <class In>
   if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
   v.device = v.pricing->device(hardware, use, c, notes);
   set_software(v.device, runtime, hardware, precision, v.model, c, notes);
+  set_products(v.device, runtime, hardware, precision, c, notes);
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
       s.frees_gradients = *gradients == GradientLife::freed;

@@ -1,12 +1,14 @@
-// The kernels of routed experts that a runtime names, as numbers of a device.
+// The kernels of routed experts and of dense products that a runtime names, as numbers of a device.
 
 #include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -80,6 +82,34 @@ void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const Ha
                    : fmt::format("{} names them; constants of {}, the nearest to {} that it has",
                                  runtime->name, name_of(rates->format), name_of(format)));
   notes.assume("chained_floor", conventions.chained_floor, kDefaults);
+}
+
+void set_products(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
+                  Precision precision, const Conventions& conventions, Notes& notes) {
+  const ProductRates* rates = nullptr;
+  for (const auto* f = &family; f != nullptr && rates == nullptr; f = f->extends)
+    for (const auto& row : f->products)
+      if (rates == nullptr && row.multiplies == precision && is_of(hardware, row.generation)) rates = &row;
+  if (rates == nullptr) return;
+  const bool narrow = bytes_per_element(precision) <= 1;
+  const auto& figure = *find_figure_row(narrow ? "efficiency.matrix_narrow" : "efficiency.matrix");
+  const auto own = figure.stated(hardware);
+  const auto usual = filled_by_class(figure, hardware, conventions);
+  constexpr double same = 0.02;
+  if (own && usual && std::abs(*own / usual->base - 1) > same) return;
+  device.efficiency.matrix = rates->share;
+  device.efficiency.product_stream = rates->stream;
+  if (notes.wanted())
+    notes.assume("products", family.name,
+                 fmt::format("{:g} of the {} peak, {:g} of a stream", rates->share, name_of(precision),
+                             rates->stream));
+}
+
+void set_products(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
+                  Precision precision, const Conventions& conventions, Notes& notes) {
+  for (const auto* r = runtime; r != nullptr; r = r->extends)
+    if (r->products != nullptr)
+      return set_products(device, *r->products, hardware, precision, conventions, notes);
 }
 
 }  // namespace mlsysim
