@@ -162,7 +162,7 @@ TEST_CASE("calibration: an engine's constants are its times, and what it does no
   const auto& zoo = standard_zoo();
   std::vector<std::string> names;
   for (const auto& c : free_constants(zoo.at<ServingEngine>("vllm"), zoo)) names.push_back(c.field);
-  CHECK(names == std::vector<std::string>{"host_step", "host_request", "request_time"});
+  CHECK(names == std::vector<std::string>{"host_step", "host_request", "request_time", "prompt_layer"});
   const std::vector<std::string> wrong{"host_steps"};
   CHECK_THROWS_WITH(free_constants(zoo.at<ServingEngine>("vllm"), zoo, wrong), Catch::Contains("host_step"));
   CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"engine:vllm", "host_stepp", 1.0}}),

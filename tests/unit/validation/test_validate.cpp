@@ -173,7 +173,7 @@ inputs: {hardware: H100, hidden: 8192, width: 28672, experts: 8, top_k: 2, )" +
   CHECK(predicted("tokens: 16, ep_size: 2") == Approx(2 * one).epsilon(0.05));
   CHECK(predicted("tokens: 16, tp_size: 4") == Approx(one).epsilon(0.05));
   CHECK(predicted("tokens: 4, matrices: 2") == Approx(4 * one * 2 / 3).epsilon(0.05));
-  CHECK(predicted("tokens: 4, weight_bits: 4.25") < 0.5 * predicted("tokens: 4"));
+  CHECK(predicted("tokens: 4, weight_format: mxfp4") < 0.5 * predicted("tokens: 4"));
 }
 
 TEST_CASE("validation: a step of linear attention reads and writes its state", "[validation]") {
