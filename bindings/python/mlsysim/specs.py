@@ -12,7 +12,7 @@ from ._mlsysim import (
     LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
-    Pod, PowerDraw, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, RuntimePower, ScalarFigure, SecondMemoryTier,
+    Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, Recurrent, Residual, RuntimePower, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
 )
@@ -25,7 +25,7 @@ __all__ = [
     "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
     "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
-    "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "Provenance", "Rack",
+    "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",
     "Reach", "RecommendationShape", "Recurrent", "Residual", "RuntimePower", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
     "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "Workload",
