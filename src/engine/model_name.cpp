@@ -35,7 +35,7 @@ NameParts parts_of(std::string_view name) {
   return out;
 }
 
-/// NameParts that name a fine-tuned copy. All copies have the shape of the model.
+/// Parts that name a fine-tuned copy. All copies have the shape of the model.
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(

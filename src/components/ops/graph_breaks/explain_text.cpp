@@ -1,5 +1,6 @@
 #include "detail/readers.hpp"
 
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/detail/whole.hpp>
 
 #include <algorithm>
@@ -17,14 +18,8 @@ std::string_view next_line(std::string_view& rest) {
   return line;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
-
 std::optional<double> number_of(std::string_view text) {
-  text = without_blanks(text);
+  text = trimmed(text);
   double x = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), x);
   if (bad != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -33,7 +28,7 @@ std::optional<double> number_of(std::string_view text) {
 
 /// "<FrameSummary file F, line N in FUNCTION>"
 std::optional<SourceLine> frame_of(std::string_view line) {
-  line = without_blanks(line);
+  line = trimmed(line);
   constexpr std::string_view lead = "<FrameSummary file ";
   if (!line.starts_with(lead) || !line.ends_with('>')) return std::nullopt;
   line = line.substr(lead.size(), line.size() - lead.size() - 1);
@@ -124,7 +119,7 @@ class TextReader {
     return true;
   }
   void break_line(std::string_view text) {
-    const auto plain = without_blanks(text);
+    const auto plain = trimmed(text);
     if (text.starts_with("  Break Reason ") && plain.ends_with(':')) {
       close();
       open_.emplace();
@@ -135,7 +130,7 @@ class TextReader {
     } else if (open_->in_stack) {
       if (auto frame = frame_of(text)) open_->stack.push_back(std::move(*frame));
     } else if (open_->reason.empty() && plain.starts_with("Reason:")) {
-      open_->reason = without_blanks(plain.substr(7));
+      open_->reason = trimmed(plain.substr(7));
     } else {
       open_->reason += "\n" + std::string(text);
     }
