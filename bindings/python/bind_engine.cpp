@@ -80,6 +80,7 @@ void bind_card(py::module_& m) {
   text("hardware", &SystemEvaluation::hardware);
   text("mode", &SystemEvaluation::mode);
   text("fidelity", &SystemEvaluation::fidelity);
+  text("load", &SystemEvaluation::load);
   text("runtime", &SystemEvaluation::runtime);
   text("guess", &SystemEvaluation::guess);
   const auto level = [&](const char* name, EvaluationLevel SystemEvaluation::*member) {

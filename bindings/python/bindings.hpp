@@ -23,6 +23,7 @@ void bind_pipeline(py::module_& m);
 void bind_engine(py::module_& m);
 void bind_validation(py::module_& m);
 void bind_explore(py::module_& m);
+void bind_size(py::module_& m);
 void bind_launch(py::module_& m);
 void bind_traffic(py::module_& m);
 void bind_plugin(py::module_& m);

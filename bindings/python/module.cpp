@@ -26,6 +26,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_engine(m);
   bind_validation(m);
   bind_explore(m);
+  bind_size(m);
   bind_launch(m);
   bind_traffic(m);
   bind_plugin(m);

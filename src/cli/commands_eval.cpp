@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "questions.hpp"
 #include "reading_notes.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
@@ -48,6 +49,10 @@ Asked ask(const ScenarioRequest& request) {
   if (names_a_file(request.targets[0]) && holds_a_plan(request.targets[0]))
     wrong_targets(fmt::format("the plan '{}' and '{}'", request.targets[0], request.targets[1]),
                   "a plan stands alone: leave the second out, or change the plan's section 'hardware'");
+  if (zoo().find<Workload>(request.targets[0]) == nullptr && !names_a_file(request.targets[0]) &&
+      zoo().find<Workload>(request.targets[1]) != nullptr)
+    wrong_targets(fmt::format("'{}' before '{}'", request.targets[0], request.targets[1]),
+                  fmt::format("the model comes first: {} {}", request.targets[1], request.targets[0]));
   ScenarioBuilder builder(zoo());
   builder.set("workload", request.targets[0]).hardware(request.targets[1]);
   apply(builder, request);
@@ -118,7 +123,9 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   if (failed > 0) out.exit = Exit::assertion_failed;
   if (!evaluation.passed_all()) {
     out.exit = Exit::infeasible;
-    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary.str());
+    const bool fits = evaluation.feasibility.status != EvaluationLevel::Status::fail;
+    const auto& why = fits ? evaluation.performance : evaluation.feasibility;
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", why.summary.str());
   }
   return out;
 }

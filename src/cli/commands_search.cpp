@@ -72,7 +72,14 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& aske
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
     s.about = subject_asked({.targets = request.targets}).about;
   } else {
-    s.built = scenario_of(request);
+    ScenarioRequest one = request;
+    // Several machines are an axis, the outermost.
+    if (one.targets.size() == 2 && one.targets[1].find(',') != std::string::npos &&
+        !names_a_file(one.targets[1])) {
+      axes.insert(axes.begin(), parse_axis("hardware=" + one.targets[1], read));
+      one.targets[1].resize(one.targets[1].find(','));
+    }
+    s.built = scenario_of(one);
     s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(axes));
     s.about = interval_subject(s.built.scenario);
   }

@@ -95,6 +95,7 @@ Program::Program(std::vector<std::string> words) : words_(std::move(words)) {
   launch_commands();
   traffic_commands();
   explore_commands();
+  size_commands();
   search_commands();
   pipeline_commands();
   small_commands();

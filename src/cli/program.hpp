@@ -5,6 +5,7 @@
 #include "command_resolver.hpp"
 #include "commands.hpp"
 #include "commands_course.hpp"
+#include "commands_size.hpp"
 #include "commands_traffic.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
@@ -85,6 +86,7 @@ class Program {
   void resolver_commands(CLI::App& r);
   void small_commands();
   void explore_commands();
+  void size_commands();
   CLI::Option* subject_words(CLI::App& app, const char* last);
   void sensitivity_command();
   void export_command();
@@ -133,6 +135,7 @@ class Program {
   SearchRequest search_;
   UncertaintyRequest uncertainty_;
   CompareRequest compare_;
+  SizeRequest size_;
   PipelineRequest pipeline_;
   ResolverRunRequest resolver_;
   ValidateRequest validate_;

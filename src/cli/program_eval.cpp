@@ -85,7 +85,10 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     }
     auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), f.name == "engine" ? ",--runtime" : ""),
+        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name),
+                    f.name == "engine"         ? ",--runtime"
+                    : f.name == "arrival_rate" ? ",--rate"
+                                               : ""),
         [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f));
     option->type_name(type_word(f))->group("Scenario");
     auto& values = values_[option];
@@ -93,6 +96,20 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
     if (f.name == "grid") values.place = Place::grid;
     if (f.name == "datacenter") values.place = Place::datacenter;
   }
+  if (std::find(lists.begin(), lists.end(), "batch_size") == lists.end() &&
+      fixed.value_or(Mode::serve) == Mode::serve)
+    for (const Load load : {Load::concurrency, Load::burst})
+      app.add_option_function<std::string>(
+             fmt::format("--{}", name_of(load)),
+             [this, load](const std::string& text) {
+               scenario_.fields.erase("batch_size");
+               scenario_.fields[std::string(name_of(load))] = text;
+             },
+             load == Load::burst
+                 ? "requests that all arrive at once: a static batch (batch_size with load burst)"
+                 : "requests that are kept in flight, a new one for each that ends (batch_size)")
+          ->type_name("NUMBER")
+          ->group("Scenario");
   traffic_option(app);
   auto* region = app.add_option("--region", scenario_.region, "name of a grid or of a datacenter");
   region->type_name("NAME")->group("Scenario");

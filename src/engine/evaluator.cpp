@@ -8,6 +8,7 @@
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 
 #include <mlsysim/resolver_api/evaluate.hpp>
@@ -134,9 +135,12 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const MacroPro
         fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
     return;
   }
-  if (p.has_price) add_metrics(level, n, {"tco", "capex"});
-  add_metrics(level, n, {"energy_cost"});
-  if (p.has_price) add_metrics(level, n, {"maintenance"});
+  if (p.has_price) add_metrics(level, n, {"tco"});
+  if (p.has_price && !p.rented) add_metrics(level, n, {"capex"});
+  if (!p.rented) add_metrics(level, n, {"energy_cost"});
+  if (p.has_price && !p.rented) add_metrics(level, n, {"maintenance"});
+  if (p.has_price && n.run_cost > Money<>()) add_metrics(level, n, {"run_cost"});
+  if (n.run_energy > Energy<>()) add_metrics(level, n, {"run_energy"});
   add_metrics(level, n, {"energy", "carbon_footprint", "water"});
   level.metrics.push_back(metric("pue", p.facility.pue, "facility energy over IT energy"));
   level.metrics.push_back(metric("region", p.region, "grid that was charged"));
@@ -177,25 +181,90 @@ SharedText limit_words(Bottleneck b) {
   return "memory capacity";
 }
 
-void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes&) {
+/// The load of a served model, in words.
+std::string load_words(const ServingProblem<>& p) {
+  switch (p.load) {
+    case Load::concurrency:
+      return fmt::format("{:g} in flight", p.batch_size);
+    case Load::rate:
+      return pretty(AnyQuantity(p.arrival_rate), 3);
+    case Load::burst:
+      break;
+  }
+  return fmt::format("{:g} at once", p.batch_size);
+}
+
+/// Adds what a steady state has beside the numbers of a static batch, and says whether the replicas keep up.
+void fill_steady(EvaluationLevel& level, const ServingProblem<>& p, const ServingEstimate<>& a,
+                 Notes& notes) {
+  const auto& s = a.steady;
+  add_metrics(level, s, {"p50_ttft", "p90_ttft", "p95_ttft", "p99_request_latency", "request_throughput"});
+  if (p.load == Load::rate) add_metrics(level, s, {"capacity"});
+  add_metrics(level, s, {"running_requests", "max_active_requests"});
+  if (s.waiting_requests >= 0.5) {
+    add_metrics(level, s, {"waiting_requests"});
+    notes.remark([&] {
+      return fmt::format("{:g} of the requests in flight wait for a slot: {:g} fit on a replica",
+                         std::round(s.waiting_requests), s.max_active_requests);
+    });
+  }
+  if (s.max_active_requests < 1)
+    notes.warn("no request fits beside the weights: times are those of one, as if it did",
+               BreakReason::infeasible_memory);
+  if (s.overload <= RequestRate<>()) return;
+  add_metrics(level, s, {"overload"});
+  level.status = LevelStatus::fail;
+  notes.warn(
+      [&] {
+        return fmt::format(
+            "{} arrive and {} can be served: figures are those of full replicas, and the line grows for "
+            "ever; {} "
+            "devices of this plan would keep up",
+            pretty(AnyQuantity(p.arrival_rate), 3), pretty(AnyQuantity(s.capacity), 3),
+            std::ceil(p.arrival_rate / s.capacity * a.replicas) * (p.accelerators / a.replicas));
+      },
+      BreakReason::infeasible_constraint);
+}
+
+void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes& notes) {
   const auto a = evaluate(problem);
   fill_feasibility(out, a.memory, r);
+  out.load = load_words(problem);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
+  if (problem.load != Load::burst) add_metrics(p, a.steady, {"p99_ttft"});
   for_each_row(first_token_rows<ServingEstimate<>>(), [&](const auto& term) {
     if (a.*(term.member) > Time<>()) add_metrics(p, a, {term.name});
   });
-  add_metrics(p, a, {"itl", "request_latency", "token_throughput", "throughput_per_accelerator"});
+  add_metrics(p, a, {"itl"});
+  if (problem.load != Load::burst) add_metrics(p, a.steady, {"p99_itl"});
+  add_metrics(p, a, {"request_latency", "token_throughput", "throughput_per_accelerator"});
   const Bottleneck prefill = prefill_limit(a), decode = decode_limit(a);
   p.metrics.push_back(metric("prefill_bottleneck", name_of(prefill), "what limits the prefill"));
   p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));
   add_metrics(p, a, {"prefill_mfu", "mfu", "kv_cache_size", "replicas"});
-  p.summary = {[](const LazyText::Parts& x) {
-                 return fmt::format(
-                     "first token after {}, then one every {}; prefill limited by {}, decode by {}",
-                     shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
-               },
-               {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
+  if (problem.load == Load::burst) {
+    p.summary = {[](const LazyText::Parts& x) {
+                   return fmt::format(
+                       "last first token of the burst after {}, then one every {}; prefill limited by {}, "
+                       "decode by {}",
+                       shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
+                 },
+                 {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
+  } else {
+    fill_steady(p, problem, a, notes);
+    p.summary = {
+        [](const LazyText::Parts& x) {
+          return fmt::format(
+              "first token after {} (99 %: {}), then one every {}; prefill limited by {}, decode by {}",
+              shown<Time<>>(x, 0), shown<Time<>>(x, 1), shown<Time<>>(x, 2), x.words[0].view(),
+              x.words[1].view());
+        },
+        {{a.ttft.base(), a.steady.p99_ttft.base(), a.itl.base()},
+         {limit_words(prefill), limit_words(decode)}}};
+    if (a.steady.overload > RequestRate<>())
+      p.summary = "more requests arrive than full replicas serve; of those that are served: " + p.summary;
+  }
   fill_macro(out, r, problem.macro, a.macro, true);
 }
 
@@ -283,8 +352,11 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
 /// The software of a scenario: the one named, or how kernels are launched where none is.
 std::string runtime_of(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
+  Notes quiet;
   if (s.engine != nullptr)
     return s.execution ? fmt::format("{}, {}", s.engine->name, name_of(*s.execution)) : s.engine->name;
+  if (r.load() != Load::burst && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
+    return fmt::format("{} engine", usual_engine().name);
   const bool eager = s.execution ? *s.execution == Execution::eager : r.mode() == Mode::train;
   return eager ? "fused kernels, launched one by one" : "fused kernels in a captured graph";
 }
@@ -404,6 +476,16 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   noted.erase(end, noted.end());
   out.assumptions = std::move(noted);
   out.warnings = std::move(book.warnings);
+  // A device whose bandwidth and launches nobody measured is one that the model knows by its class alone.
+  const auto of_class = [&](std::string_view name) {
+    return std::any_of(out.assumptions.begin(), out.assumptions.end(),
+                       [&](const Assumption& a) { return a.name.view() == name && rests_on_class(a); });
+  };
+  if (of_class("efficiency.memory") && of_class("kernels.launch"))
+    out.warnings.insert(
+        out.warnings.begin(),
+        fmt::format("nobody measured {}: {} of its figures are estimates of its class", r.hardware().name,
+                    std::count_if(out.assumptions.begin(), out.assumptions.end(), rests_on_class)));
   return out;
 }
 

@@ -1,3 +1,5 @@
+#include "estimate/steady_serving.hpp"
+
 #include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/explain.hpp>
 
@@ -297,9 +299,68 @@ ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const D
           .words = {}};
 }
 
+/// In steady state: the last chunk of a prompt that is alone, or a step of the requests that run.
+ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n, bool prefill,
+                          const Scenario& asked) {
+  const auto one = detail::one_replica(p, n.replicas);
+  const detail::Steady<> s(one);
+  const bool check = !prefill && p.drafts;
+  const double running = n.steady.running_requests;
+  const auto step = s.step(running, p.load == Load::rate ? running : std::max(running - 1, 0.0));
+  ModelView<> decode = p.model;
+  decode.structure = p.decode;
+  auto out =
+      explained_of(prefill || check ? p.model : decode, p.plan,
+                   prefill ? one.passes.prompt_device : one.passes.step_device, p.links, {Pass::forward});
+  out.plan.batch = prefill ? s.prompt_ranks() : std::max(running / step.inflight, 1.0);
+  out.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
+                        : check ? p.draft_tokens + 1
+                                : 1;
+  out.plan.context = prefill ? p.seq_len : s.context() + (check ? p.draft_tokens : 0);
+  const auto price_of = [&](const ModelView<>& m) {
+    ReplicaPasses<> passes = one.passes;
+    passes.model = m;
+    passes.decode_structure = m.structure;
+    return (prefill ? passes.prefill(out.plan.batch, out.plan.new_tokens, out.plan.context)
+            : check ? passes.check(out.plan.batch, out.plan.context, out.plan.new_tokens)
+                    : passes.decode(out.plan.batch, out.plan.context))
+        .total;
+  };
+  const Time<> value = prefill ? n.ttft : n.itl;
+  Time<> known = price_of(out.model);
+  const auto add = [&](std::string name, Time<> time) {
+    out.beside(std::move(name), time, value);
+    known += time;
+  };
+  if (prefill) {
+    if (p.chunks > 1) out.words = fmt::format("the last of {:g} passes of the prompt", p.chunks);
+    add_besides(out, known, price_of);
+    add("the server", n.ttft_ingress);
+    add("other requests", n.ttft_queue);
+    add("shown late", n.ttft_egress);
+    add(p.chunks > 1 ? "its other passes, and the host" : "the host", value - known);
+    return out;
+  }
+  out.words = fmt::format("a step of {:.4g} requests", running);
+  if (check)
+    out.words += fmt::format(": the check of {:g} drafted tokens of each, which yields {:.3g} tokens",
+                             p.draft_tokens, s.tokens_per_pass());
+  add_besides(out, known, price_of);
+  if (check)
+    add(fmt::format("{:g} steps of {}", p.draft_tokens,
+                    asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : ""),
+        one.draft.decode(out.plan.batch, s.context()).total * p.draft_tokens);
+  add("other micro-batches on the slowest stage", step.device - known);
+  add("host", step.decode_pass - step.device);
+  add("prompts of other requests", step.itl - step.decode_pass);
+  if (check) add(fmt::format("shared by {:.3g} tokens", s.tokens_per_pass()), value - known);
+  return out;
+}
+
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
 ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std::string_view metric,
                       const Scenario& asked) {
+  if (p.load != Load::burst) return steady_pass(p, n, metric == "ttft", asked);
   const bool prefill = metric == "ttft", check = !prefill && p.drafts;
   const Time<> value = prefill ? n.ttft : n.itl;
   const detail::ServingPasses<double> common(p);

@@ -2,6 +2,7 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/reflect/take_fields.hpp>
+#include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/specs/detail/divisor.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
@@ -108,11 +109,12 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
            fmt::format("{} as in {}", asked_.fleet->total_accelerators(), asked_.fleet->name),
            "leave the counts out, or name the hardware instead of the fleet");
   settle_mode(notes);
+  settle_load(notes);
   settle_machine(notes);
   settle_degrees(notes);
 }
 
-/// What is asked of the model, and how long its sequences are.
+/// What is asked of the model.
 void ResolvedScenario::settle_mode(Notes& notes) {
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
@@ -122,7 +124,36 @@ void ResolvedScenario::settle_mode(Notes& notes) {
   if (mode_ == Mode::serve && !generates)
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode",
            "serve", "a decoder, or mode infer or train", "use --mode infer");
+}
 
+/// How requests reach the model, and how long its sequences are.
+void ResolvedScenario::settle_load(Notes& notes) {
+  const Workload& w = *asked_.workload;
+  if (mode_ == Mode::serve) {
+    Notes quiet;
+    const bool rated = asked_.arrival_rate.has_value();
+    // Formulas from totals know one batch, as the Python package does.
+    const Load usual = rated                                                      ? Load::rate
+                       : pricing_for(asked_.fidelity, w, quiet).lists_operators() ? Load::concurrency
+                                                                                  : Load::burst;
+    load_ = asked_.load.value_or(usual);
+    if (rated != (load_ == Load::rate))
+      refuse(
+          rated ? "requests arrive at a rate, or so many are there" : "a load of arrivals needs their rate",
+          "arrival_rate", rated ? fmt::format("arrival_rate and load {}", name_of(load_)) : "load rate alone",
+          "load rate with arrival_rate, or concurrency or burst with batch_size",
+          rated ? "leave one of the two out" : "add arrival_rate");
+    if (!asked_.load)
+      notes.assume("load", load_,
+                   load_ == Load::rate          ? TextRef("arrival_rate is given")
+                   : load_ == Load::concurrency ? TextRef("batch_size requests are kept in flight")
+                                                : TextRef("textbook fidelity: a static batch"));
+    if (load_ != Load::burst && !asked_.output_tokens) {
+      const InFlightBatchingModel::Inputs usual_request;
+      asked_.output_tokens = usual_request.output_tokens;
+      notes.assume("output_tokens", *asked_.output_tokens, "128, convention of MLSys-im");
+    }
+  }
   const bool sequences = !is_listed(w.architecture) && w.architecture != Architecture::recommendation &&
                          w.architecture != Architecture::diffusion;
   if (asked_.seq_len && !sequences)
@@ -221,7 +252,9 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
   if (asked_.execution && detail::is_whole_pass(*this))
     notes.remark("no effect on a pass of which no operators are known: execution");
   // The views of a training plan warn of it.
-  if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
+  if (mode_ != Mode::train &&
+      (load_ == Load::burst || (load_ == Load::concurrency && asked_.batch_size < replicas_)))
+    warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
 
 namespace detail {
@@ -276,6 +309,10 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.fleet = &r.fleet();
   in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
+  if (r.load() == Load::burst) return in;
+  Notes quiet;
+  if (in.engine == nullptr && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
+    in.engine = &usual_engine();
   return in;
 }
 

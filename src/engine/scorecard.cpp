@@ -58,4 +58,12 @@ const Metric* SystemEvaluation::find(std::string_view path) const {
   return nullptr;
 }
 
+bool rests_on_class(const Assumption& a) {
+  const auto name = a.name.view();
+  const auto of_device = [&](std::string_view group) { return name.starts_with(group); };
+  return a.source.view().starts_with("class ") &&
+         (of_device("efficiency.") || of_device("kernels.") || of_device("tiles.") ||
+          of_device("collectives.") || of_device("draw.") || of_device("compute."));
+}
+
 }  // namespace mlsysim

@@ -3,11 +3,14 @@
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/models/reliability.hpp>
 #include <mlsysim/timing/detail/failure.hpp>
 #include <mlsysim/timing/figures.hpp>
 #include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -38,6 +41,30 @@ TrainingProblem<> settle_training(const ResolvedScenario& r, Notes& notes) {
     out.training_tokens = tokens->base();
   }
   set_failures(r, out, notes);
+  return out;
+}
+
+/// Replicas under their load. In steady state the engine has host time, and its cache a share of the memory.
+ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
+  auto out = settle(detail::serve_request(r), notes, r.replicas());
+  out.load = r.load();
+  if (out.load == Load::burst) {
+    detail::warn_of_uneven_ranks(share_batch(out.batch_size, r.replicas()).sequences, r.asked().ep_size,
+                                 notes);
+    return out;
+  }
+  const Scenario& s = r.asked();
+  const Figures figures(standard_zoo(), notes);
+  if (!out.has_token_budget) {  // formulas from totals divide a burst at a budget that is given alone
+    out.prefill_chunk_tokens = figures.number("catalogue.serving.chunk_tokens");
+    out.chunks = std::ceil((out.seq_len - out.cached_prefix_len) / out.prefill_chunk_tokens);
+    out.chunked_prefill = true;
+  }
+  if (s.arrival_rate) out.arrival_rate = *s.arrival_rate;
+  out.engine = engine_times(engine_or_generic(s.engine, *out.pricing, notes));
+  out.kv_share = figures.number("catalogue.serving.kv_share");
+  out.page_tokens = InFlightBatchingModel::Inputs{}.page_tokens;
+  notes.assume("page_tokens", out.page_tokens, "pages of vLLM, kwon2023vllm");
   return out;
 }
 
@@ -80,13 +107,44 @@ void set_power_beside(const ResolvedScenario& r, Facility<>& f, Notes& notes) {
                "switches between nodes: ports of all tiers at 27 W, nvidia-qm97xx-manual");
 }
 
+/// The rent of one device, or none where nobody knows it.
+std::optional<MoneyRate<>> rent_of(const ResolvedScenario& r, Payment payment, Notes& notes) {
+  const Scenario& s = r.asked();
+  if (s.rent) return s.rent;
+  const Node& node = *r.fleet().node;
+  const Figures figures(standard_zoo(), notes);
+  std::optional<MoneyRate<>> rent;
+  if (!node.rental.empty())
+    rent = figures.figure<dim::money_rate>(node.rental) / node.accelerators_per_node;
+  else if (!r.hardware().rental.empty())
+    rent = figures.figure<dim::money_rate>(r.hardware().rental);
+  if (rent && payment == Payment::reserved) rent = *rent * (1 - figures.number("market.reserved_discount"));
+  return rent;
+}
+
 /// Prices, grid and facility. @param counts_servers whether hosts and switches beside the devices count
 MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad<>& load, Notes& notes) {
   const Scenario& s = r.asked();
   MacroProblem<> out;
   out.duration_days = s.duration_days;
   out.infrastructure_multiplier = s.infrastructure_multiplier;
-  out.has_price = s.unit_cost.has_value() || r.hardware().unit_cost.has_value();
+  const Payment payment =
+      s.payment.value_or(s.rent || !r.fleet().node->rental.empty() ? Payment::rented : Payment::bought);
+  if (!s.payment)
+    notes.assume("payment", payment,
+                 s.rent                       ? TextRef("rent is given")
+                 : payment == Payment::rented ? TextRef("a cloud instance is rented")
+                                              : TextRef("devices are bought and written off"));
+  const bool rented = payment != Payment::bought;
+  const auto rent = rented ? rent_of(r, payment, notes) : std::nullopt;
+  out.has_price = rented ? rent.has_value() : s.unit_cost.has_value() || r.hardware().unit_cost.has_value();
+  if (rented && !rent)
+    notes.warn(
+        [&] {
+          return fmt::format("no rent is known for {}: rent gives one, e.g. rent 3.2 USD/h",
+                             r.hardware().name);
+        },
+        BreakReason::missing_field);
   if (!r.hardware().power.tdp) {
     notes.warn(
         [&] {
@@ -100,13 +158,18 @@ MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad
                                                .kwh_price = s.kwh_price,
                                                .datacenter = s.datacenter,
                                                .grid = s.grid,
-                                               .unit_cost = s.unit_cost,
+                                               .unit_cost = rented ? Money<>() : s.unit_cost,
                                                .infrastructure_multiplier = s.infrastructure_multiplier,
                                                .host_power = s.host_power.value_or(Power<>()),
                                                .network_power = s.network_power.value_or(Power<>()),
                                                .conventions = s.conventions},
                         notes);
   out = m.problem;
+  if (rented) {
+    out.rented = true;
+    out.has_price = rent.has_value();
+    out.rent = rent.value_or(MoneyRate<>());
+  }
   load = m.load;
   if (counts_servers) set_power_beside(r, out.facility, notes);
   return out;
@@ -124,7 +187,7 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
   };
   switch (r.mode()) {
     case Mode::serve:
-      return complete(settle(detail::serve_request(r), notes, r.replicas()));
+      return complete(settle_serving(r, notes));
     case Mode::train:
       return complete(settle_training(r, notes));
     case Mode::infer:

@@ -1,6 +1,8 @@
 #pragma once
 // `evaluate` over any scalar; instantiated for each in a file of its own.
 
+#include "estimate/steady_serving.hpp"
+
 #include <mlsysim/estimate/evaluate.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/timing/detail/failure.hpp>
@@ -62,7 +64,7 @@ template <class T> T training_fits(const TrainingProblem<T>& p, const T& dp) {
 }  // namespace detail
 
 template <class T> ServingEstimate<T> evaluate(const ServingProblem<T>& p) {
-  ServingEstimate<T> out = detail::serving_estimate(p);
+  ServingEstimate<T> out = p.load == Load::burst ? detail::serving_estimate(p) : detail::steady_serving(p);
   const T fits = select(detail::divides(p.limits, p.model, p.plan, p.accelerators, out.replicas) &&
                             (p.cached_prefix_len < p.seq_len),
                         T{1.0}, T{0.0});
@@ -77,8 +79,15 @@ template <class T> TrainingEstimate<T> evaluate(const TrainingProblem<T>& p) {
   const auto& tokens = out.token_throughput;
   if (p.fails)
     out.reliability = detail::reliability_estimate(p.pricing->fidelity(), p.failures, p.accelerators);
-  if (p.has_tokens) out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
   out.macro = detail::macro_of(p, out.utilization, &tokens);
+  if (!p.has_tokens) return out;
+  out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
+  // What failures cost is time in which everything is paid and nothing is learned.
+  if (p.fails) out.training_time = out.training_time / out.reliability.goodput_ratio;
+  if (p.macro.has_power) {
+    out.macro.run_cost = out.macro.tco * (out.training_time / p.macro.period());
+    out.macro.run_energy = out.macro.energy * (out.training_time / p.macro.period());
+  }
   return out;
 }
 

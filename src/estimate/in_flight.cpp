@@ -1,7 +1,8 @@
 #include "estimate/steady.hpp"
 
 #include <mlsysim/timing/detail/line.hpp>
-#include <mlsysim/units/detail/halving.hpp>
+
+#include <cmath>
 
 namespace mlsysim {
 
@@ -9,101 +10,12 @@ static_assert(problem_is_complete<InFlightProblem<>>());
 
 namespace {
 
-using detail::Steady;
+using Steady = detail::Steady<>;
+using FirstTokenTerms = detail::FirstTokenTerms<double>;
 using Out = InFlightEstimate<>;
 
-/// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than
-/// `most` where the replica cannot keep up. Secants (the Illinois rule) come close first, so that bisection
-/// asks only near the answer.
-double in_flight_at(double rate, const Steady& s, double most) {
-  const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).itl.base(); };
-  if (missing(most) < 0) return 2 * most;
-  constexpr double close = 1e-7;
-  double few = 0, many = most;  // too few and enough
-  double lacks = missing(few), spare = missing(many);
-  for (int i = 0, side = 0; i < 20 && many - few > close * many; ++i) {
-    const double x = (few * spare - many * lacks) / (spare - lacks);
-    if (!(x > few && x < many)) break;
-    const double y = missing(x);
-    const int now = y < 0 ? -1 : 1;
-    if (y < 0)
-      few = x, lacks = y;
-    else
-      many = x, spare = y;
-    if (now == side) (y < 0 ? spare : lacks) /= 2;
-    side = now;
-  }
-  const auto short_of = [&](double n) { return n <= few || (n < many && missing(n) < 0); };
-  return detail::halved(0.0, most, close, 50, short_of).second;
-}
-
-/// Distribution of the time to the first token after an arrival at a random moment.
-class FirstToken {
- public:
-  FirstToken(const Steady::Step& step, double crowd, double busy, Time<> late)
-      : decode_(step.decode_pass.base()),
-        prompt_(step.prompt_pass.base()),
-        share_(step.prompt_passes),
-        crowd_(crowd),
-        busy_(busy),
-        fixed_(late.base()) {}
-
-  /// Share of the requests that have their token by `t` seconds.
-  [[nodiscard]] double by(double t) const {
-    double sum = 0, weight = std::exp(-crowd_);
-    for (int k = 0; k < 60; ++k, weight *= crowd_ / k) {
-      const double left = t - fixed_ - prompt_ * (1 + k);
-      if (left < 0) break;  // behind so many others no request has a token yet
-      sum += weight * rest_by(left);
-    }
-    return std::min(1.0, sum);
-  }
-  /// Time by which this share of the requests has its token.
-  [[nodiscard]] Time<> quantile(double share) const {
-    const double low = fixed_;
-    double high = fixed_ + prompt_ + decode_;
-    for (int i = 0; i < 200 && by(high) < share; ++i) high *= 1.5;
-    return detail::halved(low, high, 1e-9, 100, [&](double t) { return by(t) < share; }).second * unit::s;
-  }
-
- private:
-  /// Share of the arrivals that wait no longer than `t` for the pass under way.
-  [[nodiscard]] double rest_by(double t) const {
-    const double mean = (1 - share_) * decode_ + share_ * prompt_;
-    const double under_way =
-        ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
-    return 1 - busy_ * under_way;
-  }
-
-  double decode_, prompt_, share_, crowd_, busy_, fixed_;
-};
-
-/// The time to the first token by whom it is owed to.
-struct FirstTokenTerms {
-  Time<> ingress, queue, dispatch, prefill, egress;
-
-  [[nodiscard]] Time<> without_queue() const { return ingress + dispatch + prefill + egress; }
-  /// Whatever is left of `whole` is owed to other requests.
-  void fill_queue(Time<> whole) { queue = max(whole - without_queue(), Time<>()); }
-  [[nodiscard]] Time<> sum() const { return ingress + queue + dispatch + prefill + egress; }
-  void report(Out& r) const {
-    r.ttft_ingress = ingress;
-    r.ttft_queue = queue;
-    r.ttft_dispatch = dispatch;
-    r.ttft_prefill = prefill;
-    r.ttft_egress = egress;
-    r.ttft = sum();
-  }
-  /// Mean where the first of a run are `share` of all.
-  [[nodiscard]] FirstTokenTerms with_start(const FirstTokenTerms& first, double share) const {
-    const auto mean = [share](Time<> a, Time<> b) { return a * (1 - share) + b * share; };
-    return {.ingress = mean(ingress, first.ingress),
-            .queue = mean(queue, first.queue),
-            .dispatch = mean(dispatch, first.dispatch),
-            .prefill = mean(prefill, first.prefill),
-            .egress = mean(egress, first.egress)};
-  }
-};
+/// What the secant of a closed loop leaves of a request's time is no wait.
+constexpr double kCloseLoop = 5e-3;
 
 /// Median and tail of the first token, and of the one term in which requests differ.
 void report_quantiles(Time<> p50, Time<> p99, const FirstTokenTerms& terms, Out& r) {
@@ -133,84 +45,80 @@ Time<> burst_time(const InFlightProblem<>& p, const Steady& s, double requests, 
          p.engine.request_time;
 }
 
-/// Time to the first token, and its distribution where arrivals are spread.
-void first_token(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step, double all_rate,
-                 double all_in_flight, Out& out) {
-  // A micro-batch is a queue of its own.
-  const double ranks = p.passes.plan.ep, rate = all_rate / step.inflight,
-               in_flight = all_in_flight / step.inflight;
-  // Others must be there for a pass to be under way.
-  const bool random = p.arrivals == ArrivalProcess::random;
-  const double busy = random ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
-  // The pass under way at a random moment lasts mean (1 + cv^2) on average. Requests that arrive in it share
-  // the own pass, unless all prompts of that pass are given.
-  const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
-  const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
-  const auto own = s.alone(step.requests);
-  FirstTokenTerms terms{.ingress = p.engine.request_time,
-                        .queue = {},
-                        .dispatch = own.dispatch,
-                        .prefill = own.kernels,
-                        .egress = step.decode_pass * p.engine.lookahead};
-  FirstTokenTerms first = terms;
-  first.egress = {};
-  first.fill_queue(burst_time(p, s, std::max(1.0, in_flight / ranks), step.inflight));
-  if (s.in_step() && in_flight > 1) {
-    const Time<> passes = step.prompt_pass * s.chunks();  // each of them holds prompts
-    if (p.engine.mixed) {
-      terms.egress = passes * p.engine.lookahead;
-      terms.fill_queue(passes * (2 + p.engine.lookahead) + p.engine.request_time);
-    } else {
-      terms = first;
-    }
+/// The time to the first token of a state, and how it is spread.
+struct FirstOf {
+  FirstTokenTerms terms, start;  ///< in the steady state; of the requests with which a run begins
+  detail::SpreadArrivals<double> spread;
+  bool in_step = false;  ///< all requests wait alike
+};
+
+/// @param at_once requests that come together where they come in step, or begin a run
+FirstOf first_of(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step,
+                 const Steady::Alone& own, double all_rate, double all_in_flight, double at_once) {
+  const double ranks = p.passes.plan.ep, together = at_once / step.inflight;
+  FirstOf out;
+  out.spread = detail::spread_arrivals(p, s, step, own, all_rate, all_in_flight);
+  out.terms = out.start = out.spread.terms;
+  if (!s.in_step() && !p.ends) return out;
+  out.start.egress = {};
+  out.start.fill_queue(burst_time(p, s, std::max(1.0, together / ranks), step.inflight));
+  out.in_step = s.in_step() && together > 1;
+  if (!out.in_step) return out;
+  const Time<> passes = step.prompt_pass * s.chunks();  // each of them holds prompts
+  if (p.engine.mixed) {
+    out.terms.egress = passes * p.engine.lookahead;
+    out.terms.fill_queue(passes * (2 + p.engine.lookahead) + p.engine.request_time);
   } else {
-    // The chunks of one prompt follow each other.
-    const Time<> late = step.prompt_pass * (s.chunks() - 1) + terms.egress + p.engine.request_time;
-    terms.fill_queue(InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(),
-                                                        .pass_cv = cv,
-                                                        .own_pass = step.prompt_pass,
-                                                        .crowd = crowd,
-                                                        .busy = busy,
-                                                        .late = late})
-                         .ttft);
-    const FirstToken spread(step, crowd, busy, late);
-    report_quantiles(spread.quantile(0.5), spread.quantile(0.99), terms, out);
-    if (p.has_target_ttft) out.slo_attainment = spread.by(p.target_ttft.base());
+    out.terms = out.start;
   }
-  if (p.ends && !random) terms = terms.with_start(first, std::min(1.0, all_in_flight / p.num_requests));
-  terms.report(out);
+  return out;
 }
 
 /// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
-void separate_first_token(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step, double& rate,
-                          double in_flight, Out& out) {
-  const auto own = s.alone(1);
-  const Time<> prompt = own.total();
-  out.prompt_pass = prompt;
-  out.kv_transfer_time = p.passes.cache(p.seq_len) / p.network_bandwidth;
-  const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
-  out.matched_prefill_replicas = std::ceil(out.capacity.base() * slot.base() / s.prompt_ranks());
-  const double takers = p.prefill_replicas * s.prompt_ranks(), most = takers / slot.base();
-  out.prompt_bound = p.arrivals != ArrivalProcess::random && rate > kFull * most;
-  if (out.prompt_bound) rate = 0.95 * most;
-  const auto line = line_of(rate * slot.base(), takers, slot, 1.0, 0.0);
-  out.is_stable = out.is_stable && line.stable;
-  if (!line.stable) return;
+struct Workers {
+  const InFlightProblem<>& p;
+  const Steady& s;
+  Steady::Alone own;
+  Time<> slot;      ///< between two prompts that follow each other through the stages of a worker
+  double takers;    ///< ranks that take prompts
+  Time<> transfer;  ///< of the cache of a prompt
+
+  Workers(const InFlightProblem<>& problem, const Steady& steady)
+      : p(problem),
+        s(steady),
+        own(s.alone()),
+        slot(s.prompt_slot()),
+        takers(p.prefill_replicas * s.prompt_ranks()),
+        transfer(p.passes.cache(p.seq_len) / p.network_bandwidth) {}
+
+  [[nodiscard]] Time<> total() const { return own.kernels + s.dispatch(own, 1); }
+  [[nodiscard]] double most_rate() const { return takers / slot.base(); }
+  [[nodiscard]] Line line(double rate) const { return line_of(rate * slot.base(), takers, slot, 1.0, 0.0); }
+  /// The time to the first token at a rate that the workers keep up with.
+  [[nodiscard]] FirstTokenTerms terms(const Steady::Step& step, double rate, double in_flight) const {
+    const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
+    return {.ingress = p.engine.request_time,
+            .queue = rest + line(std::min(rate, 0.95 * most_rate())).wait.wait_mean,
+            .dispatch = s.dispatch(own, 1),
+            .prefill = own.kernels,
+            .egress = transfer + step.decode_pass * p.engine.lookahead};
+  }
+};
+
+/// What a request sees before it decodes, and its distribution.
+void report_workers(const Workers& w, const Steady::Step& step, double rate, double in_flight, Out& out) {
+  const auto line = w.line(rate);
+  const auto terms = w.terms(step, rate, in_flight);
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
-  const FirstTokenTerms terms{.ingress = p.engine.request_time,
-                              .queue = rest + line.wait.wait_mean,
-                              .dispatch = own.dispatch,
-                              .prefill = own.kernels,
-                              .egress = out.kv_transfer_time + step.decode_pass * p.engine.lookahead};
   const Time<> fixed = terms.without_queue() + rest;
   terms.report(out);
   report_quantiles(fixed + wait_quantile(line, 0.5), fixed + wait_quantile(line, 0.99), terms, out);
-  if (p.has_target_ttft) {
-    const Time<> spare = p.target_ttft - fixed;
-    out.slo_attainment =
-        spare < Time<>()
-            ? 0.0
-            : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
+  if (w.p.has_target_ttft) {
+    const Time<> spare = w.p.target_ttft - fixed;
+    out.slo_attainment = spare < Time<>()
+                             ? 0.0
+                             : 1 - line.wait.wait_probability *
+                                       std::exp(-(spare / max(line.wait.wait_given, w.total() * 1e-9)));
   }
 }
 
@@ -229,17 +137,6 @@ double most_running(const InFlightProblem<>& p, const Out& r) {
   return most;
 }
 
-/// Requests that run at once in the steady state; `r.is_stable` says whether the arrivals allow one.
-double steady_running(const InFlightProblem<>& p, const Steady& s, double most, Out& r) {
-  r.is_stable = true;
-  if (p.arrivals != ArrivalProcess::random)
-    return p.arrivals == ArrivalProcess::closed ? std::min(p.concurrency, most) : most;
-  const double running = in_flight_at(p.arrival_rate.base(), s, most);
-  r.is_stable = running <= most;
-  r.overloaded = !r.is_stable;
-  return std::min(running, most);
-}
-
 void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step, double running,
                    Out& r) {
   r.running_requests = running;
@@ -255,27 +152,20 @@ void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::St
               s.tokens_per_pass();
 }
 
-/// Adds the wait for a free slot to the time to the first token, or removes that time where no mean exists.
-void add_wait_for_slot(const InFlightProblem<>& p, double most, double rate, Out& r) {
-  if (p.arrivals == ArrivalProcess::closed && r.ttft) {
-    // Requests beyond the slots wait for one (Little's law).
-    const double line = std::max(0.0, p.concurrency - most);
-    if (line > 0) {
-      const Time<> wait = line / rate * unit::s;
-      *r.ttft_queue += wait;
-      r.ttft =
-          FirstTokenTerms{*r.ttft_ingress, *r.ttft_queue, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}
-              .sum();
-      forget_quantiles(r);
-      r.waiting_requests = line;
-    }
-  } else if (p.arrivals != ArrivalProcess::random) {
-    // A queue that never empties has no mean wait.
-    for (auto* time :
-         {&r.ttft, &r.ttft_ingress, &r.ttft_queue, &r.ttft_dispatch, &r.ttft_prefill, &r.ttft_egress})
-      time->reset();
-    forget_quantiles(r);
-  }
+/// Adds a wait before the slot to the time to the first token.
+void add_wait(Time<> wait, Out& r) {
+  if (wait <= Time<>()) return;
+  *r.ttft_queue += wait;
+  r.ttft = FirstTokenTerms{*r.ttft_ingress, *r.ttft_queue, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}
+               .sum();
+}
+
+/// A queue that never empties has no mean wait.
+void forget_first_token(Out& r) {
+  for (auto* time :
+       {&r.ttft, &r.ttft_ingress, &r.ttft_queue, &r.ttft_dispatch, &r.ttft_prefill, &r.ttft_egress})
+    time->reset();
+  forget_quantiles(r);
 }
 
 /// Throughput at `rate` requests per second, and what a request sees in total.
@@ -313,28 +203,94 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   }
 
   const double most = r.slots = most_running(p, r);
-  const auto full = s.step(most, most);
-  r.capacity = most / (s.steps() * full.itl.base()) * (unit::request / unit::s);
-  const double running = steady_running(p, s, most, r);
-  // A request does not wait for its own prompt between two of its own tokens.
-  const auto step = s.step(running, closed ? running - 1 : running);
+  const auto own = s.alone();
+  std::optional<Workers> workers;
+  if (s.separate()) workers.emplace(p, s);
+  const double at_once = closed ? std::min(p.concurrency, most) : most;
+  using Before = detail::BeforeDecoding<double>;
+  const auto before = [&](const Steady::Step& step, double rate, double running) -> Before {
+    if (workers) {
+      const Time<> first = workers->terms(step, rate, running).sum();
+      return {first, first};  // a request holds a slot from where it decodes
+    }
+    const auto first = first_of(p, s, step, own, rate, running, at_once).terms;
+    return {first.sum(), first.ingress};
+  };
+  const auto full = detail::closed_loop(s, most * detail::kEndless, most, before);
+  r.capacity = full.rate * (unit::request / unit::s);
+  auto loop = closed ? detail::closed_loop(s, p.concurrency, most, before) : full;
+  r.is_stable = true;
+  if (random) {
+    const auto found = detail::in_flight_at(p.arrival_rate.base(), s, full);
+    r.is_stable = found.overload <= 0;
+    r.overloaded = !r.is_stable;
+    loop.running = loop.others = found.running;
+    loop.step = s.step(loop.running, loop.others);
+    loop.rate = std::min(p.arrival_rate.base(), full.rate);
+  }
+  const auto& step = loop.step;
+  const double running = loop.running;
+  double rate = loop.rate;
+  const double begun = running / (step.itl * s.steps()).base();  // as often others arrive
+  if (workers) {
+    r.prompt_pass = workers->total();
+    r.kv_transfer_time = workers->transfer;
+    r.matched_prefill_replicas = std::ceil(r.capacity.base() * workers->slot.base() / s.prompt_ranks());
+    r.prompt_bound = !random && rate > kFull * workers->most_rate();
+    if (r.prompt_bound) rate = 0.95 * workers->most_rate();
+    r.is_stable = r.is_stable && workers->line(rate).stable;
+  }
+  const auto prompt_pass = r.prompt_pass;
   describe_step(p, s, step, running, r);
+  if (workers) r.prompt_pass = prompt_pass;
   r.kv_cache_size = p.passes.cache(held) * running;
 
-  double rate = random ? p.arrival_rate.base() : running / (s.steps() * step.itl.base());
-  if (r.is_stable) {
-    if (s.separate())
-      separate_first_token(p, s, step, rate, running, r);
-    else
-      first_token(p, s, step, rate, running, r);
+  const bool ends_in_time = random && r.overloaded && p.ends;  // a run above the capacity has an end
+  if (r.is_stable || ends_in_time) {
+    if (workers) {
+      if (r.is_stable)
+        report_workers(*workers, step, random ? rate : std::min(begun, 0.95 * workers->most_rate()), running,
+                       r);
+    } else {
+      FirstOf first = first_of(p, s, step, own, begun, running, at_once);
+      if (!first.in_step) {
+        const detail::SpreadFirstToken<double> token(step, first.spread.crowd, first.spread.busy,
+                                                     first.spread.late);
+        const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
+        report_quantiles(p50, p99, first.terms, r);
+        if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());
+      }
+      if (p.ends && !random)
+        first.terms = first.terms.with_start(first.start, std::min(1.0, at_once / p.num_requests));
+      first.terms.report(r);
+    }
   }
-  add_wait_for_slot(p, most, rate, r);
+  if (closed && r.ttft) {
+    // What a request does not decode and not compute it waits for a slot, or for a worker (Little's law).
+    const Time<> wait = max(Time<>::from_base(p.concurrency / rate) - loop.first - loop.decoding, Time<>());
+    add_wait(wait, r);
+    if (wait > (loop.first + loop.decoding) * kCloseLoop) {
+      forget_quantiles(r);
+      r.waiting_requests = wait.base() * rate;
+    }
+  } else if (ends_in_time && r.ttft) {
+    // Request k of n arrives at k / arrivals and is taken at k / capacity: a wait that grows evenly to the
+    // last.
+    const double longest = p.num_requests * (1 / rate - 1 / p.arrival_rate.base());
+    add_wait(0.5 * longest * unit::s, r);
+    if (r.p50_ttft)
+      report_quantiles(*r.p50_ttft + 0.5 * longest * unit::s, *r.p99_ttft + 0.99 * longest * unit::s,
+                       {*r.ttft_ingress, {}, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}, r);
+    r.waiting_requests = 0.5 * longest * rate;
+    r.slo_attainment.reset();
+  } else if (!random) {
+    forget_first_token(r);
+  }
   if (p.arrivals == ArrivalProcess::queued && p.ends && most < p.num_requests) {
     // The last requests leave an engine that empties: about half of the batch runs in the last generation.
     const double rounds = p.num_requests / most;
     rate *= rounds / (rounds + 0.5);
   }
-  if (!r.is_stable) rate = r.capacity.base();
   describe_service(p, rate, r);
   // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
   // one runs for that share of the time.

@@ -6,11 +6,14 @@
 namespace mlsysim {
 
 std::string_view canonical_name(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> aliases{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> aliases{
       {{"tpot", "itl"},                     // MLPerf, vLLM
        {"inter_token_latency", "itl"},      // vLLM
        {"e2e_latency", "request_latency"},  // vLLM
        {"runtime", "engine"},
+       {"concurrency", "batch_size"},  // of a load of the same name, as the next one
+       {"burst", "batch_size"},
+       {"rate", "arrival_rate"},
        {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
        {"comm_overhead", "communication_latency"},
        {"fleet_throughput", "effective_throughput"},

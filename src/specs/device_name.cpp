@@ -195,6 +195,7 @@ HardwareNode slice_of(const HardwareNode& device, const PartitionProfile& profil
   scale(out.power.tdp, units);
   scale(out.unit_cost, units);
   scale(out.unit_cost_max, units);
+  out.rental.clear();  // nobody rents out a slice at a price that is known
   scale(out.embodied_carbon, units);
   out.device_link = {};
   out.partition_profiles.clear();

@@ -280,18 +280,13 @@ class Steady:
 
 
 def running_at(rate, steady, most):
-    """Little's law, running = rate steps itl(running), by bisection; twice `most` where the replica cannot
-    keep up."""
+    """Little's law, running = rate steps itl(running), by bisection up to those of a full replica."""
 
     def missing(n):
         return n - rate * steady.steps * steady.step(n, n).itl
 
-    if missing(most) < 0:
-        return 2 * most
     low, high = 0.0, most
-    for _ in range(50):
-        if high - low <= 1e-7 * high:
-            break
+    while high - low > 1e-13 * high and low < (low + high) / 2 < high:
         middle = (low + high) / 2
         if missing(middle) < 0:
             low = middle
@@ -300,7 +295,34 @@ def running_at(rate, steady, most):
     return high
 
 
-def first_token(s, engine, steady, step, rate, running, out):
+def closed_loop(steady, requests, slots, before):
+    """A loop of `requests`, of which `slots` run at once. By Little's law (little1961) requests = rate (wait + first +
+    decoding), and those that run hold their slots from the server to the last token. Requests that decode make the
+    step, whose length says how many decode: one secant, from all of them and from what that gives. `before` gives the
+    time to the first token, and the part of it without a slot."""
+    most = min(requests, slots)
+
+    def at(others):
+        loop = SimpleNamespace(others=others, running=1 + others)
+        loop.step = steady.step(loop.running, others)
+        loop.decoding = loop.step.itl * steady.steps
+        loop.first, outside = before(loop.step, loop.running / loop.decoding, loop.running)
+        loop.rate = min(requests / (loop.first + loop.decoding), slots / (loop.first - outside + loop.decoding),
+                        loop.running / loop.decoding)
+        loop.then = loop.rate * loop.decoding * (1 - 1 / max(most, 1.0))
+        return loop
+
+    everyone = max(most - 1.0, 0.0)
+    first = at(everyone).then
+    second = at(first).then
+    bend = (second - first) - (first - everyone)
+    others = first
+    if bend != 0:
+        others = min(max(first - (second - first) * (first - everyone) / bend, 0.0), everyone)
+    return at(others)
+
+
+def first_token(s, engine, steady, step, rate, running, out, at_once):
     """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
     (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
     meanwhile. A lane is a queue of its own."""
@@ -314,13 +336,13 @@ def first_token(s, engine, steady, step, rate, running, out):
     late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
     # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3), which hold as many
     # prompts as there are and fit.
-    waiting = max(1.0, running / ranks)
+    waiting = max(1.0, at_once / lanes / ranks)
     together = min(steady.together, waiting)
     prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
     mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
     own, shown = steady.alone(running / ranks), step.decode_pass * lookahead
-    if steady.in_step() and running > 1:
+    if steady.in_step() and at_once / lanes > 1:
         passes = step.prompt_pass * steady.chunks
         mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
         shown = passes * lookahead if engine["mixed"] else 0.0
@@ -334,7 +356,7 @@ def first_token(s, engine, steady, step, rate, running, out):
     out["ttft"] = mean
     owe(out, own, request_time, shown)
     if s.num_requests and not s.arrival_rate:
-        share = min(1.0, running * lanes / s.num_requests)  # of the requests meet the start of the run
+        share = min(1.0, at_once / s.num_requests)  # of the requests meet the start of the run
         out["ttft"] = mean * (1 - share) + burst * share
         # In a burst no pass comes between a prompt and its token.
         owe(out, own, request_time, shown * (1 - share))
@@ -350,20 +372,23 @@ def owe(out, own, request_time, shown):
             out[name + "_queue"] = max(out[name] - fixed, 0.0)
 
 
-def separate_first_token(s, engine, steady, passes, step, rate, running, out):
+def separate_first_token(s, engine, steady, passes, step, rate, running, out, probing=False, begun=None):
     """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped
     (zhong2024distserve, section 3). Returns the rate of requests that come through."""
     # A worker has stages as well: a prompt passes all of them, the next one begins behind it.
     own, slot = steady.alone(1), steady.prompt_slot()
     prompt = own.kernels + own.host
-    out["prompt_pass"] = prompt
     out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
     out["matched_prefill_replicas"] = math.ceil(out["capacity"] * slot / steady.prompt_ranks)
     takers = s.prefill_replicas * steady.prompt_ranks  # each rank of a worker takes a prompt at a time
     most = takers / slot
-    if not s.arrival_rate and rate > queueing.FULL * most:
+    if probing:
+        rate = min(rate, 0.95 * most)
+    elif not s.arrival_rate and rate > queueing.FULL * most:
         rate = 0.95 * most
-    line = queueing.line_of(rate * slot, takers, slot, 1.0, 0.0)
+    out["prompt_pass"] = prompt
+    came = rate if s.arrival_rate or probing else min(begun, 0.95 * most)
+    line = queueing.line_of(came * slot, takers, slot, 1.0, 0.0)
     out["is_stable"] = min(out["is_stable"], float(line.stable))
     if not line.stable:
         return rate
@@ -447,17 +472,29 @@ def answer(**asked):
         one = steady.step(1, 0 if s.concurrency else 1)
         return out | {"itl": one.itl, "decode_pass": one.decode_pass, "prompt_pass": one.prompt_pass}
     most = min(x for x in (out["max_active_requests"], s.max_batch_size, s.num_requests) if x)
-    full = steady.step(most, most)
-    out["capacity"] = most / (steady.steps * full.itl)
-    running, out["is_stable"] = most, 1.0
+
+    at_once = min(s.concurrency or most, most)
+
+    def before(step, rate, running):
+        told = {"capacity": 0.0, "is_stable": 1.0}
+        if s.prefill_replicas:
+            separate_first_token(s, engine, steady, passes, step, rate, running, told, probing=True)
+            return told["ttft"], told["ttft"]
+        alone = SimpleNamespace(**{**vars(s), "num_requests": None, "target_ttft": None})
+        first_token(alone, engine, steady, step, rate, running, told, at_once)
+        return told["ttft"], engine["request_time"]
+
+    full = closed_loop(steady, 1e6 * most, most, before)
+    out["capacity"] = full.rate
+    loop, out["is_stable"] = full, 1.0
     if s.concurrency:
-        running = min(s.concurrency, most)
+        loop = closed_loop(steady, s.concurrency, most, before)
+    running, step, rate = loop.running, loop.step, loop.rate
     if s.arrival_rate:
-        running = running_at(s.arrival_rate, steady, most)
-        out["is_stable"] = float(running <= most)
-        running = min(running, most)
-    # A request does not wait for its own prompt between two of its own tokens.
-    step = steady.step(running, running - 1 if s.concurrency else running)
+        out["is_stable"] = float(s.arrival_rate <= full.rate)
+        running = running_at(s.arrival_rate, steady, full.running) if out["is_stable"] else full.running
+        step, rate = steady.step(running, running), min(s.arrival_rate, full.rate)
+    begun = running / (step.itl * steady.steps)  # others arrive as often as those that decode begin
     lane = running / steady.lanes(running)
     out.update(
         running_requests=running,
@@ -473,17 +510,18 @@ def answer(**asked):
         step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
     )
     out["kv_cache_size"] = passes.cache(held) * running
-    rate = s.arrival_rate or running / (steady.steps * step.itl)
     if out["is_stable"]:
         if s.prefill_replicas:
-            rate = separate_first_token(s, engine, steady, passes, step, rate, running, out)
+            rate = separate_first_token(s, engine, steady, passes, step, rate, running, out, begun=begun)
         else:
-            first_token(s, engine, steady, step, rate, running, out)
+            first_token(s, engine, steady, step, begun, running, out, at_once)
     queue = not s.concurrency and not s.arrival_rate
-    late = max(0.0, s.concurrency - most) if s.concurrency else 0.0
-    if late > 0 and "ttft" in out:
-        out["ttft"] += late / rate  # who finds no slot waits for one (Little's law)
-        out["ttft_queue"] += late / rate
+    late = max(0.0, s.concurrency / rate - loop.first - loop.decoding) if s.concurrency else 0.0
+    if "ttft" in out:
+        out["ttft"] += late  # who finds no slot, or no worker, waits for one (Little's law)
+        out["ttft_queue"] += late
+    if late <= 5e-3 * (loop.first + loop.decoding):  # what the secant leaves is no wait
+        late = 0.0
     if queue or late > 0:  # a queue that never empties has no mean wait
         for name in ("p50_ttft", "p99_ttft", "p50_ttft_queue", "p99_ttft_queue", "slo_attainment"):
             out.pop(name, None)
@@ -494,8 +532,6 @@ def answer(**asked):
             # The last requests leave an engine that empties: half of the batch runs in the last generation.
             rounds = s.num_requests / most
             rate *= rounds / (rounds + 0.5)
-    if not out["is_stable"]:
-        rate = out["capacity"]
     rates_and_latencies(s, out, rate, devices)
     # Share of a cycle that draws full power, of all devices: every stage works on each lane once. A mean of less
     # than one request is one that is there for that share of the time.

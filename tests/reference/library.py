@@ -138,8 +138,10 @@ def fleet_of(asked, options):
 
 
 def card_of(asked):
-    """The scorecard, flat."""
+    """The scorecard, flat. The scenarios serve a static batch."""
     options = zoo_names(asked)
+    if asked.get("mode") == "serve":
+        options.setdefault("load", "burst")
     if "fleet" in options:
         options["fleet_obj"] = options.pop("fleet")
     card = mlsysim.SystemEvaluator.evaluate(
@@ -213,6 +215,33 @@ def in_flight(**asked):
             options[name] = Q_(options[name], unit)
     result = mlsysim.InFlightBatchingModel.solve(**options).dict()
     return {name: number(value) for name, value in result.items() if number(value) is not None}
+
+
+# What a scenario says beside a request of in-flight batching: the same numbers under its names.
+STEADY = {"concurrency": "batch_size", "arrival_rate": "arrival_rate"}
+NOT_IN_SCENARIOS = {"max_batch_size", "num_requests", "equal_lengths", "page_tokens", "kv_share", "prefill_replicas",
+                    "prefill_tp_size", "prefill_ep_size", "network_bandwidth", "target_ttft", "target_itl"}
+OF_THE_STEADY_STATE = {"ttft", "itl", "p99_itl", "p50_ttft", "p99_ttft", "ttft_ingress", "ttft_queue", "ttft_dispatch",
+                       "ttft_prefill", "ttft_egress", "request_latency", "p99_request_latency", "token_throughput",
+                       "request_throughput", "capacity", "running_requests", "max_active_requests", "kv_cache_size",
+                       "waiting_requests"}
+
+
+def steady(**asked):
+    """The same replica as a scenario in steady state; nothing where a scenario cannot say it."""
+    if NOT_IN_SCENARIOS & set(asked) or not set(STEADY) & set(asked):
+        return {}
+    asked = {STEADY.get(name, name): value for name, value in asked.items()}
+    asked["load"] = "rate" if "arrival_rate" in asked else "concurrency"
+    asked.setdefault("output_tokens", 128)
+    degrees = [asked.get(name, 1) for name in ("tp_size", "pp_size", "ep_size")]
+    asked["accelerators"] = degrees[0] * degrees[1] * degrees[2]
+    asked.setdefault("tp_size", 1)
+    asked["mode"] = "serve"
+    if "arrival_rate" in asked:
+        asked["arrival_rate"] = Q_(asked["arrival_rate"], "request/s")
+    _, card = card_of(asked)
+    return {name: value for name, value in card.items() if name in OF_THE_STEADY_STATE}
 
 
 # The scorecard's numbers are those of all replicas; only these are taken from the resolver of one.

@@ -117,6 +117,7 @@ def choose(rng):
 
 
 def serve_options(rng, asked):
+    asked["load"] = rng.choice(["burst", "concurrency"])
     if rng.random() < 0.7:
         asked["output_tokens"] = rng.choice([1, 2, 16, 100, 512])
     if rng.random() < 0.15:
@@ -307,6 +308,15 @@ EXCEPTIONS = [
           "Where fewer prompts share the token budget of a pass, passes are shorter: they fill a pipeline sooner, and large "
           "products sustain a higher rate for a short time.",
           [SEQUENCE], 0.2, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
+    Known("memory decides how many run",
+          "In steady state as many requests run as fit. Where that is what limits them, more memory, fewer layers or shorter "
+          "sequences let more of them run: each waits less for a slot and takes longer steps.",
+          ON_TIME, 20, lambda a: a.options.get("load") == "concurrency" and
+          number(a.numbers["running_requests"]) > 0.9 * number(a.numbers["max_active_requests"])),
+    Known("longer first tokens leave fewer requests that decode",
+          "By Little's law requests that wait for their first token do not decode. What makes prompts longer, and steps less so, "
+          "leaves fewer in a step, which is shorter.",
+          ON_TIME, 0.2, lambda a: a.options.get("load") == "concurrency"),
     Known("attention in chunks",
           "A token of Llama 4 sees its own chunk of 8,192 tokens in most layers: right after a chunk it sees least.",
           [SEQUENCE], 0.5, lambda a: a.options["workload"].startswith("Llama4")),

@@ -55,13 +55,13 @@ def first_token_by(t, step, crowd, busy, late):
 
 
 def quantile(share_by, share, low, high):
-    """Time by which `share` of the requests are served, by bisection to 1e-9."""
+    """Time by which `share` of the requests are served, by bisection to 1e-13."""
     for _ in range(200):
         if share_by(high) >= share:
             break
         high *= 1.5
     for _ in range(100):
-        if high - low <= 1e-9 * high:
+        if high - low <= 1e-13 * high:
             break
         middle = (low + high) / 2
         if share_by(middle) < share:

@@ -38,6 +38,7 @@ _HOME = {name: module for module, names in {
     "pipelines": "Pipeline",
     "engine": "Engine SystemEvaluator SystemEvaluation",
     "explore": "ask Subject",
+    "decisions": "size decide claim",
     "recording": "law Law where minimum maximum ceil floor sqrt log log2 exp",
 }.items() for name in names.split()}
 _ERRORS = (

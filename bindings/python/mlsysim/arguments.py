@@ -6,6 +6,20 @@ import os
 from .errors import _input_error
 
 
+def with_load(options):
+    """Options of a scenario with a number of requests under the name of its load: concurrency=8 is batch_size=8, load="concurrency"."""
+    options = dict(options)
+    for load in ("concurrency", "burst"):
+        if load in options:
+            options["batch_size"] = options.pop(load)
+            options["load"] = load
+    if "rate" in options:
+        options["arrival_rate"] = options.pop("rate")
+    if isinstance(options.get("arrival_rate"), str) and "req" not in options["arrival_rate"]:
+        options["arrival_rate"] = options["arrival_rate"].replace("/", " request/", 1)
+    return options
+
+
 def _figures(figures):
     return [f"{name} = {text}" for name, text in dict(figures).items()]
 

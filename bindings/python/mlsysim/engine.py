@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
+from .arguments import with_load
 from .choices import Choice
 from .errors import DomainError, Error, LookupError, _input_error
 from .results import _jsonable
@@ -131,7 +132,7 @@ class SystemEvaluation(_Read):
     """
 
     _parts = {
-        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "runtime", "guess", "assumptions",
+        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "load", "runtime", "guess", "assumptions",
                                                "warnings", "remedies", "passed_all")},
         "feasibility": lambda core: EvaluationLevel(core.feasibility),
         "performance": lambda core: EvaluationLevel(core.performance),
@@ -294,7 +295,7 @@ class SystemEvaluator:
             asked["hardware"] = hardware_obj
             if nodes is not None and nodes != 1:
                 asked["node_count"] = nodes
-        asked = {k: v for k, v in asked.items() if v is not None}
+        asked = with_load({k: v for k, v in asked.items() if v is not None})
         if "also" in asked:
             from .stages import also_text
 

@@ -13,7 +13,7 @@ import warnings
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
 from .answers import Difference, Explanation, Intervals, Lever, Sensitivity, Solution, Uncertainty, _Answer, _valued
-from .arguments import _axes, _count, _figures, _name, _shard, _text, _texts
+from .arguments import _axes, _count, _figures, _name, _shard, _text, _texts, with_load
 from .base import BaseResolver
 from .errors import LookupError, _input_error
 from .notebook import bar
@@ -50,11 +50,11 @@ def ask(what, hardware=None, **options):
 
 
 def _subject_of(what, hardware, options):
-    options = dict(options)
+    resolver = _resolver_of(what)
+    options = dict(options) if resolver is not None else with_load(options)
     own = getattr(what, "_resolver", None) if type(what).__name__ == "Law" else None
     if own is not None:  # a law of one's own, which no registry knows
         return Subject(_core._ask_resolver(own, {**options, **({} if hardware is None else {"hardware": hardware})}))
-    resolver = _resolver_of(what)
     if resolver is not None:
         if hardware is not None:
             options["hardware"] = hardware

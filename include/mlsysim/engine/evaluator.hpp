@@ -25,6 +25,8 @@ class ResolvedScenario {
   [[nodiscard]] double accelerators() const { return fleet_->total_accelerators(); }
   [[nodiscard]] double tp_size() const { return tp_size_; }
   [[nodiscard]] double seq_len() const { return seq_len_; }
+  /// How requests reach a served model; a burst in the other modes.
+  [[nodiscard]] Load load() const { return load_; }
   /// Copies of the model: each device in inference, else as many as the degrees leave.
   [[nodiscard]] double replicas() const { return replicas_; }
   /// What each of them gets of the batch.
@@ -32,11 +34,13 @@ class ResolvedScenario {
 
  private:
   void settle_mode(Notes& notes);
+  void settle_load(Notes& notes);
   void settle_machine(Notes& notes);
   void settle_degrees(Notes& notes);
 
   Scenario asked_;
   Mode mode_;
+  Load load_ = Load::burst;
   std::shared_ptr<Node> node_;
   std::shared_ptr<NetworkFabric> fabric_;
   std::shared_ptr<Fleet> own_fleet_;

@@ -4,6 +4,7 @@
 /// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python
 /// keywords are made from it.
 
+#include <mlsysim/estimate/load.hpp>
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -21,9 +22,19 @@ namespace mlsysim {
 enum class Mode : std::uint8_t { infer, serve, train };
 template <> inline constexpr auto names_of<Mode> = ChoiceNames{"mode"};
 
+/// How devices are paid: bought and written off, rented by the hour, or rented for a long term at the usual
+/// discount.
+enum class Payment : std::uint8_t { bought, rented, reserved };
+template <> inline constexpr auto names_of<Payment> = ChoiceNames{"payment"};
+
 namespace key {
+inline constexpr Key<Payment> payment{"payment", "", "how devices are paid: bought, rented or reserved"};
 inline constexpr Key<Mode> mode{"mode", "",
                                 "infer (one batch), serve (prefill and decode) or train (optimizer steps)"};
+inline constexpr Key<Load> load{"load", "",
+                                "of a served model: concurrency (batch_size requests in flight), rate "
+                                "(arrival_rate) or burst (batch_size at "
+                                "once)"};
 inline constexpr Key<double> node_count{"node_count", "", "nodes in use"};
 inline constexpr Key<double> accelerators_per_node{"accelerators_per_node", "", "devices of one node"};
 inline constexpr Key<Bandwidth<>> intra_node_bw{"intra_node_bw", "GB/s", "inside a node, one way per device"};
@@ -40,6 +51,8 @@ struct Scenario {
   const Fleet* fleet = nullptr;
   std::optional<Mode> mode{};
   double batch_size = 1;
+  std::optional<Load> load{};
+  std::optional<RequestRate<>> arrival_rate{};
   std::optional<double> seq_len{};
   std::optional<double> output_tokens{};
   std::optional<Precision> precision{}, kv_precision{};
@@ -93,6 +106,8 @@ struct Scenario {
   double duration_days = 30;
   std::optional<MoneyPerEnergy<>> kwh_price{};
   std::optional<Money<>> unit_cost{};
+  std::optional<MoneyRate<>> rent{};
+  std::optional<Payment> payment{};
   double infrastructure_multiplier = 1;
   std::optional<Power<>> host_power{}, network_power{};
   std::optional<Fidelity> fidelity{};
@@ -107,11 +122,14 @@ struct Scenario {
              field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
              field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
              field(&S::batch_size, key::batch_size).defaulted("one"),
+             field(&S::load, key::load)
+                 .defaulted("concurrency, or rate where arrival_rate is given; burst at textbook fidelity"),
+             field(&S::arrival_rate, key::arrival_rate).positive().defaulted("a closed loop of batch_size"),
              field(&S::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
              field(&S::output_tokens, key::output_tokens)
                  .at_least(1)
                  .counted()
-                 .defaulted("decode priced at the prompt's context"),
+                 .defaulted("128 in steady state; in a burst decode is priced at the prompt's context"),
              field(&S::accelerators, key::accelerators).defaulted("one, or the whole fleet"),
              field(&S::node_count, key::node_count)
                  .at_least(1)
@@ -146,6 +164,11 @@ struct Scenario {
              field(&S::unit_cost, "unit_cost", "USD", "price of one device")
                  .non_negative()
                  .defaulted("the device's own figure"),
+             field(&S::rent, key::rent)
+                 .non_negative()
+                 .defaulted("price of the instance or of the market where the zoo has it"),
+             field(&S::payment, key::payment)
+                 .defaulted("rented where rent is given or a cloud instance is named"),
              field(&S::infrastructure_multiplier, key::infrastructure_multiplier)
                  .at_least(1)
                  .defaulted("the devices alone")),

@@ -50,6 +50,7 @@ struct SystemEvaluation {
   std::string scenario_name;
   std::string workload, hardware;  ///< names
   std::string mode, fidelity;
+  std::string load;     ///< how requests reach a served model, in words; empty in the other modes
   std::string runtime;  ///< software that runs the model, in words
   std::string guess;    ///< what of the model's shape is one; empty where it is known
   EvaluationLevel feasibility, performance, macro;
@@ -66,5 +67,8 @@ struct SystemEvaluation {
   /// A metric by its plan name, "performance.ttft", "acme/Model.time"; null when there is none.
   [[nodiscard]] const Metric* find(std::string_view level_dot_metric) const;
 };
+
+/// Whether an assumption is a figure of a device for which nobody has measured it: that of its class.
+[[nodiscard]] bool rests_on_class(const Assumption& assumption);
 
 }  // namespace mlsysim

@@ -23,6 +23,11 @@ template <class T> [[nodiscard]] ServingEstimate<T> evaluate(const ServingProble
 template <class T> [[nodiscard]] TrainingEstimate<T> evaluate(const TrainingProblem<T>& problem);
 template <class T> [[nodiscard]] InferenceEstimate<T> evaluate(const InferenceProblem<T>& problem);
 
+/// A served model whose replicas have so many requests decoding on average, at the arrivals that this needs
+/// (`request_throughput`): what a search for the highest rate asks, without a search of its own. The problem
+/// has a rate as its load; no capacity is looked for.
+[[nodiscard]] ServingEstimate<> evaluate_decoding(const ServingProblem<>& problem, double requests);
+
 /// The models of a problem, each with the name of its owner: `f("workload", model)`.
 template <class T, class F> void for_each_model(ServingProblem<T>& p, F&& f) {
   f("workload", p.model);

@@ -1,16 +1,15 @@
 #pragma once
 /// A replica that batches in flight, in steady state: its problem and its estimate.
 ///
-/// The number of requests in flight is a fixed point and quantiles are searched for, so what is computed how
-/// often depends on the numbers. A tape cannot hold that: `evaluate` is for double alone. The laws that it is
-/// made of are recorded each by itself (physics/in_flight.hpp).
+/// `evaluate` is for double alone: it leaves out what has no value in a run that ends, runs in step or cannot
+/// keep up. What a scenario asks of a steady state is over any scalar (ServingProblem, `Load`); both are made
+/// of the same steps (src/estimate/steady.hpp) and laws (physics/in_flight.hpp).
 
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/reflect/join.hpp>
 #include <mlsysim/timing/pricing.hpp>
 
-#include <cmath>
 #include <optional>
 
 namespace mlsysim {
@@ -60,25 +59,34 @@ template <class T = double> struct ReplicaPasses {
     return pricing->template pricer<T>().prefill({model, p, prompt_launch, prompt_layer}, prompt_device,
                                                  links, context);
   }
-  /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks
-  /// several, which are attended to as a prompt is).
-  [[nodiscard]] PassEstimate<T> decode(const T& requests, const T& context, double new_tokens = 1) const {
-    const Plan<T> p = pass(requests, T{new_tokens}, context);
-    const auto& pricer = pricing->template pricer<T>();
-    const Time<T> launch = step_launch(requests);
-    if (new_tokens > 1) return pricer.decode({model, p, launch}, step_device, links);
-    return pricer.decode({decoding(), p, launch}, step_device, links);
+  /// One step of `requests` that hold `context` tokens.
+  [[nodiscard]] PassEstimate<T> decode(const T& requests, const T& context) const {
+    const Plan<T> p = pass(requests, T{1.0}, context);
+    return pricing->template pricer<T>().decode({decoding(), p, step_launch(requests)}, step_device, links);
+  }
+  /// A pass that checks what was proposed: `new_tokens` of each request, attended to as those of a prompt.
+  [[nodiscard]] PassEstimate<T> check(const T& requests, const T& context, const T& new_tokens) const {
+    const Plan<T> p = pass(requests, new_tokens, context);
+    return pricing->template pricer<T>().decode({model, p, step_launch(requests)}, step_device, links);
   }
   /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
   /// where the weights alone do not fit.
   [[nodiscard]] T capacity(const T& tokens, const T& kv_share) const {
-    const Plan<T> p = pass(plan.ep, T{1.0}, tokens);
-    const auto m = pricing->template pricer<T>().pass_memory(decoding(), p, step_device);
-    const Data<T> rest = m.capacity - (m.total - m.kv_cache);
-    if (rest <= Data<T>()) return T{0.0};
+    const auto m = memory(plan.ep, tokens);
+    const Data<T> rest = m.capacity - (m.total - m.kv_cache), none;
     // Without a shape no cache is counted (noted with the problem) and any number fits.
-    if (m.kv_cache <= Data<T>()) return T{decode_structure.known ? 0.0 : 65536.0};
-    return plan.ep * floor(kv_share * rest / m.kv_cache);
+    const T uncounted{decode_structure.known ? 0.0 : 65536.0};
+    const Data<T> least = Data<T>::from_base(T{1e-9});  // a cache of nothing does not divide
+    const T fit = plan.ep * floor(kv_share * max(rest, none) / max(m.kv_cache, least));
+    return select(rest > none, select(m.kv_cache > none, fit, uncounted), T{0.0});
+  }
+  /// What the two ends of the pipeline hold in a step of `requests` of `tokens`.
+  [[nodiscard]] StageDemands<T> demands(const T& requests, const T& tokens) const {
+    return pricing->template pricer<T>().pass_demands(decoding(), pass(requests, T{1.0}, tokens));
+  }
+  /// Memory of a device in that step.
+  [[nodiscard]] MemoryBreakdown<T> memory(const T& requests, const T& tokens) const {
+    return pricing->template pricer<T>().pass_memory(decoding(), pass(requests, T{1.0}, tokens), step_device);
   }
   /// Cache of one request of `tokens`.
   [[nodiscard]] Data<T> cache(const T& tokens) const {
@@ -105,37 +113,25 @@ template <class T = double> struct ReplicaPasses {
   }
 };
 
-/// What the software of a replica adds to its passes.
-template <class T = double> struct EngineTimes {
-  Time<T> host_step, host_request;  ///< host time of a pass, and of each request in it
-  Time<T> request_time;             ///< outside the engine
-  T lookahead{0.0};                 ///< passes by which a first token is seen late
-  bool beside = false;              ///< host work runs beside the device
-  bool mixed = true;                ///< prompts and steps share passes
-
-  static constexpr auto fields() {
-    using E = EngineTimes;
-    return rows(
-        field(&E::host_step, "host_step", "ms", "host time of one pass").non_negative(),
-        field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),
-        field(&E::request_time, "request_time", "ms", "time of a request outside the engine").non_negative(),
-        field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late").non_negative());
-  }
-  static constexpr auto categories() {
-    using E = EngineTimes;
-    return rows(category(&E::beside, "beside", "passes are prepared while another runs"),
-                category(&E::mixed, "mixed", "prompts and steps share a pass"));
-  }
-};
-
-/// Host time of a pass over `requests`.
-[[nodiscard]] inline Time<> host_time(const EngineTimes<>& e, double requests) {
-  return e.host_step + e.host_request * requests;
-}
-/// A pass that takes this long on the device: the host works before it, or beside it (soft maximum).
-[[nodiscard]] inline Time<> with_host(const EngineTimes<>& e, Time<> device, double requests) {
-  const Time<> host = host_time(e, requests);
-  return e.beside ? Time<>::from_base(std::hypot(device.base(), host.base())) : device + host;
+/// The passes of a replica that serves. Engines bring their own kernels for routed experts: in a step they
+/// multiply by warp, 16 rows at a time, where a library fills a warp group's 64; prompts fill whole tiles.
+template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingProblem<T>& v) {
+  const T warp_rows{16.0};
+  ReplicaPasses<T> out;
+  out.plan = v.plan;
+  out.prompt_device = v.device;
+  out.step_device = v.step_device();
+  if (T& rows = out.step_device.compute.matrix_rows; v.pricing->prices_engines() && v.decode.moe)
+    rows = min(rows, warp_rows);
+  out.links = v.links;
+  out.prompt_launch = v.eager_steps ? detail::prompt_launch_overhead(v) : v.device.kernels.issue;
+  out.prompt_layer = v.prompt_layer;
+  out.graph_batch = v.graph_batch;
+  out.eager_steps = v.eager_steps;
+  out.pricing = v.pricing;
+  out.decode_structure = v.decode;
+  out.model = v.model;
+  return out;
 }
 
 /// One replica whose requests join and leave a running batch.
@@ -159,7 +155,8 @@ template <class T = double> struct InFlightProblem {
   ReplicaPasses<T> workers;  ///< of one of them, where its degrees are its own
   Bandwidth<T> network_bandwidth;
   Time<T> target_ttft,
-      target_itl;  ///< that a good request meets, where they are asked for
+      target_itl;     ///< that a good request meets, where they are asked for
+  double chunks = 1;  ///< passes of one prompt
   ArrivalProcess arrivals = ArrivalProcess::queued;
   Acceptance acceptance = Acceptance::decaying;
   bool has_most = false;       ///< the engine has a limit of requests
@@ -178,7 +175,7 @@ template <class T = double> struct InFlightProblem {
         field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
         field(&P::cached_prefix_len, key::cached_prefix_len),
         field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens),
-        field(&P::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson"),
+        field(&P::arrival_rate, key::arrival_rate),
         field(&P::concurrency, "concurrency", "", "requests that clients keep in flight"),
         field(&P::max_batch_size, "max_batch_size", "", "most requests that decode together"),
         field(&P::num_requests, "num_requests", "", "requests of the whole run"),
@@ -198,7 +195,8 @@ template <class T = double> struct InFlightProblem {
   }
   static constexpr auto categories() {
     using P = InFlightProblem;
-    return rows(category(&P::arrivals, "arrivals", "how requests arrive"),
+    return rows(category(&P::chunks, "chunks", "passes of one prompt"),
+                category(&P::arrivals, "arrivals", "how requests arrive"),
                 category(&P::acceptance, "acceptance", "how many proposals are kept"),
                 category(&P::has_most, "has_most", "the engine has a limit of requests"),
                 category(&P::ends, "ends", "the run has so many requests"),

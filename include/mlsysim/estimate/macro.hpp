@@ -52,9 +52,11 @@ template <class T = double> struct MacroProblem {
   T infrastructure_multiplier{1.0};  ///< purchase over that of the devices alone
   MoneyPerEnergy<T> kwh_price;
   Money<T> unit_cost;  ///< of one device
+  MoneyRate<T> rent;   ///< of one device, everything included
   Facility<T> facility;
   bool has_power = false;   ///< the TDP is known, so energy and cost are
   bool has_price = false;   ///< the price of a device is known
+  bool rented = false;      ///< devices are paid by the hour; else they are bought
   std::string_view region;  ///< grid that is charged; a text of the zoo or of the caller
 
   [[nodiscard]] Time<T> period() const { return Time<T>::from_base(duration_days * 86400.0); }
@@ -64,13 +66,14 @@ template <class T = double> struct MacroProblem {
     return rows(field(&P::duration_days, key::duration_days),
                 field(&P::infrastructure_multiplier, key::infrastructure_multiplier),
                 field(&P::kwh_price, key::kwh_price),
-                field(&P::unit_cost, "unit_cost", "USD", "price of one device"),
+                field(&P::unit_cost, "unit_cost", "USD", "price of one device"), field(&P::rent, key::rent),
                 field(&P::facility, "facility", "", ""));
   }
   static constexpr auto categories() {
     using P = MacroProblem;
     return rows(category(&P::has_power, "has_power", "the TDP is known, so energy and cost are"),
-                category(&P::has_price, "has_price", "the price of a device is known"));
+                category(&P::has_price, "has_price", "the price of a device is known"),
+                category(&P::rented, "rented", "devices are paid by the hour"));
   }
   static constexpr auto labels() {
     return rows(category(&MacroProblem::region, "region", "grid that is charged"));
@@ -95,6 +98,8 @@ template <class T = double> struct MacroEstimate {
   EnergyPerToken<T> energy_per_token;
   CarbonPerToken<T> carbon_per_token;
   Energy<T> energy_per_batch;  ///< of one inference on one device
+  Money<T> run_cost;           ///< of a whole training run
+  Energy<T> run_energy;        ///< likewise
 
   static constexpr auto fields() {
     using R = MacroEstimate;
@@ -113,13 +118,16 @@ template <class T = double> struct MacroEstimate {
         field(&R::cost_per_token, "cost_per_token", "USD/Mtoken", "all costs over all tokens, always busy"),
         field(&R::energy_per_token, "energy_per_token", "J/token", "energy of the facility over all tokens"),
         field(&R::carbon_per_token, "carbon_per_token", "gCO2e/Mtoken", "greenhouse gases over all tokens"),
-        field(&R::energy_per_batch, "energy_per_batch", "J", "energy of one batch on one device"));
+        field(&R::energy_per_batch, "energy_per_batch", "J", "energy of one batch on one device"),
+        field(&R::run_cost, "run_cost", "USD", "cost of the training run, failures included"),
+        field(&R::run_energy, "run_energy", "MWh", "energy of the facility for the training run"));
   }
 };
 
 /// Whether a result of this name rests on the price of a device.
 [[nodiscard]] constexpr bool needs_price(std::string_view name) {
-  return name == "tco" || name == "capex" || name == "maintenance" || name == "cost_per_token";
+  return name == "tco" || name == "capex" || name == "maintenance" || name == "cost_per_token" ||
+         name == "run_cost";
 }
 
 /// Power of the switches between nodes for each device; of one node there are none.
@@ -156,6 +164,10 @@ template <class T>
   out.operational_carbon = carbon.operational;
   out.embodied_carbon = carbon.embodied;
   out.water = apply<WaterUse, T>({.energy = out.it_energy, .wue = f.wue}).water;
+  if (p.rented) {  // electricity, hosts and upkeep are the landlord's
+    out.tco = p.rent * load.accelerators * period;
+    return out;
+  }
   const auto cost = apply<TotalCost, T>({.unit_cost = p.unit_cost,
                                          .devices = load.accelerators,
                                          .used_time = period,

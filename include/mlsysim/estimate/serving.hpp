@@ -1,9 +1,10 @@
 #pragma once
-/// Serving over any scalar: everything that is reported of replicas that serve a static batch.
+/// Serving over any scalar: everything that is reported of replicas that serve a load.
 
 #include <mlsysim/estimate/chunks.hpp>
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/limits.hpp>
+#include <mlsysim/estimate/load.hpp>
 #include <mlsysim/estimate/macro.hpp>
 #include <mlsysim/estimate/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
@@ -34,13 +35,14 @@ template <class T = double> struct DraftModel {
   }
 };
 
-/// Replicas that serve a static batch.
+/// Replicas that serve a load: requests in flight, requests that arrive at a rate, or a static batch.
 template <class T = double> struct ServingProblem {
-  T batch_size{1.0};                                           ///< of all replicas
-  T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};  ///< tokens of a sequence
-  T prefill_chunk_tokens{1.0};                                 ///< of a pass of prompts
-  T accelerators{1.0};                                         ///< of all replicas
-  Plan<T> plan;                                                ///< degrees and bytes
+  T batch_size{1.0};  ///< requests of all replicas: in flight, or of the burst
+  RequestRate<T> arrival_rate = RequestRate<T>::from_base(T{1.0});  ///< of all replicas
+  T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};       ///< tokens of a sequence
+  T prefill_chunk_tokens{1.0};                                      ///< of a pass of prompts
+  T accelerators{1.0};                                              ///< of all replicas
+  Plan<T> plan;                                                     ///< degrees and bytes
   T draft_acceptance_rate{0.0}, draft_tokens{1.0};  ///< chance that a proposal is kept; proposals a check
   T draft_acceptance_decay{1.0};  ///< factor of it from one proposal to the next, where it falls
   T acceptance_length{1.0};       ///< tokens that a check yields, where that was measured
@@ -52,11 +54,14 @@ template <class T = double> struct ServingProblem {
   Bandwidth<T> network_bandwidth;  ///< over which the cache of its prompts moves
   MacroProblem<T> macro;
   PlanLimits<T> limits;
-  Time<T> prompt_launch_overhead;     ///< host time of one kernel of a prompt, where the engine has its own
-  Time<T> prompt_layer;               ///< host time of one layer in a pass with prompts
-  T graph_batch{0.0};                 ///< requests of a rank up to which a step is replayed from a graph
-  DataPerParam<T> mean_weight_bytes;  ///< of a weight of the whole model
+  Time<T> prompt_launch_overhead;      ///< host time of one kernel of a prompt, where the engine has its own
+  Time<T> prompt_layer;                ///< host time of one layer in a pass with prompts
+  T graph_batch{0.0};                  ///< requests of a rank up to which a step is replayed from a graph
+  DataPerParam<T> mean_weight_bytes;   ///< of a weight of the whole model
+  EngineTimes<T> engine;               ///< what the software adds to a pass in steady state
+  T page_tokens{16.0}, kv_share{1.0};  ///< of the cache of a steady state
   const Pricing* pricing = nullptr;
+  Load load = Load::burst;
   Structure decode;               ///< of a step of decoding
   double chunks = 1;              ///< of a prompt
   bool has_token_budget = false;  ///< a pass takes at most `prefill_chunk_tokens` of a rank; else all at once
@@ -71,8 +76,9 @@ template <class T = double> struct ServingProblem {
   static constexpr auto fields() {
     using P = ServingProblem;
     return rows(
-        field(&P::batch_size, key::batch_size), field(&P::seq_len, key::seq_len),
-        field(&P::output_tokens, key::output_tokens), field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::batch_size, key::batch_size), field(&P::arrival_rate, key::arrival_rate),
+        field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
+        field(&P::cached_prefix_len, key::cached_prefix_len),
         field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens).fixed(),  // it decides the chunks
         field(&P::accelerators, key::accelerators), field(&P::plan, "plan", "", ""),
         field(&P::draft_acceptance_rate, key::draft_acceptance_rate),
@@ -89,11 +95,16 @@ template <class T = double> struct ServingProblem {
         field(&P::prompt_layer, "prompt_layer", "ms", "host time of a layer of a prompt").fixed(),
         field(&P::graph_batch, "graph_batch", "", "requests of the largest captured step").fixed(),
         field(&P::mean_weight_bytes, "mean_weight_bytes", "B/param", "storage of a weight of the whole model")
-            .fixed());
+            .fixed(),
+        field(&P::engine, "engine", "", ""),
+        field(&P::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1),
+        field(&P::kv_share, "kv_share", "", "share of the free memory that the cache may take")
+            .within(0.01, 1));
   }
   static constexpr auto categories() {
     using P = ServingProblem;
     return rows(
+        category(&P::load, "load", "how requests reach the replicas"),
         category(&P::pricing, "pricing", "level of detail"),
         category(&P::decode, "decode", "operators of a step of decoding"),
         category(&P::chunks, "chunks", "chunks of a prompt"),
@@ -112,7 +123,32 @@ template <class T = double> struct ServingProblem {
   [[nodiscard]] const Device<T>& step_device() const { return disaggregated ? decode_device : device; }
 };
 
-/// Latency, throughput, memory and cost of replicas that serve a static batch.
+/// What a steady state has beside the numbers of a static batch.
+template <class T = double> struct SteadyEstimate {
+  T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
+  RequestRate<T> request_throughput, capacity, overload;
+  Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft, p99_itl, p99_request_latency;
+
+  static constexpr auto fields() {
+    using R = SteadyEstimate;
+    return rows(
+        field(&R::running_requests, "running_requests", "",
+              "requests of a replica that decode together, mean"),
+        field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
+        field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit on a replica"),
+        field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
+        field(&R::capacity, "capacity", "request/s", "what full replicas finish"),
+        field(&R::overload, "overload", "request/s", "arrivals beyond the capacity"),
+        field(&R::p50_ttft, "p50_ttft", "ms", "half of the first tokens come no later"),
+        field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens come no later"),
+        field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens come no later"),
+        field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
+        field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
+        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
+  }
+};
+
+/// Latency, throughput, memory and cost of replicas that serve a load.
 template <class T = double> struct ServingEstimate {
   FeasibilityEstimate<T> feasibility;
   Time<T> ttft, itl, request_latency;
@@ -124,12 +160,13 @@ template <class T = double> struct ServingEstimate {
   Time<T> decode_compute, decode_memory, decode_network, decode_overhead;
   Data<T> kv_cache_size;                          ///< of one replica, at its longest
   MemoryBreakdown<T> memory, prefill_memory_use;  ///< of a decoding and of a prefilling device
+  SteadyEstimate<T> steady;                       ///< where the load is one
   MacroEstimate<T> macro;                         ///< where something is charged
 
   static constexpr auto fields() {
     using R = ServingEstimate;
     return join(rows(field(&R::feasibility, "", "", "")), reported_fields(),
-                rows(field(&R::macro, "", "", "")));
+                rows(field(&R::steady, "", "", ""), field(&R::macro, "", "", "")));
   }
   static constexpr auto reported_fields() {
     using R = ServingEstimate;

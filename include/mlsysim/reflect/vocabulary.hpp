@@ -38,6 +38,9 @@ inline constexpr Key<WeightFormat> weight_format{"weight_format", "",
 inline constexpr Key<OptimizerKind> optimizer{"optimizer", "", "optimizer whose states are held"};
 inline constexpr Key<Recomputation> recomputation{"recomputation", "",
                                                   "activations recomputed in the backward pass"};
+inline constexpr Key<MoneyRate<>> rent{"rent", "USD/h", "rent of one device, host and electricity included"};
+inline constexpr Key<RequestRate<>> arrival_rate{"arrival_rate", "request/s",
+                                                 "requests that arrive, Poisson"};
 inline constexpr auto batch_size =
     Key<double>{"batch_size", "", "sequences or samples processed together (global)"}.at_least(1).counted();
 inline constexpr auto seq_len = Key<double>{"seq_len", "", "tokens per sequence"}.at_least(1).counted();

@@ -211,6 +211,8 @@ struct HardwareNode {
   IOInterconnect device_link;
   PowerEnvelope power;
   std::optional<Money<>> unit_cost, unit_cost_max;
+  std::string
+      rental;  ///< price of the zoo at which one device is rented for an hour; empty where none is known
   std::optional<Carbon<>> embodied_carbon;
   std::optional<double> die_area_mm2;
   std::optional<Time<>> dispatch_overhead;
@@ -242,6 +244,8 @@ struct HardwareNode {
         field(&H::power, "power", "", "power limits").defaulted("absent"),
         field(&H::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
         field(&H::unit_cost_max, "unit_cost_max", "USD", "upper end of the price").non_negative(),
+        field(&H::rental, "rental", "", "price of the zoo at which one device is rented")
+            .defaulted("not known"),
         field(&H::embodied_carbon, "embodied_carbon", "kgCO2e", "greenhouse gases of manufacture")
             .non_negative(),
         field(&H::die_area_mm2, "die_area_mm2", "", "die area in square millimetres").positive(),

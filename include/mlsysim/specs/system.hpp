@@ -19,6 +19,7 @@ struct Node {
   std::optional<double> nics_per_node;
   std::optional<Bandwidth<>> nic_bandwidth;  ///< one way, per adapter
   std::optional<double> psus_per_node;
+  std::string rental;  ///< price of the zoo at which a node is rented for an hour: a cloud instance
   std::string host_cpu;
   std::optional<Data<>> host_memory;
   std::string local_storage;
@@ -44,6 +45,7 @@ struct Node {
         field(&N::nics_per_node, "nics_per_node", "", "network adapters").positive(),
         field(&N::nic_bandwidth, "nic_bandwidth", "Gbit/s", "one way, per adapter").positive(),
         field(&N::psus_per_node, "psus_per_node", "", "power supplies").positive(),
+        field(&N::rental, "rental", "", "price of the zoo at which a node is rented").defaulted("not rented"),
         field(&N::host_cpu, "host_cpu", "", "host processor").defaulted("unstated"),
         field(&N::host_memory, "host_memory", "TB", "host memory").positive(),
         field(&N::local_storage, "local_storage", "", "local storage, in words").defaulted("unstated"),

@@ -19,6 +19,7 @@ std::vector<std::string> constraint_texts(const Question& question, const LawEnt
   if (question.implicit_constraints && has("memory_used") && has("memory_capacity"))
     out.emplace_back("memory_used <= memory_capacity");
   if (question.implicit_constraints && has("plan_fits")) out.emplace_back("plan_fits >= 1");
+  if (question.implicit_constraints && has("overload")) out.emplace_back("overload <= 0 request/s");
   out.insert(out.end(), question.constraints.begin(), question.constraints.end());
   return out;
 }

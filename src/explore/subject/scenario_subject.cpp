@@ -90,7 +90,8 @@ void say_what_is_absent(Subject& out, Mode mode, bool has_power, bool has_price,
 /// Whether questions vary a number that matters to a problem.
 /// @param value of the number: a size that is 0 does not occur; moving it would add a part that the structure
 /// does not have
-template <class Problem> bool may_move(const Problem& p, const FieldInfo& field, double value) {
+template <class Problem>
+bool may_move(const Problem& p, const FieldInfo& field, double value, std::span<const std::string> varied) {
   const std::string_view path = field.name;
   if (field.held) return false;
   bool sequences = true, chunked = false;
@@ -99,9 +100,37 @@ template <class Problem> bool may_move(const Problem& p, const FieldInfo& field,
   if (detail::is_size_of_model(path)) return sequences && value != 0;
   if (path == "plan.rank_imbalance") return value != 0;  // 0 stands for what nobody stated
   if (path.starts_with("offload_")) return p.model.structure.offloads;
-  if (path == "seq_len") return sequences && !chunked;
-  if (path == "cached_prefix_len") return !chunked;
+  // The number of chunks is part of the law: in steady state lengths move between those that have as many,
+  // where they are no axis.
+  bool steady = false;
+  if constexpr (requires { p.load; }) steady = p.load != Load::burst;
+  if (path == "seq_len" || path == "cached_prefix_len")
+    return sequences && (!chunked || (steady && !among(varied, path)));
   return true;
+}
+
+/// Keeps the lengths of a chunked prompt to those that have as many chunks.
+template <class Problem> void keep_chunks(const Problem& p, FieldInfo& field) {
+  if constexpr (requires { p.load; }) {
+    if (p.load == Load::burst || !p.chunked_prefill) return;
+    const double least = (p.chunks - 1) * p.prefill_chunk_tokens + 1,
+                 most = p.chunks * p.prefill_chunk_tokens;
+    if (field.name == "seq_len") {
+      field.low = std::max(field.low, p.cached_prefix_len + least);
+      field.high = std::min(field.high, p.cached_prefix_len + most);
+    } else if (field.name == "cached_prefix_len") {
+      field.low = std::max(field.low, p.seq_len - most);
+      field.high = std::min(field.high, p.seq_len - least);
+    }
+  }
+}
+
+/// Whether a number has an effect in a mode, where a scenario names it.
+bool used_in(Mode mode, std::string_view name) {
+  const auto* own = find_field(describe<Scenario>(), name);
+  if (own == nullptr || own->name != name) return true;
+  const auto used = fields_used_in(mode);
+  return std::find(used.begin(), used.end(), name) != used.end();
 }
 
 /// What users see of an input: numbers that a scenario names are described by its table.
@@ -150,16 +179,19 @@ void admit(FieldInfo& field, double base) {
 }
 
 /// Fills the entry of a scenario that one problem answers.
-std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedScenario& r, Notes& notes) {
+std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedScenario& r,
+                                                  std::span<const std::string> varied, Notes& notes) {
   const auto state = std::make_shared<MovingScenario>(settle(r, notes));
   const ProblemLaw& law = *state->law;
   std::visit(
       [&](const auto& problem) {
         out.entry.inputs.reserve(law.inputs.size());
         for (std::size_t i = 0; i < law.inputs.size(); ++i) {
-          if (!law.matters[i] || !may_move(problem, law.inputs[i], state->base[i])) continue;
+          if (!law.matters[i] || !may_move(problem, law.inputs[i], state->base[i], varied)) continue;
+          if (!used_in(r.mode(), law.inputs[i].name)) continue;
           state->inputs.push_back(static_cast<std::uint16_t>(i));
           out.entry.inputs.push_back(public_field(law.inputs[i]));
+          keep_chunks(problem, out.entry.inputs.back());
           out.point.push_back(state->base[i]);
           admit(out.entry.inputs.back(), state->base[i]);
         }
@@ -276,6 +308,10 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
        {"v_stages", &Scenario::v_stages}}};
   for (const auto& [name, degree] : degrees)
     if (among(varied, name)) asked.*degree = 1;
+  // A number of devices that varies starts from those of one replica.
+  if (among(varied, "accelerators") && asked.fleet == nullptr && !asked.accelerators && !asked.node_count &&
+      !asked.accelerators_per_node)
+    asked.accelerators = asked.tp_size.value_or(1) * asked.pp_size * asked.ep_size * asked.cp_size;
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
@@ -289,7 +325,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     use_scorecard(out, r);
     return out;
   }
-  const auto state = use_problem(out, r, notes);
+  const auto state = use_problem(out, r, varied, notes);
   for (const auto& [name, degree] : degrees)
     if (const auto* f = among(varied, name) ? find_field(out.entry.inputs, name) : nullptr; f != nullptr)
       out.point[static_cast<std::size_t>(f - out.entry.inputs.data())] = scenario.*degree;

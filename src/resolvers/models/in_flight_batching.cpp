@@ -207,6 +207,7 @@ InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasse
   p.engine = engine_times(engine);
   set_requests(in, p);
   p.prefill_chunk_tokens = detail::pass_tokens(in.prefill_chunk_tokens, &engine, *in.hardware, notes);
+  p.chunks = std::ceil((p.seq_len - p.cached_prefix_len) / p.prefill_chunk_tokens);
   if (in.prefill_replicas) set_workers(in, engine, p, notes);
   if (in.draft_model != nullptr || in.acceptance_length) set_speculation(in, engine, p, notes);
   p.kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);

@@ -203,7 +203,6 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
   check_prompt(in, prompt);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
-  detail::warn_of_uneven_ranks(share_batch(in.batch_size, replicas).sequences, in.ep_size, notes);
   if (in.decode_hardware == nullptr)
     detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
@@ -277,6 +276,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
 }
 
 ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
+  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
   const auto problem = settle(in, notes);
   const bool two_pools = problem.disaggregated;
   Out out{evaluate(problem)};

@@ -29,10 +29,17 @@ struct Estimate {
   std::optional<Time<>> p99_ttft;
 
   [[nodiscard]] bool meets(const ServingCapacityModel::Inputs& in) const {
-    if (!stable || total > in.target_p99_latency) return false;
-    if (!p99_ttft) return true;  // textbook knows one target
-    return (!in.target_p99_ttft || *p99_ttft <= *in.target_p99_ttft) &&
-           (!in.target_itl || itl <= *in.target_itl);
+    return broken(in) == CapacityLimit::none;
+  }
+  /// What is not met first.
+  [[nodiscard]] CapacityLimit broken(const ServingCapacityModel::Inputs& in) const {
+    if (!stable) return CapacityLimit::queueing;
+    if (p99_ttft) {  // textbook knows one target
+      if (in.target_p99_ttft && *p99_ttft > *in.target_p99_ttft) return CapacityLimit::first_token;
+      if (in.target_itl && itl > *in.target_itl) return CapacityLimit::token_time;
+    }
+    if (!in.target_p99_latency || total <= *in.target_p99_latency) return CapacityLimit::none;
+    return wait < *in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency : CapacityLimit::queueing;
   }
 };
 using Judge = std::function<Estimate(double replicas)>;
@@ -105,14 +112,14 @@ class InFlightFleet {
   InFlightProblem<> problem_;
 };
 
-/// Requests of one length take one time; of varied lengths of which the mean alone is known, times are taken
-/// to be exponential, as textbook fidelity takes all.
+/// Requests take one time unless their variation is stated. Formulas from totals take it to be exponential
+/// where lengths vary, as the Python package does.
 void set_variation(ServingCapacityModel::Inputs& in, const Pricing& pricing, Notes& notes) {
   if (in.service_time_cv) return;
-  const bool alike = pricing.prices_engines() && !in.mean_request_tokens;
+  const bool alike = pricing.prices_engines();
   in.service_time_cv = alike ? 0.0 : 1.0;
   notes.assume("service_time_cv", *in.service_time_cv,
-               alike ? "every request has the full length" : "exponential service");
+               alike ? "requests are alike: service_time_cv states how they vary" : "exponential service");
 }
 
 /// The fewest replicas that meet the targets: more never wait longer, so halving finds them.
@@ -150,9 +157,9 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
   if (r.feasible) {
     chosen = fewest(in, judge, best);
     r.required_replicas = chosen;
+    if (chosen > 1) r.limit = judge(chosen - 1).broken(in);
   } else {
-    r.limit = best.stable && best.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency
-                                                                      : CapacityLimit::queueing;
+    r.limit = best.broken(in);
     notes.warn(
         [&] {
           return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms",

@@ -52,11 +52,13 @@ PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pr
   if (in.ep_size) c.experts = {*in.ep_size};
   c.recomputations = {Recomputation::none, Recomputation::selective, Recomputation::full};
   if (in.recomputation) c.recomputations = {*in.recomputation};
+  // How much of the traffic hides is an assumption about the software, which nobody chooses with a plan.
+  // Formulas from totals try both, as the Python package does.
   const double overlap = conventions_or_standard(in.conventions).overlap;
-  c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : std::vector{0.0, overlap};
-  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap}
-                  : operators   ? std::vector{0.0, 1.0}
-                                : std::vector{0.0};
+  c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency}
+               : operators           ? std::vector{overlap}
+                                     : std::vector{0.0, overlap};
+  c.tp_overlaps = {in.tp_overlap.value_or(0.0)};
   if (sequences && operators) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
   if (sequences) c.most_v = in.max_v_stages;
   return c;

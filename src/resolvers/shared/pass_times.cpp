@@ -34,36 +34,14 @@ ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, const S
   return out;
 }
 
-/// Rows to which a narrow product of a step is padded where an engine brings its own kernels: those of routed
-/// experts multiply by warp, 16 rows at a time, where a library fills a warp group's 64. Prompts have rows
-/// for whole tiles.
-void set_step_rows(const ServingProblem<>& p, Device<>& steps) {
-  constexpr double warp_rows = 16;
-  double& rows = steps.compute.matrix_rows;
-  if (p.decode.moe) rows = std::min(rows, warp_rows);
-}
-
 }  // namespace
 
 ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                            Notes& notes) {
-  ServingProblem<> p = settle(serving_of(in, engine, notes), notes);
-  const bool priced = p.pricing->prices_engines();
-  ReplicaPasses<> out;
-  out.plan = p.plan;
-  out.prompt_device = p.device;
-  out.step_device = p.step_device();
-  if (priced) set_step_rows(p, out.step_device);
-  out.links = p.links;
-  out.prompt_launch = p.eager_steps ? detail::prompt_launch_overhead(p) : p.device.kernels.issue;
-  out.prompt_layer = p.prompt_layer;
-  out.graph_batch = p.graph_batch;
-  out.eager_steps = p.eager_steps;
-  out.pricing = p.pricing;
-  out.decode_structure = std::move(p.decode);
-  out.model = std::move(p.model);
-  return out;
+  return replica_passes(settle(serving_of(in, engine, notes), notes));
 }
+
+const ServingEngine& usual_engine() { return standard_zoo().at<ServingEngine>("generic"); }
 
 ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {
   if (!pricing.prices_engines()) {
@@ -71,7 +49,7 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
       notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
     return {.name = "none"};
   }
-  const ServingEngine& e = engine != nullptr ? *engine : standard_zoo().at<ServingEngine>("generic");
+  const ServingEngine& e = engine != nullptr ? *engine : usual_engine();
   if (engine == nullptr)
     notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
   if (!notes.wanted()) return e;

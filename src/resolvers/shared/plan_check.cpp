@@ -1,5 +1,6 @@
 #include "resolvers/shared/plan_check.hpp"
 
+#include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>

@@ -40,7 +40,4 @@ void require_tokens(const Workload& workload, std::string_view field);
 /// heads. Noted.
 [[nodiscard]] double draft_degree(const Workload& draft, double tp_size, Notes& notes);
 
-/// Warns where the ranks that share the sequences of a pass have unequal numbers of them.
-void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes);
-
 }  // namespace mlsysim::detail

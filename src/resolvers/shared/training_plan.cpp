@@ -2,6 +2,7 @@
 #include "resolvers/shared/plan_check.hpp"
 
 #include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 
 #include <fmt/format.h>

@@ -21,6 +21,7 @@ Scenario serving_70b() {
   return {.workload = model("Llama3_70B"),
           .hardware = device("H100"),
           .batch_size = 16,
+          .load = Load::burst,
           .output_tokens = 512,
           .precision = Precision::bf16,
           .accelerators = 8};
@@ -77,8 +78,11 @@ TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
 }
 
 TEST_CASE("the largest batch that fits is offered, and one more does not fit", "[engine]") {
-  Scenario s{
-      .workload = model("Llama3_8B"), .hardware = device("H100"), .batch_size = 100000, .seq_len = 8192};
+  Scenario s{.workload = model("Llama3_8B"),
+             .hardware = device("H100"),
+             .batch_size = 100000,
+             .load = Load::burst,
+             .seq_len = 8192};
   const auto e = SystemEvaluator::evaluate(s);
   REQUIRE_FALSE(e.remedies.empty());
   CHECK_THAT(e.remedies[0].change, Catch::StartsWith("batch_size "));
@@ -90,7 +94,11 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
 }
 
 TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[engine]") {
-  Scenario s{.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 1, .seq_len = 400000};
+  Scenario s{.workload = model("Llama3_70B"),
+             .hardware = device("H100"),
+             .batch_size = 1,
+             .load = Load::burst,
+             .seq_len = 400000};
   s.accelerators = 8;
   s.precision = Precision::bf16;
   s.mode = Mode::serve;

@@ -52,6 +52,7 @@ TEST_CASE("every law of a derivation is on the page of its resolver", "[engine][
                  .hardware = &device("MI300X"),
                  .mode = Mode::serve,
                  .batch_size = 16,
+                 .load = Load::burst,
                  .seq_len = 512,
                  .output_tokens = 64,
                  .accelerators = 8,

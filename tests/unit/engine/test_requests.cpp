@@ -267,6 +267,7 @@ TEST_CASE("a batch that does not divide into the replicas is counted as it is, w
   s.tp_size = 1;  // 8 replicas
   Scenario one = s;
   one.accelerators = 1;
+  s.load = one.load = Load::burst;
   const auto card_of = [&](double batch) {
     s.batch_size = batch;
     return SystemEvaluator::evaluate(s);
@@ -321,6 +322,7 @@ TEST_CASE("a batch that does not divide into the replicas is counted as it is, w
 TEST_CASE("the tokens of a second are those of the time that a request takes", "[engine][requests]") {
   for (const double output : {1.0, 2.0, 100.0}) {
     Scenario s = serving();
+    s.load = Load::burst;
     s.output_tokens = output;
     const double latency = metric(s, "performance.request_latency") / 1e3;  // ms
     CHECK(metric(s, "performance.token_throughput") ==
@@ -366,6 +368,7 @@ TEST_CASE("a sequence is as long as the model takes, and longer ones are named",
       INFO(name_of(fidelity) << " " << name_of(mode));
       auto s = with("GPT2", 100000, mode);
       s.fidelity = fidelity;
+      if (mode == Mode::serve) s.load = Load::burst;  // no answer is added to the prompt
       const auto text = warned(s);
       CHECK_THAT(text,
                  Catch::Contains("'GPT2' takes at most 1024 tokens (max_positions): 100000 are priced"));

@@ -42,6 +42,7 @@ TEST_CASE("the parts of a product's change are those of Shapley", "[explore][com
 TEST_CASE("parts add up to the whole, between devices, formats and plans", "[explore][compare]") {
   auto a = scenario("Llama3_70B", "A100", 8, Mode::serve, 16),
        b = scenario("Llama3_70B", "H200", 8, Mode::serve, 16);
+  a.load = b.load = Load::burst;
   a.precision = b.precision = Precision::fp16;
   auto r = compare(subject_of(a), subject_of(b), "itl");
   CHECK(sum_of(r) == Approx(r.at_to - r.at_from).epsilon(1e-9));

@@ -222,6 +222,7 @@ TEST_CASE("numbers of a request go by the names of the scenario's table", "[expl
   for (const auto fidelity : {Fidelity::textbook, Fidelity::operator_level}) {
     auto s = scenario("Llama3_8B", Mode::serve);
     s.fidelity = fidelity;
+    s.load = Load::burst;
     auto t = scenario("Llama3_8B", Mode::train);
     t.fidelity = fidelity;
     for (const auto& text :

@@ -24,6 +24,7 @@ Subject scenario(const char* model, double devices, Mode mode, double batch) {
   s.accelerators = devices;
   s.mode = mode;
   s.batch_size = batch;
+  if (mode == Mode::serve) s.load = Load::burst;
   return subject_of(s);
 }
 

@@ -166,7 +166,8 @@ TEST_CASE("spaces that cannot be are refused with what to do", "[explore][space]
 }
 
 TEST_CASE("a point is its index: structural axes slowest, the last axis fastest", "[explore][space]") {
-  const auto s = scenario("Llama3_8B", "H100", 8, Mode::serve, 1);
+  auto s = scenario("Llama3_8B", "H100", 8, Mode::serve, 1);
+  s.load = Load::burst;  // chunks of prompts make their length structural
   SpaceAxis precision{{"precision"}, {{DynamicValue("fp16")}, {DynamicValue("fp8")}}, {}};
   const Space space(problem_of(s), {axis("batch_size=1,2,4"), precision, axis("seq_len=128,256")});
   CHECK(space.size() == 12);

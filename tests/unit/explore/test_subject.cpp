@@ -392,6 +392,7 @@ TEST_CASE("a plan that the law calls one is never refused by eval, and the other
     auto s = scenario(model, "H100", 1024, Mode::serve);
     s.tp_size = 1;
     s.batch_size = 2048;
+    s.load = Load::burst;
     const auto serve = subject_of(s, all);
     for (const double tp : {1.0, 3.0, 8.0, 64.0, 128.0})
       for (const double pp : {1.0, 2.0, 128.0})
@@ -401,6 +402,7 @@ TEST_CASE("a plan that the law calls one is never refused by eval, and the other
       for (const double cached : {0.0, 1.0, 1023.0, 1024.0, 4096.0})
         check(s, serve, {{"seq_len", prompt}, {"cached_prefix_len", cached}});
     s.mode = Mode::train;
+    s.load.reset();
     s.seq_len = 64;
     const auto train = subject_of(s, all);
     for (const double tp : {1.0, 2.0, 128.0})

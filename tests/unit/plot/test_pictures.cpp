@@ -23,6 +23,7 @@ Scenario serving() {
   return {.workload = &standard_zoo().at<Workload>("Llama3_70B"),
           .hardware = &standard_zoo().at<HardwareNode>("H100"),
           .batch_size = 16,
+          .load = Load::burst,
           .accelerators = 8};
 }
 Scenario training(Schedule schedule = Schedule::one_forward_one_backward) {

@@ -128,6 +128,7 @@ Answer ask(Scenario s, std::string_view time, const HardwareNode& device, std::o
   try {
     s.hardware = &device;
     s.fidelity = fidelity;
+    if (s.mode == Mode::serve) s.load = Load::burst;  // of one batch both fidelities speak
     Notes quiet;
     a.problem = settle(ResolvedScenario(s, quiet), quiet);
     std::visit(

@@ -86,11 +86,11 @@ TEST_CASE("a pipeline in steady state has a micro-batch in every stage", "[catal
   const HandMachine m;
   const Workload w = hand_decoder();
   // Prompts of 1000 tokens run elsewhere; of 199 generated tokens one sees 1000 + (199 + 1) / 2 = 1100 in the
-  // mean. Four requests are 4 x 1100 x 32,768 B = 144.1792 MB of cache: a micro-batch of them takes 2.1441792
-  // ms for all stages. So
-  //   pp 1,  4 requests: 4 tokens in 2.1441792 ms
-  //   pp 4, 16 requests: 16 tokens in the same time, as each stage has a micro-batch of four
-  //   pp 4,  4 requests: micro-batches of one, 2 ms + 36.0448 MB / 1 TB/s = 2.0360448 ms
+  // mean. A request is 1100 x 32,768 B = 36.0448 MB of cache: a micro-batch of n takes 2 ms + n 0.0360448 ms
+  // for all stages. Of the requests in flight those that have their prompt decode: a few less than all.
+  //   pp 1,  4 requests: n tokens in that time
+  //   pp 4, 16 requests: as many of each stage, which has a micro-batch of a fourth of them
+  //   pp 4,  4 requests: micro-batches of one, 2.0360448 ms
   const auto steady = [&](double pp, double requests) {
     return InFlightBatchingModel{}.solve({.workload = &w,
                                           .hardware = &m.device,
@@ -104,15 +104,20 @@ TEST_CASE("a pipeline in steady state has a micro-batch in every stage", "[catal
                                           .conventions = &m.conventions});
   };
   const auto one = steady(1, 4), four = steady(4, 16), thin = steady(4, 4);
-  CHECK_THAT(one.decode_pass.in(unit::ms), is(2.1441792));
-  CHECK_THAT(four.decode_pass.in(unit::ms), is(2.1441792));
+  const auto step_of = [](double requests) { return 2 + 0.0360448 * requests; };
+  CHECK(one.running_requests > 3.8);
+  CHECK(one.running_requests < 4);
+  CHECK(four.running_requests > 15);
+  CHECK(four.running_requests < 16);
+  CHECK_THAT(one.decode_pass.in(unit::ms), is(step_of(one.running_requests)));
+  CHECK_THAT(four.decode_pass.in(unit::ms), is(step_of(four.running_requests / 4)));
   CHECK_THAT(thin.decode_pass.in(unit::ms), is(2.0360448));
-  CHECK_THAT(one.itl.in(unit::ms), is(2.1441792));
-  CHECK_THAT(four.itl.in(unit::ms), is(2.1441792));
-  // What a device computes: 2 GFLOP a token, by 100 TFLOP/s a device: 4 tokens in a step of each of them.
-  //   8e9 / (1e14 x 2.1441792e-3) = 0.0373103
-  CHECK_THAT(one.utilization, is(0.0373103));
-  CHECK_THAT(four.utilization, is(0.0373103));
+  CHECK_THAT(one.itl.in(unit::ms), is(step_of(one.running_requests)));
+  CHECK_THAT(four.itl.in(unit::ms), is(step_of(four.running_requests / 4)));
+  // What a device computes: 2 GFLOP a token, by 100 TFLOP/s a device: n tokens in a step of each of them.
+  const auto used = [&](double requests) { return 2e9 * requests / (1e14 * 1e-3 * step_of(requests)); };
+  CHECK_THAT(one.utilization, is(used(one.running_requests)));
+  CHECK_THAT(four.utilization, is(used(four.running_requests / 4)));
 }
 
 TEST_CASE("the mean context of n generated tokens is (n + 1) / 2 beyond the prompt",

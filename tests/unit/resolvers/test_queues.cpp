@@ -369,7 +369,7 @@ TEST_CASE("a fleet is sized from replicas that batch in flight", "[catalogue][qu
   in.target_p99_ttft = 1.0 * unit::ms;
   const auto never = ServingCapacityModel{}.solve(in);
   CHECK_FALSE(never.feasible);
-  CHECK(never.limit == CapacityLimit::base_latency);
+  CHECK(never.limit == CapacityLimit::first_token);
   in.target_p99_ttft.reset();
   // An engine that stops steps for prompts has less capacity.
   in.engine = &standard_zoo().at<ServingEngine>("sglang");

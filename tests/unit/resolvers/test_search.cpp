@@ -206,11 +206,19 @@ TEST_CASE("parallelism: the best plan of all plans", "[catalogue][parallelism]")
     CHECK(p->best_step_time >= r->best_step_time * (1 - 1e-12));
     CHECK(p->search.total_searched() < r->search.total_searched());
   };
+  // How much traffic hides is an assumption: it is stated, and never searched.
+  const auto stated = [&](auto change) {
+    auto other = in;
+    change(other);
+    const auto p = evaluate(ParallelismOptimizer{}, other);
+    REQUIRE(p);
+    CHECK(p->search.total_searched() == r->search.total_searched());
+  };
   pinned([](auto& i) { i.max_cp = 1; });
   pinned([](auto& i) { i.max_v_stages = 1; });
   pinned([](auto& i) { i.recomputation = Recomputation::full; });
-  pinned([](auto& i) { i.overlap_efficiency = 0; });
-  pinned([](auto& i) { i.tp_overlap = 0; });
+  stated([](auto& i) { i.overlap_efficiency = 0; });
+  stated([](auto& i) { i.tp_overlap = 0; });
   pinned([](auto& i) { i.max_zero_stage = 0; });
   // A step with few sequences on many stages gains from interleaving; experts are spread where there are
   // some.

@@ -106,7 +106,7 @@ def _evaluate(arguments, call):
     levels = {"feasibility": card.feasibility, "performance": card.performance, "macro": card.macro, **card.further}
     shown = levels if detail else {key: level for key, level in levels.items() if key != "macro"}
     out = {
-        "workload": card.workload, "hardware": card.hardware, "mode": card.mode, "fidelity": card.fidelity,
+        "workload": card.workload, "hardware": card.hardware, "mode": card.mode, "load": card.load, "fidelity": card.fidelity,
         "levels": {key: {"status": level.status, "summary": level.summary} for key, level in levels.items()},
         "metrics": {metric: _value(value) for level in shown.values() for metric, value in level.metrics.items()},
         "remedies": [{"change": change, "effect": effect} for change, effect in card.remedies],
@@ -122,6 +122,26 @@ def _compare(arguments, call):
     terms = found.terms if arguments.get("detail") else found.terms[:10]
     return {"result": found.result, "from": _value(found.at_from), "to": _value(found.at_to),
             "terms": [dict(zip(("input", "from", "to", "part", "share"), _value(term))) for term in terms]}
+
+
+def _sized(arguments, call):
+    """size and decide: the machines of `on` are one or several."""
+    from ..decisions import decide, size
+
+    asked = dict(arguments)
+    model, on, options = asked.pop("workload"), asked.pop("on"), asked.pop("scenario", {})
+    several = isinstance(on, list)
+    found = (decide if several else size)(model, on, **asked, **options)
+    out = dict(found.to_dict())
+    for answer in [out, *(o.get("size", {}) for o in out.get("options", ()))]:
+        answer.pop("assumptions", None)
+    return out
+
+
+def _claim(arguments, call):
+    from ..decisions import claim
+
+    return claim(arguments["claim"], **arguments.get("scenario", {})).to_dict()
 
 
 def _solve(arguments, call):
@@ -378,11 +398,27 @@ def all_tools():
     conditions = {**_TEXTS, "description": 'what must hold, e.g. "ttft <= 500 ms"'}
     show = {**_TEXTS, "description": "results to show"}
     both = _object(subject)
+    load = {
+        "workload": _TEXT, "rate": {**_TEXT, "description": 'requests that arrive, e.g. "10/s"'},
+        **{name: {**_TEXT, "description": words} for name, words in (
+            ("ttft", 'limit of the first token: "2 s", "p99 2 s"'), ("itl", 'limit of the time between tokens: "30 ms"'),
+            ("e2e", 'limit of a whole request: "20 s"'), ("tokens", 'of a training run, e.g. "15T"'), ("within", 'its time, e.g. "90 d"'))},
+        "scenario": {"type": "object", "description": "further fields of evaluate: seq_len, output_tokens, precision, engine"},
+    }
     return [
         Tool("evaluate", "Scorecard of a model on hardware: does it fit, how fast is it, what limits it, what does it cost and emit.",
              _object({**scenario["properties"], "detail": _DETAIL}, scenario["required"]), _evaluate),
         Tool("compare", "Why a result differs between two scenarios, divided among the inputs that differ.",
              _object({"from": both, "to": both, "result": result, "detail": _DETAIL}, ("from", "to", "result")), _compare),
+        Tool("size", "How many devices, in what plan, serve a rate of requests within limits, or train in time: proof, interval, cost, launch.",
+             _object({**load, "on": {**_TEXT, "description": "the machine"}, "price": {**_TEXT, "description": '"3.2 USD/h" of one device'}},
+                     ("workload", "on")), _sized),
+        Tool("decide", "Which machine does it at the least cost, how sure that is, what would change it, what to measure next.",
+             _object({**load, "on": {**_TEXTS, "description": "the machines"},
+                      "price": {"type": "object", "description": 'machine: "3.2 USD/h" of one device'}}, ("workload", "on")), _sized),
+        Tool("claim", "Whether a rate of tokens that somebody states can be: impossible, heroic or ordinary.",
+             _object({"claim": {**_TEXT, "description": '"Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms"'},
+                      "scenario": {"type": "object", "description": "fields of evaluate: seq_len, output_tokens"}}, ("claim",)), _claim),
         Tool("solve", "The value of one input at which a condition is met.",
              _object({**subject, "condition": {**_TEXT, "description": 'e.g. "itl <= 30 ms"'}, "free": {**_TEXT, "description": "the input"},
                       "low": _TEXT, "high": _TEXT}, ("condition", "free")), _solve),

@@ -7,7 +7,9 @@
 
 namespace mlsysim {
 
-/// The engine, `generic` of zoo/engines.yaml where none is given, each of its figures noted; none where the
+/// The engine where none is named: `generic` of zoo/engines.yaml.
+[[nodiscard]] const ServingEngine& usual_engine();
+/// The engine, `usual_engine` where none is given, each of its figures noted; none where the
 /// pricing has none.
 [[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing,
                                               Notes& notes);

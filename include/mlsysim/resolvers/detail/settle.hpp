@@ -14,6 +14,10 @@ namespace mlsysim {
 /// The problem of `replicas` copies of a served model, whose batch is that of all of them.
 /// @throws InputError for a workload that does not generate tokens
 [[nodiscard]] ServingProblem<> settle(const ServingModel::Inputs& in, Notes& notes, double replicas = 1);
+namespace detail {
+/// Warns where the ranks that share the sequences of a pass have unequal numbers of them.
+void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes);
+}  // namespace detail
 /// The problem of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] TrainingProblem<> settle(const DistributedModel::Inputs& in, Notes& notes);
 /// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not

@@ -91,7 +91,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                field(&I::output_tokens, key::output_tokens)
                    .at_least(1)
                    .defaulted("128, convention of MLSys-im"),
-               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
+               field(&I::arrival_rate, key::arrival_rate)
                    .positive()
                    .defaulted("closed loop or queue"),
                field(&I::concurrency, "concurrency", "", "requests that clients keep in flight")

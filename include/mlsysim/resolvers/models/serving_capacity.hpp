@@ -13,7 +13,9 @@
 namespace mlsysim {
 
 /// The limit that decides a capacity plan.
-enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing };
+///
+/// Where replicas are enough: what one fewer would break.
+enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing, first_token, token_time };
 template <> inline constexpr auto names_of<CapacityLimit> = ChoiceNames{"capacity limit"};
 
 /// Fewest replicas that meet a P99 target.
@@ -39,7 +41,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     RequestRate<> arrival_rate;
-    Time<> target_p99_latency;
+    std::optional<Time<>> target_p99_latency{};
     std::optional<double> max_seq_len{};
     std::optional<double> mean_request_tokens{};
     double output_tokens = 128, max_batch_size = 32, page_tokens = 16;
@@ -66,11 +68,11 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
       using I = Inputs;
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
-                   .positive(),
+               field(&I::arrival_rate, key::arrival_rate).positive(),
                field(&I::target_p99_latency, "target_p99_latency", "ms",
                      "99 % of the requests must take no longer")
-                   .positive(),
+                   .positive()
+                   .defaulted("no target"),
                field(&I::target_p99_ttft, "target_p99_ttft", "ms",
                      "99 % of the first tokens must come no later (operator)")
                    .positive()
@@ -101,7 +103,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                field(&I::service_time_cv, "service_time_cv", "",
                      "standard deviation over mean of the service time")
                    .within(0, 100)
-                   .defaulted("0 where every request has the full length, 1 where its mean is given")),
+                   .defaulted("0: requests alike (operator), 1 where a mean length is given (textbook)")),
           fidelity_rows<I>());
     }
   };
@@ -120,7 +122,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
       using R = Result;
       return rows(
           field(&R::feasible, "feasible", "", "some number of replicas meets the target"),
-          field(&R::limit, "limit", "", "what stands in the way"),
+          field(&R::limit, "limit", "", "what stands in the way, or what one replica fewer would break"),
           field(&R::required_replicas, "required_replicas", "", "fewest replicas that meet the target"),
           field(&R::capacity, "capacity", "request/s", "what these replicas can do"),
           field(&R::per_replica_capacity, "per_replica_capacity", "request/s", "what one replica can do"),

@@ -75,8 +75,8 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
           field(&I::overlap_efficiency, key::overlap_efficiency)
               .within(0, 1)
-              .defaulted("none and that of zoo/defaults.yaml are tried"),
-          field(&I::tp_overlap, key::tp_overlap).defaulted("none and all are tried (operator)"),
+              .defaulted("that of zoo/defaults.yaml; none as well at textbook fidelity"),
+          field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
           field(&I::conventions, key::conventions).defaulted(kDefaults.view()));

@@ -1,0 +1,81 @@
+/// How many devices, which, and whether a number can be. Answers come as the JSON of the command line.
+
+#include "asked_scenario.hpp"
+#include "bindings.hpp"
+
+#include <mlsysim/explore/ask/claim.hpp>
+#include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/size_report.hpp>
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace mlsysim::python {
+namespace {
+
+constexpr RenderOptions kJson{.format = OutputFormat::json};
+constexpr RenderOptions kText{};
+
+SizeTexts texts_of(const py::dict& asked) {
+  SizeTexts out;
+  const auto text = [&](const char* name, std::string& to) {
+    if (asked.contains(name)) to = py::str(asked[name]);
+  };
+  text("ttft", out.ttft);
+  text("itl", out.itl);
+  text("e2e", out.e2e);
+  text("tokens", out.tokens);
+  text("within", out.within);
+  if (asked.contains("most_devices")) out.most_devices = asked["most_devices"].cast<double>();
+  if (asked.contains("most_replica_devices"))
+    out.most_replica_devices = asked["most_replica_devices"].cast<double>();
+  if (asked.contains("interval")) out.level = asked["interval"].cast<int>();
+  return out;
+}
+
+using Forms = std::tuple<std::string, std::string, std::string>;  ///< JSON, text, page
+
+Forms size_forms(const py::dict& values, const py::dict& asked) {
+  const AskedScenario one(values);
+  const SizeQuestion q = size_question(one.scenario, texts_of(asked));
+  const auto found = size(q);
+  if (!found) return {render(*found.why(), kJson), render(*found.why(), kText), ""};
+  return {render(q, found.value(), kJson), render(q, found.value(), kText), ""};
+}
+
+Forms decide_forms(const std::vector<py::dict>& machines, const py::dict& asked) {
+  std::vector<AskedScenario> scenarios;
+  scenarios.reserve(machines.size());
+  for (const auto& values : machines) scenarios.emplace_back(values);
+  DecideQuestion q;
+  if (!scenarios.empty()) q.ask = size_question(scenarios.front().scenario, texts_of(asked));
+  for (auto& s : scenarios) {
+    s.scenario.arrival_rate.reset();
+    q.machines.push_back(s.scenario);
+  }
+  const auto found = decide(q);
+  if (!found) return {render(*found.why(), kJson), render(*found.why(), kText), ""};
+  return {render(q, found.value(), kJson), render(q, found.value(), kText), decision_page(q, found.value())};
+}
+
+}  // namespace
+
+void bind_size(py::module_& m) {
+  m.def("_size", &size_forms);
+  m.def("_decide", &decide_forms);
+  m.def("_claim_words", [](const std::string& text) {
+    const Claim c = Claim::parse(text);
+    return std::tuple(c.model, c.machine, c.devices);
+  });
+  m.def("_claim", [](const std::string& text, const py::dict& values) {
+    const Claim c = Claim::parse(text);
+    const auto verdict = judge(c, AskedScenario(values).scenario);
+    return Forms{render(c, verdict, kJson), render(c, verdict, kText), ""};
+  });
+}
+
+}  // namespace mlsysim::python

@@ -1,0 +1,45 @@
+#pragma once
+/// Whether a throughput that somebody states can be.
+
+#include <mlsysim/explore/ask/size.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms"
+struct Claim {
+  std::string model, machine;
+  double devices = 1;
+  TokenRate<> rate;                     ///< generated tokens a second of one device
+  std::optional<ServiceLimit> limit{};  ///< under which it holds
+
+  /// @throws InputError saying which of model, machine and rate is missing
+  [[nodiscard]] static Claim parse(std::string_view text);
+};
+
+/// What a claim is.
+struct ClaimVerdict {
+  enum class Kind { impossible, heroic, ordinary };
+  Kind kind = Kind::ordinary;
+  TokenRate<> bound;      ///< of one device: no prompts, peak rates, no launches
+  std::string bound_by;   ///< memory bandwidth, arithmetic, memory capacity
+  TokenRate<> predicted;  ///< of one device, in steady state, by the best plan
+  std::string plan;       ///< that plan: "tp 4, 2 replicas, 96 in flight"
+  double percentile = 0;  ///< of measured rates at this prediction, in percent
+  std::string basis;      ///< rows that this rests on
+};
+[[nodiscard]] std::string_view name_of(ClaimVerdict::Kind kind);
+
+/// Judges a claim by two searches over all plans of powers of two and all numbers of requests.
+///
+/// Impossible: above the bound, in which each step reads its weights and caches once at the peak bandwidth,
+/// multiplies at the peak rate, and no prompt is computed. Heroic: above 95 % of what measurements of such
+/// predictions were.
+/// @param scenario the model on the devices; its degrees and load are searched
+/// @throws InputError, DomainError where no plan fits
+[[nodiscard]] ClaimVerdict judge(const Claim& claim, const Scenario& scenario);
+
+}  // namespace mlsysim

@@ -1,0 +1,93 @@
+#pragma once
+/// Which machine: the sizes of several machines beside each other, how sure their order is, and what would
+/// change it.
+
+#include <mlsysim/explore/ask/size.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// The same load or run on several machines.
+struct DecideQuestion {
+  SizeQuestion ask;                ///< its scenario names no machine
+  std::vector<Scenario> machines;  ///< the scenario of `ask` on each of them, with the price of each
+};
+
+/// One machine.
+struct DecideOption {
+  std::string machine;
+  std::optional<SizeAnswer> size;  ///< absent where no plan meets the limits
+  std::string why_not, change;     ///< then: the reason, and the smallest change
+  double price = 0;                ///< of one device and hour [USD/h]; 0 where none is known
+  double cost = 0;              ///< what is compared: USD an hour, or devices where some machine has no price
+  double lower = 0, upper = 0;  ///< of the interval
+  double time_low = 1,
+         time_high = 1;  ///< factors on all times at its ends, the part that is the machine's own
+  double against_low = 0, against_high = 0;  ///< cost over that of the choice, interval of the quotient
+  bool apart = true;                         ///< that interval does not hold 1
+
+  [[nodiscard]] bool feasible() const { return size.has_value(); }
+  [[nodiscard]] bool priced() const { return price > 0; }
+};
+
+/// Costs of an option at one factor on its times, for the certificate.
+struct CostAt {
+  std::string machine;
+  double factor = 1, devices = 0, cost = 0;
+};
+/// One part of the range of the common factor, with the bound of the regret in it: the cost of the choice at
+/// its upper end less the least cost of the others at its lower end. Costs do not fall with the factor.
+struct RegretPart {
+  double low = 1, high = 1;  ///< of the common factor
+  CostAt choice;             ///< at high, and at the upper end of its own factor
+  CostAt other;              ///< at low, and at the lower end of its own factor
+  double bound = 0;
+};
+
+/// A value of one input at which another machine is the choice.
+struct FlipPoint {
+  std::string figure, unit;
+  double now = 0, at = 0;            ///< in `unit`
+  std::string winner;                ///< beyond it
+  std::optional<double> deviations;  ///< distance in standard deviations, where the zoo gives a range
+};
+
+/// A point whose measurement makes the regret smaller.
+struct NextMeasurement {
+  std::string machine, what;  ///< "one decode step of 24 requests at 4608 tokens, tp 8"
+  double minutes = 0;         ///< of all its devices together
+  double regret = 0;          ///< that would be left
+};
+
+struct DecideAnswer {
+  std::vector<DecideOption> options;       ///< the choice first; machines on which no plan fits last
+  std::string unit;                        ///< "USD/h", or "devices"
+  bool priced = true;                      ///< all machines that fit have a price
+  double regret = 0;                       ///< the most that the choice can lose over the box [unit]
+  double shared = 0;                       ///< correlation of the errors of two machines
+  double common_low = 1, common_high = 1;  ///< of the factor that all machines have in common
+  std::vector<RegretPart> certificate;
+  std::vector<FlipPoint> flips;
+  std::vector<NextMeasurement> next;
+  int level = 80;
+};
+
+/// The machine with the least cost, of those on which a plan meets the limits.
+///
+/// An error of the model moves all times of a machine by a factor. A part of it all machines share, because
+/// they are predicted by the same laws: what residuals of one model and engine on different devices have in
+/// common. So the factor of a machine is a common one times its own; the interval of a quotient of two costs
+/// is that of their own factors. The regret is certified by branch and bound over the common factor, each
+/// machine's own factor at the end that is worst for the choice.
+/// @return the answer, or why no machine does it
+/// @throws as size
+[[nodiscard]] Outcome<DecideAnswer> decide(const DecideQuestion& question);
+
+/// Correlation of the residuals of two devices with one model and engine, from 0 to 1: the mean product of
+/// the medians of such groups over their mean square. 0 where there is no such pair.
+[[nodiscard]] double shared_error(std::string_view metric);
+
+}  // namespace mlsysim

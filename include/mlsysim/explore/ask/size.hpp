@@ -1,0 +1,115 @@
+#pragma once
+/// How many devices, in what plan: `size` for a load that is served within limits, or for a training run that
+/// ends in time.
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/resolver_api/outcome.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// A limit on a time of a request: "p99 2 s" on the first token, "30 ms" on the time between tokens.
+struct ServiceLimit {
+  std::string time;                ///< ttft, itl or e2e
+  std::string statistic = "mean";  ///< mean, p50, p90, p95 or p99
+  Time<> most;
+
+  /// @param time ttft, itl or e2e @param text "2 s", "p99 2 s", "p99 <= 2 s"
+  /// @throws InputError for a text that is no time, or a percentile that no law gives
+  [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
+  /// The number of the scorecard that it holds: "p99_ttft".
+  [[nodiscard]] std::string_view result() const;
+  /// "p99 ttft <= 2 s"
+  [[nodiscard]] std::string text() const;
+};
+
+/// Degrees of parallelism of one replica.
+struct Degrees {
+  double tp = 1, pp = 1, ep = 1;
+  [[nodiscard]] double devices() const { return tp * pp * ep; }
+};
+
+/// A load to be served, or a run to be trained. The counts and degrees of the scenario are not asked: they
+/// are the answer.
+struct SizeQuestion {
+  Scenario scenario;                 ///< model, machine, lengths, formats, software, prices
+  RequestRate<> rate;                ///< requests that arrive, of a served model
+  std::vector<ServiceLimit> limits;  ///< that they must meet
+  std::optional<double> tokens;      ///< of a training run; absent: as the model was trained
+  std::optional<Time<>> within;      ///< in which the run must end
+  double most_devices = 65536;       ///< in all
+  double most_replica_devices = 64;  ///< that one replica may take
+  int level = 80;                    ///< percent of the interval; 0: none is made
+  std::vector<Degrees> only{};       ///< degrees that are tried; empty: all
+};
+
+/// A question as people write it; empty texts are not asked.
+struct SizeTexts {
+  std::string ttft, itl, e2e;  ///< limits: "2 s", "p99 2 s"
+  std::string tokens, within;  ///< of a training run: "15T", "90 d"
+  double most_devices = 65536, most_replica_devices = 64;
+  int level = 80;
+};
+/// @param scenario with the rate as its arrivals @throws InputError for a text that cannot be read
+[[nodiscard]] SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts);
+
+/// One way to do it.
+struct SizedPlan {
+  double tp = 1, pp = 1, ep = 1;
+  double replicas = 1, devices = 1;
+  double running = 0;               ///< requests that run on a replica at the rate that was asked
+  RequestRate<> most_rate;          ///< that all replicas serve within the limits
+  std::string limited_by;           ///< what allows no more: a limit, or the cache
+  Time<> ttft, p99_ttft, itl, e2e;  ///< at the rate that was asked
+  TokenRate<> token_throughput;     ///< of all devices
+  Time<> training_time;             ///< of a run, failures included
+  double mfu = 0, goodput_ratio = 1;
+  std::optional<MoneyRate<>> cost;  ///< of all devices; absent where a price is not known
+  std::optional<Money<>> run_cost;  ///< of a training run
+  Scenario scenario;                ///< the plan as a scenario
+
+  /// "tp 8", "tp 2 x ep 4"
+  [[nodiscard]] std::string degrees() const;
+  [[nodiscard]] double replica_devices() const { return tp * pp * ep; }
+};
+
+/// The fewest devices and how sure that is.
+struct SizeAnswer {
+  std::string workload, hardware, software;
+  SizedPlan best;
+  std::vector<SizedPlan> others;       ///< the next best, up to four
+  double lower = 1, upper = 1;         ///< devices of the interval
+  double time_low = 1, time_high = 1;  ///< factors on all times that it stands for
+  int level = 80;
+  double headroom = 0;                 ///< share of the rate, or of the time, that is left
+  std::size_t plans = 0, fitting = 0;  ///< that were evaluated, and that meet the limits with enough devices
+  std::string launch;  ///< command that starts a replica; empty without the component of launches
+  std::string
+      class_figures;  ///< which share of the machine's figures are estimates of its class; may be empty
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;
+  std::shared_ptr<const void> keep;  ///< owns what the plans point to
+};
+
+/// The plan with the fewest devices: all degrees of tensor, pipeline and expert parallelism that are powers
+/// of two (and the whole node), each at the highest rate at which it meets all limits. That rate is found by
+/// bisection, since all times grow with the load; the enumeration is the proof. Of plans with as many devices
+/// the one that can serve most.
+///
+/// The interval asks again as if all times were longer or shorter by the interval of the time between tokens:
+/// a replica whose times are f times as long serves at a rate the f-th part of what it would under limits the
+/// f-th part.
+/// @return the answer, or why no plan meets the limits and what would have to change
+/// @throws InputError, DomainError for a question that contradicts itself
+[[nodiscard]] Outcome<SizeAnswer> size(const SizeQuestion& question);
+
+/// Devices of a plan, were all times `factor` times as long. @throws as size
+[[nodiscard]] double devices_at(const SizeQuestion& question, const SizedPlan& plan, double factor);
+
+}  // namespace mlsysim

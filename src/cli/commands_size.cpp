@@ -1,0 +1,142 @@
+#include "commands_size.hpp"
+
+#include <mlsysim/explore/ask/claim.hpp>
+#include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/size_report.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+/// What the question has in common for all machines, and a scenario for each; they are kept alive here.
+struct Asked {
+  SizeQuestion question;
+  std::vector<BuiltScenario> machines;
+};
+
+void refuse_counts(const ScenarioRequest& request) {
+  for (const std::string_view name :
+       {"accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst"})
+    if (request.fields.contains(std::string(name)))
+      throw InputError({.id = "mlsysim.cli.160",
+                        .message = fmt::format("'{}' is part of the answer", name),
+                        .key = std::string(name),
+                        .found = fmt::format("{} {}", name, request.fields.at(std::string(name))),
+                        .expected = "a rate and limits, or tokens and a time",
+                        .hint = "leave it out; --most-devices bounds the answer"});
+}
+
+/// "H200=3.2 USD/h"
+std::string price_of(const std::vector<std::string>& prices, std::string_view machine) {
+  for (const auto& p : prices) {
+    const auto equals = p.find('=');
+    if (equals == std::string::npos)
+      throw InputError({.id = "mlsysim.cli.161",
+                        .message = "this is no price of a machine",
+                        .key = "price",
+                        .found = fmt::format("'{}'", p),
+                        .expected = "MACHINE=PRICE, of one device and hour",
+                        .hint = "e.g. --price 'H200=3.2 USD/h'"});
+    if (p.substr(0, equals) == machine) return p.substr(equals + 1);
+  }
+  return {};
+}
+
+Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
+  if (request.targets.size() != 1 || asked.on.empty())
+    throw InputError(
+        {.id = "mlsysim.cli.162",
+         .message = "a size needs a model and a machine",
+         .found = fmt::format("{} words and {} machines", request.targets.size(), asked.on.size()),
+         .expected = "MODEL --on MACHINE",
+         .hint = "e.g. mlsysim size Llama3_70B --on H100 --rate 10/s --ttft '2 s' --itl '30 ms'"});
+  refuse_counts(request);
+  for (const auto& p : asked.prices)
+    if (const auto name = p.substr(0, p.find('='));
+        std::find(asked.on.begin(), asked.on.end(), name) == asked.on.end())
+      throw InputError({.id = "mlsysim.cli.163",
+                        .message = fmt::format("there is a price for '{}', which is not asked about", name),
+                        .key = "price",
+                        .found = fmt::format("'{}'", p),
+                        .expected = fmt::format("one of {}", fmt::join(asked.on, ", ")),
+                        .hint = "prices name machines as --on does"});
+  Asked out;
+  for (const auto& machine : asked.on) {
+    ScenarioRequest one = request;
+    one.targets.push_back(machine);
+    if (const auto price = price_of(asked.prices, machine); !price.empty()) one.fields["rent"] = price;
+    // Where no price is given the market's is taken, so that all machines are paid in one way.
+    if (!one.fields.contains("payment") && !one.fields.contains("unit_cost"))
+      one.fields["payment"] = "rented";
+    if (!asked.tokens.empty() || !asked.within.empty()) one.fields["mode"] = "train";
+    out.machines.push_back(scenario_of(one));
+  }
+  out.question = mlsysim::size_question(out.machines.front().scenario, asked);
+  for (auto& m : out.machines) m.scenario.arrival_rate.reset();
+  return out;
+}
+
+Answer refused(const Infeasible& why, const RenderOptions& options) {
+  std::string diagnostics = fmt::format("mlsysim: infeasible: {}\n", why.reason);
+  if (!why.smallest_change.empty()) diagnostics += fmt::format("mlsysim: try: {}\n", why.smallest_change);
+  return {render(why, options), std::move(diagnostics), Exit::infeasible};
+}
+
+std::string notes_of(const std::vector<BuiltScenario>& machines) {
+  std::vector<std::string> seen;
+  std::string out;
+  for (const auto& m : machines)
+    for (const auto& w : m.warnings)
+      if (std::find(seen.begin(), seen.end(), w) == seen.end()) {
+        seen.push_back(w);
+        out += fmt::format("mlsysim: note: {}\n", w);
+      }
+  return out;
+}
+
+}  // namespace
+
+Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, const RenderOptions& options) {
+  if (asked.on.size() > 1)
+    throw InputError({.id = "mlsysim.cli.164",
+                      .message = "size is asked of one machine",
+                      .key = "on",
+                      .found = fmt::format("{}", fmt::join(asked.on, ", ")),
+                      .expected = "one machine",
+                      .hint = "mlsysim decide compares several"});
+  const Asked q = ask(request, asked);
+  const auto found = size(q.question);
+  if (!found) return refused(*found.why(), options);
+  return {render(q.question, found.value(), options), notes_of(q.machines)};
+}
+
+Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
+                       const RenderOptions& options) {
+  const Asked q = ask(request, asked);
+  DecideQuestion question{.ask = q.question, .machines = {}};
+  for (const auto& m : q.machines) question.machines.push_back(m.scenario);
+  const auto found = decide(question);
+  if (!found) return refused(*found.why(), options);
+  if (asked.page) return {decision_page(question, found.value()), notes_of(q.machines)};
+  return {render(question, found.value(), options), notes_of(q.machines)};
+}
+
+Answer claim_question(const ScenarioRequest& request, const RenderOptions& options) {
+  const Claim claim = Claim::parse(fmt::format("{}", fmt::join(request.targets, " ")));
+  ScenarioRequest one = request;
+  one.targets = {claim.model, claim.machine};
+  if (claim.devices > 0) one.fields["accelerators"] = fmt::format("{:g}", claim.devices);
+  const auto built = scenario_of(one);
+  const auto verdict = judge(claim, built.scenario);
+  return {render(claim, verdict, options),
+          {},
+          verdict.kind == ClaimVerdict::Kind::impossible ? Exit::infeasible : Exit::fine};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,24 @@
+#pragma once
+// size, decide and claim.
+
+#include "commands.hpp"
+
+#include <mlsysim/explore/ask/size.hpp>
+
+namespace mlsysim::cli {
+
+/// How many devices, or which: the load is `arrival_rate` of the scenario.
+struct SizeRequest : SizeTexts {
+  std::vector<std::string> on;      ///< machines
+  std::vector<std::string> prices;  ///< MACHINE=PRICE
+  bool page = false;                ///< one page of HTML
+};
+/// The only target is the model.
+[[nodiscard]] Answer size_question(const ScenarioRequest& request, const SizeRequest& asked,
+                                   const RenderOptions& options);
+[[nodiscard]] Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
+                                     const RenderOptions& options);
+/// The targets are the words of a claim: "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms".
+[[nodiscard]] Answer claim_question(const ScenarioRequest& request, const RenderOptions& options);
+
+}  // namespace mlsysim::cli

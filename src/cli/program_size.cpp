@@ -1,0 +1,66 @@
+// Commands that answer how many, which, and whether a number can be.
+
+#include "program.hpp"
+
+namespace mlsysim::cli {
+
+void Program::size_commands() {
+  const auto limits = [this](CLI::App& app, bool several) {
+    demand(app, "MODEL", scenario_.targets, "a model of the zoo, or a file of one");
+    values_[offer(app, "--on", size_.on, several ? "machines, separated by commas" : "the machine",
+                  several ? "NAME,..." : "NAME")
+                ->delimiter(',')
+                ->required()]
+        .place = Place::machine;
+    offer(app, "--ttft", size_.ttft,
+          "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)", "LIMIT");
+    offer(app, "--itl,--tpot", size_.itl, "limit of the time between tokens: '30 ms', 'p99 50 ms'", "LIMIT");
+    offer(app, "--e2e", size_.e2e, "limit of the time of a whole request: '20 s', 'p99 30 s'", "LIMIT");
+    offer(app, "--tokens", size_.tokens,
+          "tokens of a training run, e.g. 15T (default: as the model was trained)", "N");
+    offer(app, "--within", size_.within,
+          "time in which a training run must end, failures included, e.g. '90 d'", "TIME");
+    offer(app, "--price", size_.prices,
+          "price of one device and hour, e.g. 'H200=3.2 USD/h'; may be repeated (default: the zoo's market)",
+          "MACHINE=PRICE");
+    offer(app, "--most-devices", size_.most_devices, "devices that there are at most (default: 65536)", "N");
+    offer(app, "--most-replica-devices", size_.most_replica_devices,
+          "devices of one replica at most (default: 64)", "N");
+    auto* level =
+        offer(app, "--interval", size_.level, "share of measurements that the interval holds", "PERCENT")
+            ->check(CLI::IsMember({"50", "80", "95"}));
+    values_[level].choices = {"50", "80", "95"};
+    scenario_options(app, std::nullopt);
+  };
+  auto* s = command(
+      app_, "size", "how many devices, in what plan, for a rate of requests or a training run",
+      "Examples:\n"
+      "  mlsysim size DeepSeek_V3 --on H200 --rate 10/s --ttft 'p99 2 s' --itl '30 ms' --seq-len 4096 "
+      "--output-tokens 1024\n"
+      "  mlsysim size Llama3_70B --on AWS_p5_48xlarge --rate 2/s --e2e '30 s'\n"
+      "  mlsysim size Llama3_8B --on H100 --tokens 15T --within '90 d' --batch-size 2048 --seq-len 8192\n"
+      "Exit codes: 0 fine, 1 bad input, 2 no plan meets the limits.",
+      [this] { return size_question(scenario_, size_, render_); }, {Place::model});
+  limits(*s, false);
+  auto* d = command(
+      app_, "decide", "which machine for it: cost with intervals, what would change it, what to measure next",
+      "Examples:\n"
+      "  mlsysim decide DeepSeek_V3 --on H200,B200,MI355X --rate 10/s --ttft '2 s' --itl '30 ms' --seq-len "
+      "4096 "
+      "--output-tokens 1024 \\\n    --price 'MI355X=4 USD/h'\n"
+      "  mlsysim decide Llama3_70B --on A100,H100,H200 --rate 5/s --ttft 'p99 1 s' --page > decision.html\n"
+      "Exit codes: 0 fine, 1 bad input, 2 no machine does it.",
+      [this] { return decide_question(scenario_, size_, render_); }, {Place::model});
+  limits(*d, true);
+  d->add_flag("--page", size_.page, "one printed page of HTML");
+  auto* c =
+      command(app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
+              "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "
+              "--output-tokens 256\n"
+              "Exit codes: 0 it can be, 1 bad input, 2 impossible.",
+              [this] { return claim_question(scenario_, render_); });
+  demand(*c, "CLAIM", scenario_.targets, "MODEL, machine with its number, rate of tokens, and a limit");
+  scenario_options(*c, std::nullopt);
+}
+
+}  // namespace mlsysim::cli

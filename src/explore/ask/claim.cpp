@@ -1,0 +1,240 @@
+#include <mlsysim/explore/ask/claim.hpp>
+
+#include <mlsysim/engine/detail/settle.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace mlsysim {
+namespace {
+
+/// The words of a text; a multiple before a machine is a word of its own.
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> out;
+  std::istringstream in{std::string(text)};
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789.,") == std::string_view::npos;
+}
+
+double number_in(std::string text) {
+  std::erase(text, ',');
+  return AnyQuantity::parse(text).base();
+}
+
+/// A time of a request under a limit, of an estimate in steady state.
+bool meets(const ServingEstimate<>& e, const std::optional<ServiceLimit>& limit) {
+  if (!limit) return true;
+  const auto name = limit->result();
+  const Time<> value = name == "itl"                   ? e.itl
+                       : name == "ttft"                ? e.ttft
+                       : name == "p50_ttft"            ? e.steady.p50_ttft
+                       : name == "p90_ttft"            ? e.steady.p90_ttft
+                       : name == "p95_ttft"            ? e.steady.p95_ttft
+                       : name == "p99_ttft"            ? e.steady.p99_ttft
+                       : name == "p99_itl"             ? e.steady.p99_itl
+                       : name == "p99_request_latency" ? e.steady.p99_request_latency
+                                                       : e.request_latency;
+  return value <= limit->most;
+}
+
+/// The largest whole number of requests up to `most` at which `ok` holds, which holds for all smaller ones; 0
+/// where it holds for none.
+template <class F> double most_requests(double most, F&& ok) {
+  if (!ok(1)) return 0;
+  double low = 1, high = 2;
+  while (high <= most && ok(high)) low = high, high *= 2;
+  high = std::min(high, most + 1);
+  while (high - low > 1) {
+    const double middle = std::floor(0.5 * (low + high));
+    (ok(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+std::string_view name_of(ClaimVerdict::Kind kind) {
+  constexpr std::array<std::string_view, 3> names{"impossible", "heroic", "ordinary"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Claim Claim::parse(std::string_view text) {
+  Claim out;
+  const auto words = words_in(text);
+  const auto refuse = [&](std::string missing, std::string expected) {
+    throw InputError({.id = "mlsysim.explore.087",
+                      .message = "this is no claim: " + missing,
+                      .key = "claim",
+                      .found = fmt::format("'{}'", text),
+                      .expected = std::move(expected),
+                      .hint = "e.g. 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms'"});
+  };
+  bool per_device = false, has_rate = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (i == 0) {
+      out.model = word;
+      continue;
+    }
+    if (out.machine.empty()) {
+      const auto x = word.find_first_of("xX");
+      if (x != std::string::npos && is_number(word.substr(0, x))) {
+        out.devices = number_in(word.substr(0, x));
+        out.machine = word.substr(x + 1);
+        if (out.machine.empty() && i + 1 < words.size()) out.machine = words[++i];
+      } else if (is_number(word) && i + 2 < words.size() && (words[i + 1] == "x" || words[i + 1] == "X")) {
+        out.devices = number_in(word);
+        out.machine = words[i += 2];
+      } else {
+        out.machine = word;
+      }
+      continue;
+    }
+    if (is_number(word) && i + 1 < words.size() && !has_rate) {
+      std::string unit = words[++i];
+      for (const std::string_view device : {"/gpu", "/device", "/GPU", "/accelerator", "/chip"})
+        if (unit.ends_with(device)) {
+          unit.resize(unit.size() - device.size());
+          per_device = true;
+        }
+      if (unit != "token/s" && unit != "tok/s" && unit != "tokens/s" && unit != "tps")
+        refuse(fmt::format("'{}' is no rate of tokens", unit), "token/s or token/s/gpu");
+      out.rate = number_in(word) * (mlsysim::unit::token / mlsysim::unit::s);
+      has_rate = true;
+      continue;
+    }
+    if (word == "itl" || word == "tpot" || word == "ttft" || word == "e2e") {
+      std::string limit;
+      for (++i; i < words.size(); ++i) limit += words[i] + " ";
+      while (limit.ends_with(' ')) limit.pop_back();
+      out.limit = ServiceLimit::parse(word == "tpot" ? "itl" : word, limit);
+    }
+  }
+  if (out.machine.empty()) refuse("no machine is named", "a model, a machine and a rate");
+  if (!has_rate) refuse("no rate is stated", "a number of token/s or token/s/gpu");
+  if (!per_device) out.rate = out.rate / out.devices;
+  return out;
+}
+
+ClaimVerdict judge(const Claim& claim, const Scenario& scenario) {
+  constexpr double most_in_flight = 65536;
+  ClaimVerdict out;
+  Scenario base = scenario;
+  base.mode = Mode::serve;
+  base.load = Load::concurrency;
+  base.arrival_rate.reset();
+  double fitting = 0;
+  Scenario best = base;
+  for (double tp = 1; tp <= claim.devices; tp *= 2)
+    for (double ep = 1; tp * ep <= claim.devices; ep *= 2)
+      for (const double pp : {1.0, 2.0, 4.0}) {
+        if (std::fmod(claim.devices, tp * ep * pp) != 0) continue;
+        Scenario s = base;
+        s.tp_size = tp;
+        s.ep_size = ep;
+        s.pp_size = pp;
+        try {
+          Notes quiet;
+          ServingProblem<> steady = std::get<ServingProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
+          ServingProblem<> decode = steady;
+          decode.load = Load::burst;
+          decode.pricing = &roofline_pricing();
+          const auto at = [](ServingProblem<> p, double n) {
+            p.batch_size = n;
+            return evaluate(p);
+          };
+          const double slots = at(steady, 1).steady.max_active_requests * steady.replicas();
+          if (slots < 1) continue;
+          ++fitting;
+          const std::optional<ServiceLimit> on_step =
+              claim.limit && claim.limit->time == "itl" ? claim.limit : std::nullopt;
+          const double n = most_requests(std::min(slots, most_in_flight), [&](double x) {
+            return !on_step || at(decode, x).itl <= on_step->most;
+          });
+          if (n > 0) {
+            const auto e = at(decode, n);
+            const TokenRate<> rate = Tokens<>::from_base(n) / e.itl / claim.devices;
+            if (rate > out.bound) {
+              out.bound = rate;
+              const auto limit = decode_limit(e);
+              out.bound_by = n >= std::floor(slots)         ? "memory capacity"
+                             : limit == Bottleneck::compute ? "arithmetic"
+                             : limit == Bottleneck::network ? "the network between devices"
+                                                            : "memory bandwidth";
+            }
+          }
+          const double m = most_requests(std::min(slots, most_in_flight),
+                                         [&](double x) { return meets(at(steady, x), claim.limit); });
+          if (m < 1) continue;
+          const auto e = at(steady, m);
+          if (e.throughput_per_accelerator > out.predicted) {
+            out.predicted = e.throughput_per_accelerator;
+            out.plan = fmt::format("tp {:g}, pp {:g}, ep {:g}, {:g} {}, {:g} in flight", tp, pp, ep,
+                                   e.replicas, e.replicas == 1 ? "replica" : "replicas", m);
+            best = s;
+            best.batch_size = m;
+          }
+        } catch (const Error&) {  // degrees that do not divide the model
+        }
+      }
+  if (fitting == 0)
+    throw DomainError({.id = "mlsysim.explore.088",
+                       .message = "the model does not fit on these devices in any plan",
+                       .key = "claim",
+                       .found = fmt::format("{} on {:g} x {}", claim.model, claim.devices, claim.machine),
+                       .expected = "devices that hold the weights and a request",
+                       .hint = "more devices, or --precision fp8",
+                       .reason = BreakReason::infeasible_memory});
+  if (claim.rate > out.bound) {
+    out.kind = ClaimVerdict::Kind::impossible;
+    return out;
+  }
+  if (!(out.predicted > TokenRate<>())) {
+    out.kind = ClaimVerdict::Kind::heroic;
+    out.percentile = 100;
+    return out;
+  }
+  auto about = interval_subject(best).about;
+  about.metric = "token_throughput";
+  // Ends of the bands are quantiles of measured over predicted.
+  std::vector<std::pair<double, double>> quantiles{{0.0, 50.0}};
+  for (const int level : kIntervalLevels)
+    if (const auto band = ErrorBook::standard().band(about, level)) {
+      const auto rate = band->of_rate();
+      quantiles.emplace_back(std::log(rate.low), 50 - level / 2.0);
+      quantiles.emplace_back(std::log(rate.high), 50 + level / 2.0);
+      out.basis = rate.basis;
+    }
+  std::sort(quantiles.begin(), quantiles.end());
+  const double x = std::log(claim.rate / out.predicted);
+  if (x <= quantiles.front().first)
+    out.percentile = quantiles.front().second;
+  else if (x >= quantiles.back().first)
+    out.percentile = quantiles.back().second;
+  else
+    for (std::size_t i = 1; i < quantiles.size(); ++i)
+      if (x <= quantiles[i].first) {
+        const auto [a, pa] = quantiles[i - 1];
+        const auto [b, pb] = quantiles[i];
+        out.percentile = b > a ? pa + (pb - pa) * (x - a) / (b - a) : pb;
+        break;
+      }
+  if (out.percentile > 95) out.kind = ClaimVerdict::Kind::heroic;
+  return out;
+}
+
+}  // namespace mlsysim

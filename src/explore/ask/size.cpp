@@ -1,0 +1,593 @@
+#include <mlsysim/explore/ask/size.hpp>
+
+#include <mlsysim/engine/detail/launch_writer.hpp>
+#include <mlsysim/engine/detail/settle.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/requests.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <limits>
+
+namespace mlsysim {
+namespace {
+
+struct NamedTime {
+  std::string_view time, statistic, result;
+};
+constexpr std::array<NamedTime, 9> kTimes{{{"ttft", "mean", "ttft"},
+                                           {"ttft", "p50", "p50_ttft"},
+                                           {"ttft", "p90", "p90_ttft"},
+                                           {"ttft", "p95", "p95_ttft"},
+                                           {"ttft", "p99", "p99_ttft"},
+                                           {"itl", "mean", "itl"},
+                                           {"itl", "p99", "p99_itl"},
+                                           {"e2e", "mean", "request_latency"},
+                                           {"e2e", "p99", "p99_request_latency"}}};
+
+std::string statistics_of(std::string_view time) {
+  std::vector<std::string_view> out;
+  for (const auto& t : kTimes)
+    if (t.time == time) out.push_back(t.statistic);
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+/// A number of an estimate by its name; both tables are those of the scorecard.
+double number_of(const ServingEstimate<>& e, std::string_view name) {
+  const auto in = [&]<class Numbers>(const Numbers& numbers) -> const double* {
+    for (const auto& f : describe<Numbers>())
+      if (f.name == name)
+        return reinterpret_cast<const double*>(reinterpret_cast<const char*>(&numbers) + f.offset);
+    return nullptr;
+  };
+  const double* found = in(e.steady);
+  if (found == nullptr) found = in(e);
+  double value = 0;
+  std::memcpy(&value, found, sizeof value);
+  return value;
+}
+
+/// Machines of a question: a device that comes in any number, or nodes that do.
+class Machines {
+ public:
+  explicit Machines(const Scenario& s) : base_(s) {
+    if (s.hardware == nullptr && s.fleet == nullptr)
+      throw InputError({.id = "mlsysim.explore.080",
+                        .message = "there is nothing to size",
+                        .key = "hardware",
+                        .found = "no device",
+                        .expected = "a device or a node of the zoo",
+                        .hint = "e.g. --on H200"});
+    if (s.fleet != nullptr) node_ = s.fleet->node;
+  }
+  [[nodiscard]] const HardwareNode& device() const {
+    return node_ != nullptr ? *node_->accelerator : *base_.hardware;
+  }
+  /// Devices that are bought together.
+  [[nodiscard]] double together() const { return node_ != nullptr ? node_->accelerators_per_node : 1; }
+  [[nodiscard]] std::string name() const { return node_ != nullptr ? node_->name : base_.hardware->name; }
+  /// A scenario on at least so many of them. @param devices receives how many they are
+  [[nodiscard]] Scenario on(double wanted, double* devices) {
+    Scenario s = base_;
+    s.accelerators.reset();
+    s.node_count.reset();
+    s.accelerators_per_node.reset();
+    if (node_ == nullptr) {
+      s.accelerators = *devices = wanted;
+      return s;
+    }
+    const double nodes = std::ceil(wanted / together());
+    *devices = nodes * together();
+    fleets_->push_back({.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name,
+                        .node = node_,
+                        .count = nodes});
+    if (base_.fleet->fabric != nullptr) fleets_->back().fabric = base_.fleet->fabric;
+    s.fleet = &fleets_->back();
+    return s;
+  }
+  [[nodiscard]] std::shared_ptr<const void> keep() const { return fleets_; }
+
+ private:
+  Scenario base_;
+  const Node* node_ = nullptr;
+  std::shared_ptr<std::deque<Fleet>> fleets_ = std::make_shared<std::deque<Fleet>>();
+};
+
+/// Powers of two up to `most`, and `also` where it is none.
+std::vector<double> degrees_up_to(double most, double also = 0) {
+  std::vector<double> out;
+  for (double x = 1; x <= most; x *= 2) out.push_back(x);
+  if (also > 1 && also <= most && std::find(out.begin(), out.end(), also) == out.end()) out.push_back(also);
+  return out;
+}
+
+double devices_of_a_node(Machines& machines) {
+  double devices = 0;
+  Notes quiet;
+  const ResolvedScenario r(machines.on(1, &devices), quiet);
+  return shipped_node(machines.device(), 65536, quiet).accelerators_per_node;
+}
+
+double experts_of(const Workload& w) { return w.is_moe() ? w.experts()->count.value_or(1) : 1; }
+
+/// A served replica, or the replicas of the nodes that are bought together, at any rate.
+class ServedUnit {
+ public:
+  ServedUnit(const Scenario& scenario, double devices, std::span<const ServiceLimit> limits)
+      : scenario_(scenario), devices_(devices), limits_(limits) {
+    Notes quiet;
+    const ResolvedScenario r(scenario_, quiet);
+    problem_ = std::get<ServingProblem<>>(settle(r, quiet));
+  }
+  [[nodiscard]] ServingEstimate<> at(double rate) const {
+    ServingProblem<> p = problem_;
+    p.arrival_rate = RequestRate<>::from_base(rate);
+    return evaluate(p);
+  }
+  /// The limit that an estimate breaks first, were all times `factor` times as long; null where it breaks
+  /// none.
+  [[nodiscard]] const ServiceLimit* broken(const ServingEstimate<>& e, double factor) const {
+    const ServiceLimit* worst = nullptr;
+    double by = 1;
+    for (const auto& limit : limits_) {
+      const double over = number_of(e, limit.result()) * factor / limit.most.base();
+      if (over > by) worst = &limit, by = over;
+    }
+    return worst;
+  }
+  struct Most {
+    double rate = 0;
+    std::string limited_by;
+    std::string nearest;  ///< where no rate is served: what is missing
+    double missing = 0;   ///< by what factor
+  };
+  /// The highest rate within the limits.
+  [[nodiscard]] Most most(double factor = 1) const {
+    Most out;
+    const auto idle = at(1e-9);
+    if (idle.memory.total > idle.memory.capacity || idle.steady.max_active_requests < 1) {
+      out.nearest = fmt::format("needs {} of {} on each device", pretty(AnyQuantity(idle.memory.total), 3),
+                                pretty(AnyQuantity(idle.memory.capacity), 3));
+      out.missing = 1e9 * (idle.memory.total / idle.memory.capacity);
+      return out;
+    }
+    if (const auto* limit = broken(idle, factor); limit != nullptr) {
+      const double value = number_of(idle, limit->result());
+      out.nearest = fmt::format("{} is {} with one request at a time", limit->text(),
+                                pretty(AnyQuantity(Time<>::from_base(value)), 3));
+      out.missing = value / limit->most.base();
+      return out;
+    }
+    // What decodes at once stands for the rate, which follows from it.
+    const auto decoding = [&](double requests) { return evaluate_decoding(problem_, requests); };
+    const auto overloaded = at(2 * idle.steady.capacity.base());
+    const double full = overloaded.steady.running_requests;
+    double low = 0, high = full;
+    double rate = idle.steady.capacity.base() * (1 - 1e-6);
+    const ServiceLimit* why = broken(decoding(full), factor);
+    if (why == nullptr) {
+      out.rate = rate / factor;
+      out.limited_by = idle.steady.max_active_requests < 65536 ? "the cache" : "arithmetic";
+      return out;
+    }
+    constexpr double close = 1e-5;
+    while (high - low > close * high) {
+      const double middle = 0.5 * (low + high);
+      const auto e = decoding(middle);
+      if (const auto* limit = broken(e, factor); limit != nullptr) {
+        high = middle;
+        why = limit;
+      } else {
+        low = middle;
+        rate = e.steady.request_throughput.base();
+      }
+    }
+    out.rate = low > 0 ? rate / factor : 0;
+    out.limited_by = why->text();
+    out.nearest = out.limited_by;
+    out.missing = 1;
+    return out;
+  }
+  [[nodiscard]] const Scenario& scenario() const { return scenario_; }
+  [[nodiscard]] double devices() const { return devices_; }
+  [[nodiscard]] const ServingProblem<>& problem() const { return problem_; }
+
+ private:
+  Scenario scenario_;
+  double devices_;
+  std::span<const ServiceLimit> limits_;
+  ServingProblem<> problem_;
+};
+
+/// Units that serve a rate, each at most `most`.
+double units_for(double rate, double most) { return std::max(1.0, std::ceil(rate / most * (1 - 1e-9))); }
+
+Scenario served_at_a_rate(const Scenario& base) {
+  Scenario s = base;
+  s.mode = Mode::serve;
+  s.load = Load::rate;
+  s.batch_size = 1;
+  s.arrival_rate = 1.0 * (unit::request / unit::s);
+  return s;
+}
+
+/// All degrees that are tried.
+std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool trains) {
+  if (!q.only.empty()) return q.only;
+  const double node = devices_of_a_node(machines), experts = experts_of(*q.scenario.workload);
+  const double most = std::min(q.most_replica_devices, q.most_devices);
+  std::vector<Degrees> out;
+  const auto given = [](const std::optional<double>& x, std::vector<double> all) {
+    return x ? std::vector<double>{*x} : all;
+  };
+  const auto one = [](double x) { return x > 1 ? std::optional(x) : std::nullopt; };
+  for (const double tp : given(q.scenario.tp_size, degrees_up_to(std::max(node, 1.0), node)))
+    for (const double pp : given(one(q.scenario.pp_size), degrees_up_to(trains ? 64 : 4)))
+      for (const double ep : given(one(q.scenario.ep_size), degrees_up_to(std::min(experts, most))))
+        if (const Degrees d{tp, pp, ep}; d.devices() <= most) out.push_back(d);
+  return out;
+}
+
+/// What of the machine's figures nobody measured.
+std::string class_figures(const std::vector<Assumption>& assumptions, const std::string& device) {
+  const auto of_class = std::count_if(assumptions.begin(), assumptions.end(),
+                                      [](const Assumption& a) { return rests_on_class(a); });
+  return of_class == 0 ? std::string()
+                       : fmt::format("{} figures of {} are estimates of its class", of_class, device);
+}
+
+void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plans, Machines& machines) {
+  std::stable_sort(plans.begin(), plans.end(), [](const SizedPlan& a, const SizedPlan& b) {
+    if (a.devices != b.devices) return a.devices < b.devices;
+    if (a.most_rate != b.most_rate) return a.most_rate > b.most_rate;
+    return a.training_time < b.training_time;
+  });
+  out.best = plans.front();
+  for (std::size_t i = 1; i < plans.size() && i < 5; ++i) out.others.push_back(plans[i]);
+  out.workload = q.scenario.workload->name;
+  out.hardware = machines.name();
+  out.level = q.level;
+  out.lower = out.upper = out.best.devices;
+  out.keep = machines.keep();
+  if (q.level == 0) return;
+  const auto card = SystemEvaluator::evaluate(out.best.scenario);
+  out.software = card.runtime;
+  out.assumptions = card.assumptions;
+  out.warnings = card.warnings;
+  out.class_figures = class_figures(card.assumptions, machines.device().name);
+  Scenario one = out.best.scenario;
+  if (q.scenario.workload != nullptr && one.mode != Mode::train) {
+    one.load = Load::concurrency;
+    one.arrival_rate.reset();
+    one.batch_size = std::max(1.0, std::ceil(out.best.running));
+  }
+  out.launch = detail::launch_command(one);
+
+  const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
+  const Subject subject = subject_of(one);
+  const auto found = intervals(subject, interval_subject(one), behind, q.level, {.samples = 256});
+  if (found.empty()) return;
+  out.time_low = found.front().lower / found.front().value;
+  out.time_high = found.front().upper / found.front().value;
+  out.lower = devices_at(q, out.best, out.time_low);
+  out.upper = devices_at(q, out.best, out.time_high);
+}
+
+Infeasible nothing_fits(std::string nearest, std::string_view plan, std::size_t plans, std::string change) {
+  Infeasible why;
+  why.reason =
+      fmt::format("no plan meets the limits: {} plans were evaluated; nearest, {}: {}", plans, plan, nearest);
+  why.smallest_change = std::move(change);
+  why.facts = {{"plans", fmt::format("{}", plans)}, {"nearest", std::string(plan)}};
+  return why;
+}
+
+std::string words_of(const Degrees& d) {
+  std::vector<std::string> out;
+  if (d.tp > 1) out.push_back(fmt::format("tp {:g}", d.tp));
+  if (d.pp > 1) out.push_back(fmt::format("pp {:g}", d.pp));
+  if (d.ep > 1) out.push_back(fmt::format("ep {:g}", d.ep));
+  return out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x "));
+}
+
+void set_degrees(Scenario& s, const Degrees& d) {
+  s.tp_size = d.tp;
+  s.pp_size = d.pp;
+  s.ep_size = d.ep;
+}
+
+Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
+  if (!(q.rate > RequestRate<>()))
+    throw InputError({.id = "mlsysim.explore.081",
+                      .message = "there is no load to size for",
+                      .key = "rate",
+                      .found = "no rate",
+                      .expected = "requests that arrive in a second, or tokens of a training run",
+                      .hint = "e.g. --rate 10/s, or --mode train --tokens 15T --within '90 d'"});
+  Machines machines(served_at_a_rate(q.scenario));
+  SizeAnswer out;
+  std::vector<SizedPlan> plans;
+  std::string nearest, nearest_plan;
+  double missing = 1e300;
+  for (const Degrees& d : degrees_of(q, machines, false)) {
+    try {
+      double devices = 0;
+      Scenario s = machines.on(d.devices(), &devices);
+      if (devices > q.most_devices) continue;
+      set_degrees(s, d);
+      const ServedUnit unit(s, devices, q.limits);
+      ++out.plans;
+      const auto most = unit.most();
+      if (!(most.rate > 0)) {
+        if (most.missing < missing)
+          missing = most.missing, nearest = most.nearest, nearest_plan = words_of(d);
+        continue;
+      }
+      const double units = units_for(q.rate.base(), most.rate);
+      if (units * devices > q.most_devices) {
+        const double over = units * devices / q.most_devices;
+        if (over < missing) {
+          missing = over;
+          nearest = fmt::format("{:g} devices, limited by {}", units * devices, most.limited_by);
+          nearest_plan = words_of(d);
+        }
+        continue;
+      }
+      ++out.fitting;
+      const auto e = unit.at(q.rate.base() / units);
+      SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
+      plan.replicas = units * e.replicas;
+      plan.devices = units * devices;
+      plan.running = e.steady.running_requests;
+      plan.most_rate = RequestRate<>::from_base(most.rate * units);
+      plan.limited_by = most.limited_by;
+      plan.ttft = e.ttft;
+      plan.p99_ttft = e.steady.p99_ttft;
+      plan.itl = e.itl;
+      plan.e2e = e.request_latency;
+      plan.token_throughput = e.token_throughput * units;
+      if (const auto& macro = unit.problem().macro; macro.has_power && macro.has_price)
+        plan.cost = e.macro.tco / macro.period() * units;
+      plan.scenario = s;
+      plan.scenario.arrival_rate = RequestRate<>::from_base(q.rate.base() / units);
+      plans.push_back(std::move(plan));
+    } catch (const DomainError&) {  // degrees that do not divide the model or the devices
+    } catch (const InputError&) {
+      if (out.plans == 0 && d.devices() == 1) throw;  // of the question, not of the degrees
+    }
+  }
+  if (plans.empty())
+    return nothing_fits(nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
+                        missing >= 1e9
+                            ? "more devices for a replica, a narrower format, or devices with more memory"
+                            : fmt::format("a limit {:.3g} times as long, or another machine", missing));
+  finish(q, out, plans, machines);
+  out.headroom = 1 - q.rate / out.best.most_rate;
+  return out;
+}
+
+/// A training plan on any number of devices.
+struct TrainedUnit {
+  TrainingProblem<> problem;
+  Scenario scenario;
+
+  [[nodiscard]] TrainingEstimate<> at(double devices) const {
+    TrainingProblem<> p = problem;
+    p.accelerators = devices;
+    return evaluate(p);
+  }
+};
+
+std::optional<TrainedUnit> trained(const SizeQuestion& q, Machines& machines, const Degrees& d,
+                                   double devices, double* bought) {
+  Scenario s = machines.on(devices, bought);
+  set_degrees(s, d);
+  Notes quiet;
+  const ResolvedScenario r(s, quiet);
+  TrainedUnit out{std::get<TrainingProblem<>>(settle(r, quiet)), s};
+  if (q.tokens) {
+    out.problem.has_tokens = true;
+    out.problem.training_tokens = *q.tokens;
+  }
+  return out;
+}
+
+Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
+  if (!q.within)
+    throw InputError({.id = "mlsysim.explore.082",
+                      .message = "a training run is sized for a time",
+                      .key = "within",
+                      .found = "no time",
+                      .expected = "the time in which the run must end",
+                      .hint = "e.g. --tokens 15T --within '90 d'"});
+  Scenario base = q.scenario;
+  base.mode = Mode::train;
+  if (!q.tokens && !base.workload->training.tokens)
+    throw InputError(
+        {.id = "mlsysim.explore.083",
+         .message = fmt::format("nobody says on how many tokens '{}' is trained", base.workload->name),
+         .key = "tokens",
+         .found = "no tokens",
+         .expected = "tokens of the run",
+         .hint = "e.g. --tokens 15T"});
+  Machines machines(base);
+  SizeAnswer out;
+  std::vector<SizedPlan> plans;
+  std::string nearest, nearest_plan;
+  double missing = 1e300;
+  for (const Degrees& d : degrees_of(q, machines, true)) {
+    try {
+      double bought = 0;
+      const double step = d.devices();
+      // As many copies of the model as the batch has sequences are the most that have work.
+      const double most = std::floor(std::min(q.most_devices, base.batch_size * step) / step) * step;
+      if (most < step) continue;
+      const auto meets = [&](double devices, TrainingEstimate<>* found) -> bool {
+        const auto unit = trained(q, machines, d, devices, &bought);
+        if (bought != devices) return false;
+        *found = unit->at(devices);
+        return found->training_time <= *q.within && found->memory.total <= found->memory.capacity;
+      };
+      TrainingEstimate<> e;
+      ++out.plans;
+      if (!meets(most, &e)) {
+        const double over = std::max(e.training_time / *q.within, e.memory.total / e.memory.capacity);
+        if (over < missing) {
+          missing = over;
+          nearest = e.memory.total > e.memory.capacity
+                        ? fmt::format("needs {} of {} on each of {:g} devices",
+                                      pretty(AnyQuantity(e.memory.total), 3),
+                                      pretty(AnyQuantity(e.memory.capacity), 3), most)
+                        : fmt::format("{} on {:g} devices", pretty(AnyQuantity(e.training_time), 3), most);
+          nearest_plan = words_of(d);
+        }
+        continue;
+      }
+      double enough = most, few = 0;  // multiples of a copy, by halving
+      while (enough - few > step) {
+        const double middle = std::floor((few + enough) / 2 / step) * step;
+        TrainingEstimate<> now;
+        bool fits = false;
+        try {
+          fits = middle >= step && meets(middle, &now);
+        } catch (const Error&) {  // devices that do not fill nodes
+        }
+        (fits ? enough : few) = middle;
+        if (middle < step) break;
+      }
+      const auto unit = trained(q, machines, d, enough, &bought);
+      e = unit->at(enough);
+      ++out.fitting;
+      SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
+      plan.devices = enough;
+      plan.replicas = e.dp_size;
+      plan.training_time = e.training_time;
+      plan.token_throughput = e.token_throughput;
+      plan.mfu = e.mfu;
+      plan.goodput_ratio = e.reliability.goodput_ratio;
+      plan.limited_by = "the time";
+      if (const auto& macro = unit->problem.macro; macro.has_power && macro.has_price) {
+        plan.cost = e.macro.tco / macro.period();
+        plan.run_cost = e.macro.run_cost;
+      }
+      plan.scenario = unit->scenario;
+      plans.push_back(std::move(plan));
+    } catch (const DomainError&) {
+    } catch (const InputError&) {
+      if (out.plans == 0 && d.devices() == 1) throw;
+    }
+  }
+  if (plans.empty())
+    return nothing_fits(
+        nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
+        fmt::format("a time {:.3g} times as long, or a larger batch: each copy of the model has at least "
+                    "one of its sequences",
+                    missing));
+  finish(q, out, plans, machines);
+  out.headroom = 1 - out.best.training_time / *q.within;
+  return out;
+}
+
+}  // namespace
+
+ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
+  ServiceLimit out{.time = std::string(time)};
+  std::string_view rest = text;
+  const auto skip = [&] {
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '<' || rest.front() == '='))
+      rest.remove_prefix(1);
+  };
+  skip();
+  const auto refuse = [&](std::string found) {
+    throw InputError({.id = "mlsysim.explore.084",
+                      .message = fmt::format("this is no limit on {}", time),
+                      .key = std::string(time),
+                      .found = std::move(found),
+                      .expected = fmt::format("a time, of the mean or behind one of {}", statistics_of(time)),
+                      .hint = fmt::format("e.g. --{} 'p99 2 s'", time)});
+  };
+  if (!rest.empty() && (rest.front() == 'p' || rest.starts_with("mean"))) {
+    const auto end = rest.find_first_of(" <=");
+    if (end == std::string_view::npos) refuse(fmt::format("'{}'", text));
+    out.statistic = rest.substr(0, end);
+    rest.remove_prefix(end);
+    skip();
+  }
+  if (out.result().empty()) refuse(fmt::format("'{}' of '{}'", out.statistic, text));
+  try {
+    out.most = AnyQuantity::parse(rest).as<dim::time>();
+  } catch (const Error&) {
+    refuse(fmt::format("'{}'", text));
+  }
+  if (!(out.most > Time<>())) refuse(fmt::format("'{}'", text));
+  return out;
+}
+
+SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
+  SizeQuestion q{.scenario = scenario};
+  q.rate = scenario.arrival_rate.value_or(RequestRate<>());
+  q.scenario.arrival_rate.reset();
+  const std::array<std::pair<std::string_view, const std::string*>, 3> limits{
+      {{"ttft", &texts.ttft}, {"itl", &texts.itl}, {"e2e", &texts.e2e}}};
+  for (const auto& [time, text] : limits)
+    if (!text->empty()) q.limits.push_back(ServiceLimit::parse(time, *text));
+  if (!texts.tokens.empty()) {
+    const bool named = texts.tokens.find("tok") != std::string::npos;
+    q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
+  }
+  if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
+  q.most_devices = texts.most_devices;
+  q.most_replica_devices = texts.most_replica_devices;
+  q.level = texts.level;
+  return q;
+}
+
+std::string_view ServiceLimit::result() const {
+  for (const auto& t : kTimes)
+    if (t.time == time && t.statistic == statistic) return t.result;
+  return {};
+}
+
+std::string ServiceLimit::text() const {
+  return fmt::format("{}{} <= {}", statistic == "mean" ? "" : statistic + " ", time,
+                     pretty(AnyQuantity(most), 3));
+}
+
+std::string SizedPlan::degrees() const { return words_of({tp, pp, ep}); }
+
+Outcome<SizeAnswer> size(const SizeQuestion& q) {
+  if (q.scenario.workload == nullptr)
+    throw InputError({.id = "mlsysim.explore.085",
+                      .message = "a size is asked of a model",
+                      .key = "workload",
+                      .found = "none",
+                      .expected = "a model",
+                      .hint = "name a model of the zoo"});
+  return q.scenario.mode == Mode::train || q.within || q.tokens ? size_training(q) : size_serving(q);
+}
+
+double devices_at(const SizeQuestion& q, const SizedPlan& plan, double factor) {
+  if (plan.scenario.mode == Mode::train) {
+    // Copies of the model share the batch, so that devices are as many times more as the time is longer.
+    const double copies = plan.devices / plan.replica_devices();
+    const double needed = copies * (plan.training_time * factor / *q.within);
+    return std::max(1.0, std::ceil(needed * (1 - 1e-9))) * plan.replica_devices();
+  }
+  const double unit_devices = plan.devices / std::round(q.rate / *plan.scenario.arrival_rate);
+  const ServedUnit unit(plan.scenario, unit_devices, q.limits);
+  const auto most = unit.most(factor);
+  if (!(most.rate > 0)) return std::numeric_limits<double>::infinity();
+  return units_for(q.rate.base(), most.rate) * unit_devices;
+}
+
+}  // namespace mlsysim

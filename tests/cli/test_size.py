@@ -1,0 +1,164 @@
+"""Loads, sizes, decisions and claims."""
+
+import csv
+import io
+
+import pytest
+
+LENGTHS = ["--seq-len", "2048", "--output-tokens", "256"]
+
+
+def asked(run, *words):
+    done = run(*words, "-o", "json")
+    return done.code, done.json()
+
+
+def numbers_of(card):
+    """Numbers of the performance level, under their own names."""
+    return {name[2:]: value for name, value in card.items() if name.startswith("p_")}
+
+
+@pytest.mark.parametrize("words, load", [
+    (["--concurrency", "8"], "8 in flight"),
+    (["--batch-size", "8"], "8 in flight"),
+    (["--burst", "8"], "8 at once"),
+    (["--rate", "8/s"], "8 request/s"),
+    (["--arrival-rate", "8 request/s"], "8 request/s"),
+])
+def test_the_answer_says_its_load(run, words, load):
+    code, card = asked(run, "eval", "Llama3_8B", "H100", *words)
+    assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[0]
+
+
+def test_a_burst_waits_and_a_steady_state_does_not(run):
+    words = ["eval", "DeepSeek_V3", "H200", "--accelerators", "8", "--seq-len", "4096", "--output-tokens", "1024"]
+    steady = numbers_of(asked(run, *words, "--concurrency", "64")[1])
+    burst = numbers_of(asked(run, *words, "--burst", "64")[1])
+    assert steady["ttft"] < 800 and burst["ttft"] > 5000  # ms
+
+
+def test_two_loads_contradict_each_other(refused):
+    refused("eval", "Llama3_8B", "H100", "--rate", "8/s", "--load", "burst", parts=["mlsysim.engine.010", "arrival_rate"])
+    refused("eval", "Llama3_8B", "H100", "--load", "rate", parts=["mlsysim.engine.010", "arrival_rate"])
+
+
+def test_a_rate_above_the_capacity_is_an_answer(run):
+    code, card = asked(run, "eval", "Llama3_8B", "H100", "--rate", "1000/s")
+    assert code == 2
+    assert card["p_status"] == "FAIL"
+    numbers = numbers_of(card)
+    assert numbers["overload"] + numbers["request_throughput"] == pytest.approx(1000)
+
+
+def test_a_size_meets_its_limits_and_one_replica_fewer_does_not(run):
+    common = ["--seq-len", "2048", "--output-tokens", "256"]
+    code, answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--rate", "20/s", "--ttft", "p99 2 s", "--itl", "30 ms", *common)
+    assert code == 0
+    best = answer["best"]
+    degrees = [f"--tp-size={best['tp_size']:g}", f"--pp-size={best['pp_size']:g}", f"--ep-size={best['ep_size']:g}"]
+    each = best["devices"] / best["replicas"]
+
+    def meets(replicas):
+        code, card = asked(run, "eval", "Llama3_70B", "H100", f"--accelerators={each:g}", f"--rate={20 / replicas!r}/s", *degrees, *common)
+        numbers = numbers_of(card)
+        return code == 0 and numbers["p99_ttft"] <= 2000 and numbers["itl"] <= 30
+
+    assert meets(best["replicas"])
+    assert best["replicas"] == 1 or not meets(best["replicas"] - 1)
+
+
+@pytest.mark.parametrize("looser, tighter", [
+    (["--itl", "50 ms"], ["--itl", "25 ms"]),
+    (["--ttft", "2 s"], ["--ttft", "p99 2 s"]),
+    (["--rate", "5/s"], ["--rate", "50/s"]),
+])
+def test_a_harder_question_needs_no_fewer_devices(run, looser, tighter):
+    def devices(words):
+        rate = [] if "--rate" in words else ["--rate", "20/s"]
+        code, answer = asked(run, "size", "Llama3_8B", "--on", "H100", *rate, *words, "--output-tokens", "256")
+        return answer["best"]["devices"] if code == 0 else float("inf")
+
+    assert devices(looser) <= devices(tighter)
+
+
+def test_limits_that_no_plan_meets_say_what_would_help(run):
+    code, answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--rate", "1/s", "--itl", "1 ms")
+    assert code == 2
+    assert answer["feasible"] is False and answer["smallest_change"]
+
+
+def test_a_claim_above_the_bound_is_impossible(run):
+    words = ["--seq-len", "2048", "--output-tokens", "256"]
+    code, verdict = asked(run, "claim", "Llama3_70B 8xH100 50000 token/s/gpu at itl 20 ms", *words)
+    assert (code, verdict["verdict"]) == (2, "impossible")
+    below = verdict["bound_per_device"]
+    assert asked(run, "claim", f"Llama3_70B 8xH100 {below * 0.99:.0f} token/s/gpu at itl 20 ms", *words)[0] == 0
+    rate = verdict["predicted_per_device"] or 100
+    assert asked(run, "claim", f"Llama3_70B 8xH100 {rate:.0f} token/s/gpu at itl 20 ms", *words)[1]["verdict"] == "ordinary"
+
+
+DECISION = ["decide", "Llama3_70B", "--on", "A100,H100,H200", "--rate", "5/s", "--ttft", "p99 2 s", "--itl", "40 ms", *LENGTHS]
+
+
+def test_a_decision_ranks_and_says_how_sure_it_is(run):
+    code, answer = asked(run, *DECISION)
+    assert code == 0
+    feasible = [o for o in answer["options"] if o["feasible"]]
+    assert [o["cost"] for o in feasible] == sorted(o["cost"] for o in feasible) and answer["unit"] == "USD/h"
+    for o in feasible:
+        assert o["lower"] <= o["cost"] <= o["upper"]
+        low, high = o["against_choice"]
+        assert low <= o["cost"] / feasible[0]["cost"] * (1 + 1e-9) and o["apart"] == (o is feasible[0] or low > 1)
+    assert answer["regret"]["most"] == pytest.approx(max(p["bound"] for p in answer["regret"]["certificate"]))
+    assert {f["figure"] for f in answer["flips"]} and len(answer["next"]) <= 5
+
+
+def test_a_price_changes_the_choice_where_the_flip_point_says(run):
+    answer = asked(run, *DECISION)[1]
+    choice = answer["options"][0]["machine"]
+    flip = next(f for f in answer["flips"] if f["figure"] == f"price of {choice}")
+    above = asked(run, *DECISION, "--price", f"{choice}={flip['at'] * 1.01:.6f} USD/h")[1]
+    below = asked(run, *DECISION, "--price", f"{choice}={flip['at'] * 0.99:.6f} USD/h")[1]
+    assert above["options"][0]["machine"] == flip["winner"] and below["options"][0]["machine"] == choice
+
+
+def test_a_machine_without_a_price_is_ranked_without_money(run):
+    code, answer = asked(run, "decide", "Llama3_8B", "--on", "H100,MI300X", "--rate", "5/s", *LENGTHS)
+    assert code == 0 and answer["unit"] == "devices"
+    priced = asked(run, "decide", "Llama3_8B", "--on", "H100,MI300X", "--rate", "5/s", "--price", "MI300X=2.5 USD/h", *LENGTHS)[1]
+    assert priced["unit"] == "USD/h"
+
+
+def test_forms_of_a_decision(run):
+    rows = list(csv.DictReader(io.StringIO(run(*DECISION, "-o", "csv").out)))
+    assert {row["machine"] for row in rows} == {"A100", "H100", "H200"}
+    page = run(*DECISION, "--page").out
+    assert page.startswith("<!doctype html>") and len(page) < 300_000 and page.count("<svg") == 1
+    assert run(*DECISION, "-o", "markdown").out.count("|") > 20
+
+
+def test_training_is_sized_by_tokens_and_a_time(run):
+    words = ["size", "Llama3_8B", "--on", "H100", "--tokens", "1T", "--batch-size", "1024", "--seq-len", "8192"]
+    code, slow = asked(run, *words, "--within", "60 d")
+    fast = asked(run, *words, "--within", "20 d")[1]
+    assert code == 0 and slow["best"]["devices"] < fast["best"]["devices"]
+    assert slow["best"]["training_time_d"] <= 60 and fast["best"]["training_time_d"] <= 20
+    assert 0 < slow["best"]["goodput_ratio"] < 1 and slow["best"]["run_cost_usd"] > 0
+
+
+def test_what_is_part_of_the_answer_is_refused(refused):
+    common = ["size", "Llama3_8B", "--on", "H100"]
+    refused(*common, "--rate", "5/s", "--accelerators", "8", parts=["mlsysim.cli.160", "accelerators"])
+    refused(*common, parts=["mlsysim.explore.081", "rate"])
+    refused(*common, "--rate", "5/s", "--ttft", "p97 2 s", parts=["mlsysim.explore.084", "p97", "p99"])
+    refused(*common, "--rate", "5/s", "--itl", "30 GB", parts=["mlsysim.explore.084", "30 GB"])
+    refused(*common, "--rate", "5/s", "--price", "H200=3 USD/h", parts=["mlsysim.cli.163", "H200"])
+    refused("claim", "Llama3_8B H100 fast", parts=["mlsysim.explore.087"])
+
+
+def test_a_cloud_instance_costs_what_it_is_sold_for(run):
+    card = asked(run, "eval", "Llama3_8B", "AWS_p6_b200_48xlarge", "--concurrency", "8")[1]
+    tco = card["m_tco_usd"]
+    assert tco == pytest.approx(82_000, rel=0.02)
+    rented = asked(run, "eval", "Llama3_8B", "H100", "--rent", "2 USD/h")[1]
+    assert rented["m_tco_usd"] == pytest.approx(2 * 720)

@@ -1,0 +1,89 @@
+"""Properties of serving in steady state: Little's law, order of percentiles, growth with the load."""
+
+import random
+
+import mlsysim
+import pytest
+from mlsysim import Q_, Hardware, Models
+
+MODELS = ["Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "Qwen3_32B", "DeepSeek_V3"]
+DEVICES = ["A100", "H100", "H200", "B200", "MI300X", "L40S"]
+ENGINES = [None, "vllm", "sglang", "trtllm", "llama_cpp"]
+
+
+def random_loop(rng):
+    model = rng.choice(MODELS)
+    asked = {
+        "workload": Models[model],
+        "hardware": Hardware[rng.choice(DEVICES)],
+        "tp_size": rng.choice([4, 8] if model in ("Llama3_70B", "DeepSeek_V3") else [1, 2, 4]),
+        "seq_len": rng.choice([128, 1000, 4096, 16384]),
+        "output_tokens": rng.choice([2, 16, 128, 1024]),
+        "concurrency": rng.choice([1, 2, 7, 32, 128, 500, 4000]),
+    }
+    engine = rng.choice(ENGINES)
+    if engine:
+        asked["engine"] = mlsysim.Engines[engine]
+    if rng.random() < 0.3:
+        asked["equal_lengths"] = True
+    if rng.random() < 0.2:
+        asked["max_batch_size"] = rng.choice([1, 16, 64])
+    if rng.random() < 0.2:
+        asked["prefill_replicas"] = rng.choice([1, 2, 4])
+    if rng.random() < 0.2 and model == "DeepSeek_V3":
+        asked["ep_size"] = 8
+    if rng.random() < 0.2:
+        asked["pp_size"] = 2
+    return asked
+
+
+def base(quantity, unit):
+    return quantity.to(unit).magnitude
+
+
+def test_littles_law_holds_in_every_closed_loop():
+    rng, held = random.Random(1), 0
+    for _ in range(400):
+        asked = random_loop(rng)
+        result = mlsysim.InFlightBatchingModel.solve(**asked).dict()
+        if not result["feasible"] or result["request_latency"] is None or not result["is_stable"]:
+            continue
+        found = base(result["request_throughput"], "request/s") * base(result["request_latency"], "s")
+        assert found == pytest.approx(asked["concurrency"], rel=1e-6), asked
+        held += 1
+    assert held > 200
+
+
+def test_percentiles_are_in_order_and_times_grow_with_the_load():
+    rng = random.Random(2)
+    for _ in range(40):
+        asked = random_loop(rng)
+        options = {name: asked[name] for name in ("tp_size", "seq_len", "output_tokens")}
+        subject = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
+                              concurrency=asked["concurrency"], **options)
+        r = {name: float(getattr(value, "magnitude", value)) for name, value in subject.results.items()}
+        if r["memory_missing"] > 0:
+            continue
+        assert r["p50_ttft"] <= r["p90_ttft"] <= r["p95_ttft"] <= r["p99_ttft"]
+        assert r["itl"] <= r["p99_itl"] * (1 + 1e-9)
+        parts = sum(r["ttft_" + part] for part in ("ingress", "queue", "dispatch", "prefill", "egress"))
+        assert parts == pytest.approx(r["ttft"], rel=1e-9)
+        full = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
+                           arrival_rate=Q_(1e-6, "request/s"), **options).results["capacity"]
+        rates = [share * base(full, "request/s") for share in (0.1, 0.5, 0.9, 0.99)]
+        rows = [mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
+                            arrival_rate=Q_(rate, "request/s"), **options).results for rate in rates]
+        for name in ("ttft", "itl", "request_latency", "running_requests"):
+            values = [float(getattr(row[name], "magnitude", row[name])) for row in rows]
+            assert values == sorted(values) or max(values) <= min(values) * 1.02, (asked, name, values)
+
+
+def test_a_finite_run_above_the_capacity_ends():
+    asked = {"workload": Models.Llama3_8B, "hardware": Hardware.H100, "output_tokens": 128}
+    full = mlsysim.InFlightBatchingModel.solve(arrival_rate=Q_(1000, "request/s"), **asked).dict()
+    capacity = base(full["capacity"], "request/s")
+    n, rate = 5000, 2 * capacity
+    run = mlsysim.InFlightBatchingModel.solve(arrival_rate=Q_(rate, "request/s"), num_requests=n, **asked).dict()
+    # The last request arrives after n / rate and is taken after n / capacity; on average one waits for half of that.
+    assert base(run["ttft_queue"], "s") == pytest.approx(0.5 * n * (1 / capacity - 1 / rate), rel=0.05)
+    assert base(run["p99_ttft"], "s") > 1.9 * base(run["p50_ttft"], "s")
