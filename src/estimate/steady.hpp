@@ -40,6 +40,9 @@ template <class T> [[nodiscard]] bool known_zero(const T& x) {
     return false;
 }
 
+/// A steady state prices a prompt several times, and its chunks more coarsely than a burst.
+inline constexpr ChunkSampling kSteadyChunks{.priced = 512, .runs = 128};
+
 /// What a problem asks for, in the terms of the laws. One thread at a time.
 template <class T = double> class Steady {
  public:
@@ -255,10 +258,14 @@ template <class T = double> class Steady {
   }
   /// Tokens of a chunk, its context, and for how many chunks it stands.
   template <class F> void for_each_chunk(F&& f) const {
-    for_chunks(p_.chunks, [&](double i, double times) {
-      const T begun = p_.prefill_chunk_tokens * i, done = min(T(p_.prefill_chunk_tokens * (i + 1)), fresh_);
-      f(done - begun, p_.cached_prefix_len + done, times);
-    });
+    for_chunks(
+        p_.chunks,
+        [&](double i, double times) {
+          const T begun = p_.prefill_chunk_tokens * i,
+                  done = min(T(p_.prefill_chunk_tokens * (i + 1)), fresh_);
+          f(done - begun, p_.cached_prefix_len + done, times);
+        },
+        kSteadyChunks);
   }
 
   const InFlightProblem<T>& p_;
@@ -295,12 +302,15 @@ template <class T> struct ClosedLoop {
 /// @param before (step, rate, running) gives the times of a request before it decodes
 template <class T, class F>
 [[nodiscard]] ClosedLoop<T> closed_loop(const Steady<T>& s, const T& requests, const T& slots, F&& before) {
-  const T most = min(requests, slots), one{1.0}, none{0.0}, own = one / max(most, one);
+  const T most = min(requests, slots), one{1.0}, none{0.0};
+  // Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
+  const auto queued = requests > slots;
+  const T own = select(queued, none, T(one / max(most, one)));
   ClosedLoop<T> out;
   // From the others that decode while one does, to those that Little's law then gives.
   const auto others_at = [&](const T& others) {
     out.others = others;
-    out.running = one + others;
+    out.running = select(queued, max(others, one), T(one + others));
     out.step = s.step(out.running, others);
     out.decoding = out.step.itl * s.steps();
     const BeforeDecoding<T> times = before(out.step, T(out.running / out.decoding.base()), out.running);
@@ -310,7 +320,7 @@ template <class T, class F>
     out.rate = min(min(T(requests / (out.first + out.decoding).base()), T(slots / holds.base())), begun);
     return T(out.rate * out.decoding.base() * (1.0 - own));
   };
-  const T all = max(T(most - 1.0), none);
+  const T all = select(queued, most, max(T(most - 1.0), none));
   const T first = others_at(all), second = others_at(first);
   const T bend = (first - second) - (all - first);  // of what is missing, between the two
   const T secant = first - (second - first) * (first - all) / select(bend != none, T(-bend), one);

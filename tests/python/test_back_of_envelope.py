@@ -22,6 +22,11 @@ def serve(model, device, accelerators=1, precision="bf16", batch=1, **more):
         "asked", getattr(Models, model), getattr(Hardware, device), batch, precision, accelerators=accelerators, **more)
 
 
+def burst(*asked, **more):
+    """A batch that starts at once on devices alone: no host, no requests that come between."""
+    return serve(*asked, load="burst", **more)
+
+
 def times(card):
     return seconds(card.performance["ttft"]), seconds(card.performance["itl"])
 
@@ -64,7 +69,7 @@ def test_a_prompt_takes_what_its_arithmetic_takes(device):
     dense 16-bit rate of the data sheet. Large products sustain 40 to 95 % of it: 1 to 3 times the envelope.
     """
     dense = seconds_of_work(2 * 8.03e9 * 2048, getattr(Hardware, device))
-    first, between = times(serve("Llama3_8B", device, seq_len=2048))
+    first, between = times(burst("Llama3_8B", device, seq_len=2048))
     assert dense < first < 3 * dense
     read = 16.06 * GB / getattr(Hardware, device).memory.bandwidth.m_as("B/s")
     assert read < between < 2 * read  # and a token what its bytes take
@@ -93,11 +98,11 @@ def test_replicas_for_fifty_requests_a_second():
                  precision="bf16")
     found = mlsysim.ServingCapacityModel().solve(Models.Llama3_70B, Hardware.H100, **asked)
     assert found.feasible and replicas / 1.6 < found.required_replicas < replicas * 1.6
-    # Requests of one length take one time. Where only a mean is known, times vary, and the tail needs more.
+    # Requests of one length take one time. Where times vary, the tail needs more.
     alike = mlsysim.ServingCapacityModel().solve(Models.Llama3_70B, Hardware.H100, service_time_cv=0, **asked)
     assert alike.estimated_p99_latency == found.estimated_p99_latency
     varied = mlsysim.ServingCapacityModel().solve(
-        Models.Llama3_70B, Hardware.H100, mean_request_tokens=1500, **{**asked, "target_p99_latency": "100 s"})
+        Models.Llama3_70B, Hardware.H100, mean_request_tokens=1500, service_time_cv=1, **{**asked, "target_p99_latency": "100 s"})
     assert varied.estimated_p99_latency > 2 * varied.base_request_latency
 
 
@@ -180,8 +185,8 @@ def test_a_budget_of_tokens_bounds_the_working_set():
     times less.
     """
     asked = dict(accelerators=8, batch=128, precision="fp8", seq_len=4096, output_tokens=512)
-    all_at_once = serve("DeepSeek_V3", "H200", prefill_chunk_tokens=10**9, **asked)
-    budgeted = serve("DeepSeek_V3", "H200", **asked)
+    all_at_once = burst("DeepSeek_V3", "H200", prefill_chunk_tokens=10**9, **asked)
+    budgeted = burst("DeepSeek_V3", "H200", **asked)
     assert budgeted.feasibility.status == "PASS"
     assert budgeted.memory["activations"].m_as("GB") < all_at_once.memory["activations"].m_as("GB") / 10
     assert times(budgeted)[1] == times(all_at_once)[1]
@@ -190,9 +195,9 @@ def test_a_budget_of_tokens_bounds_the_working_set():
 
 def test_a_budget_of_tokens_leaves_small_batches_as_they_were():
     """Four prompts of 1000 tokens are 4000 tokens: one pass whatever the budget from 4000 on, and with 1000 a pass four."""
-    one, two, four = (times(serve("Llama3_8B", "H100", batch=4, seq_len=1000, **more))[0]
+    one, two, four = (times(burst("Llama3_8B", "H100", batch=4, seq_len=1000, **more))[0]
                       for more in ({}, {"prefill_chunk_tokens": 4000}, {"prefill_chunk_tokens": 1000}))
-    single = times(serve("Llama3_8B", "H100", batch=1, seq_len=1000))[0]
+    single = times(burst("Llama3_8B", "H100", batch=1, seq_len=1000))[0]
     assert one == two and four == pytest.approx(4 * single, rel=1e-9)
     assert one < four < 1.5 * one
 
@@ -202,13 +207,14 @@ def test_a_long_prompt_is_taken_chunk_by_chunk():
 
     Weights are 27.0e9 x 2 = 54 GB; ten of the 62 layers see everything: 10 x 131,072 tokens x 2 x 16 heads x 128 x 2 bytes =
     10.7 GB, the others 1024 tokens. Between layers the whole prompt would hold some tensors of 131,072 x 21,504 values, 5.6 GB
-    each, and not fit; 8192 tokens at a time hold 0.35 GB of each. So 65 GB and a few on top: it fits, as it does in engines.
+    each, and not fit; 8192 tokens at a time hold 0.35 GB of each. So 65 GB and a few on top: it fits, as it does in engines,
+    and so it does in the steady state of one.
     """
-    card = serve("Gemma3_27B", "H100", seq_len=131072, chunked_prefill=True)
+    card = burst("Gemma3_27B", "H100", seq_len=131072, chunked_prefill=True)
     assert card.feasibility.status == "PASS"
     assert 54 + 10.7 < sum(part.m_as("GB") for part in card.memory.values()) < 54 + 10.7 + 8
-    whole = serve("Gemma3_27B", "H100", seq_len=131072)
-    assert whole.feasibility.status == "FAIL"
+    whole = burst("Gemma3_27B", "H100", seq_len=131072)
+    assert whole.feasibility.status == "FAIL" and serve("Gemma3_27B", "H100", seq_len=131072).feasibility.status == "PASS"
     # The weights are read sixteen times, 0.3 s beside arithmetic of 12: within a twentieth of one pass.
     assert times(card)[0] == pytest.approx(times(whole)[0], rel=0.05)
 
@@ -223,7 +229,7 @@ def test_how_many_requests_fit_has_one_answer():
     steady = mlsysim.InFlightBatchingModel().solve(
         Models.Llama3_8B, Hardware.H100, precision="bf16", seq_len=2048, output_tokens=256)
     asked = mlsysim.ask(Models.Llama3_8B, Hardware.H100, precision="bf16", seq_len=2048, output_tokens=256,
-                        prefill_chunk_tokens=8192)
+                        prefill_chunk_tokens=8192, load="burst")
     most = asked.solve("memory_used <= 85.9 GB", "batch_size")
     assert 0.85 * at_end < steady.max_active_requests < 1.07 * at_end
     assert 0.85 * at_end < most.value < 1.0 * at_end
@@ -290,7 +296,7 @@ def test_a_policy_that_writes_its_actions_as_tokens():
     gives all its rate and nobody looks at the image. Published: 6. Factor 1.4.
     """
     action = 6 * 13.5 / 1008 + 2 * 6.74e9 * 281 / 165e12 / 0.65
-    card = serve("OpenVLA_7B", "RTX4090", seq_len=281, output_tokens=7)
+    card = burst("OpenVLA_7B", "RTX4090", seq_len=281, output_tokens=7)
     assert action / 1.4 < seconds(card.performance["request_latency"]) < 1.4 * action
 
 
@@ -324,9 +330,9 @@ def test_the_first_token_of_a_long_prompt():
     products, attention = 2 * 405e9 * 131072, 126 * 2 * 131072**2 * 16384
     fast, slow = (products / (8 * 1979e12 * p) + attention / (8 * 989e12 * a) for p, a in ((0.7, 0.7), (0.4, 0.5)))
     asked = dict(seq_len=131072, tp_size=8, pp_size=2)
-    first = times(serve("Llama3_405B", "H100", 16, "fp8", **asked))[0]
+    first = times(burst("Llama3_405B", "H100", 16, "fp8", **asked))[0]
     assert fast < first < 1.3 * slow
-    assert times(serve("Llama3_405B", "H100", 16, "fp8", chunked_prefill=True, **asked))[0] == pytest.approx(17 / 32 * first, rel=0.05)
+    assert times(burst("Llama3_405B", "H100", 16, "fp8", chunked_prefill=True, **asked))[0] == pytest.approx(17 / 32 * first, rel=0.05)
 
 
 # 9. Devices with little arithmetic or links that are not known.
@@ -340,11 +346,11 @@ def test_a_device_with_more_bandwidth_and_less_arithmetic():
     has equal times at 16, 32 and 64 rows.) So the H20 is slower for one request and the bound is its arithmetic; at most
     1.6 times the envelope.
     """
-    h20, h100 = times(serve("Llama3_8B", "H20"))[1], times(serve("Llama3_8B", "H100"))[1]
+    h20, h100 = times(burst("Llama3_8B", "H20"))[1], times(burst("Llama3_8B", "H100"))[1]
     floor = 64 * 2 * 7.5e9 / 148e12
     assert floor < h20 < 1.6 * floor and 16.06 / 3350 < h100 < 1.5 * 16.06 / 3350
     # Where a step has more rows than that, the bandwidth decides nothing any more: the H20 loses by its arithmetic.
-    assert times(serve("Llama3_8B", "H20"))[0] > 5 * times(serve("Llama3_8B", "H100"))[0]
+    assert times(burst("Llama3_8B", "H20"))[0] > 5 * times(burst("Llama3_8B", "H100"))[0]
 
 
 def test_tensor_parallelism_pays_on_trainium():
@@ -393,14 +399,16 @@ def test_the_capacity_of_a_replica_from_three_resolvers():
 def test_a_step_of_an_engine_is_the_step_of_a_batch_and_its_host():
     """32 requests of Llama-3-70B on 8 H100: the static batch knows the device alone; an engine schedules, samples and keeps
     books before each pass, a millisecond and some tens of microseconds a request: 1 to 4 ms on top of 10 to 14, and
-    prompts of others on top of that. At the same context, requests and devices the rest is the same number."""
+    prompts of others on top of that. Of 32 in flight some are in line: 31 to 32 run. At the same context and devices the rest
+    lies between that of 31 and that of 32."""
     engine = mlsysim.InFlightBatchingModel().solve(
         Models.Llama3_70B, Hardware.H100, seq_len=1792, output_tokens=255, concurrency=32, tp_size=8, precision="bf16")
-    batch = mlsysim.ServingModel().solve(
-        Models.Llama3_70B, Hardware.H100, seq_len=1792, output_tokens=255, batch_size=32, tp_size=8, precision="bf16",
-        prefill_chunk_tokens=8192)
+    less, batch = (mlsysim.ServingModel().solve(
+        Models.Llama3_70B, Hardware.H100, seq_len=1792, output_tokens=255, batch_size=n, tp_size=8, precision="bf16",
+        prefill_chunk_tokens=8192) for n in (31, 32))
+    assert 31 < engine.running_requests < 32
     assert 1 * MS < seconds(engine.host_time) < 4 * MS
-    assert seconds(engine.decode_pass) - seconds(engine.host_time) == pytest.approx(seconds(batch.itl), rel=1e-9)
+    assert seconds(less.itl) < seconds(engine.decode_pass) - seconds(engine.host_time) < seconds(batch.itl)
     assert seconds(batch.itl) < seconds(engine.decode_pass) < seconds(engine.itl)
 
 
@@ -466,10 +474,10 @@ def test_a_small_model_waits_for_launches():
     kernels are about 110; a host needs about 5 us for each, 0.55 ms. Replayed from a graph a kernel takes the 3 to 5 us in
     which it starts and reads its bytes, 0.3 to 0.5 ms. So eager steps take 0.5 to 0.9 ms, and longer than replayed ones; 16 GB
     of Llama-3-8B take 4.8 ms, under which 320 launches of 1.6 ms hide."""
-    graph, eager = (times(serve("GPT2_Small", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
+    graph, eager = (times(burst("GPT2_Small", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
     assert 0.45 * MS < eager < 0.95 * MS
     assert 0.25 * MS < graph < 0.95 * eager
-    graph, eager = (times(serve("Llama3_8B", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
+    graph, eager = (times(burst("Llama3_8B", "H100", seq_len=512, execution=e))[1] for e in ("graph", "eager"))
     assert graph <= eager < 1.05 * graph
 
 

@@ -211,7 +211,8 @@ def test_strategies_and_what_they_say(chat):
 
 
 def test_conflicts_and_hypervolume(chat):
-    none = chat.optimize(AXES, minimize="itl", subject_to=["batch_size >= 64", "itl <= 8 ms"])
+    batch = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, load="burst")
+    none = batch.optimize(AXES, minimize="itl", subject_to=["batch_size >= 64", "itl <= 8 ms"])
     assert none.conflict["constraints"] == ["batch_size >= 64", "itl <= 8 ms"] and "without any one of them" in none.infeasible
     front = chat.pareto(AXES, minimize=["itl", "cost_per_token"])
     assert 0 < front.hypervolume["relative"] < 1 and front.conflict is None
@@ -250,7 +251,7 @@ def test_rows_for_other_packages(chat, package, tmp_path):
 def test_the_solver_of_wall_21():
     from mlsysim.core.solver import SensitivitySolver
 
-    r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16)
+    r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16, load="burst")
     assert r.binding_constraint == "memory_bandwidth" and -1 < r.memory_bandwidth < -0.5
     assert "binds itl" in r.shadow_price
 

@@ -301,18 +301,20 @@ def closed_loop(steady, requests, slots, before):
     step, whose length says how many decode: one secant, from all of them and from what that gives. `before` gives the
     time to the first token, and the part of it without a slot."""
     most = min(requests, slots)
+    # Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
+    own = 0.0 if requests > slots else 1 / max(most, 1.0)
 
     def at(others):
-        loop = SimpleNamespace(others=others, running=1 + others)
+        loop = SimpleNamespace(others=others, running=1 + others if own else max(others, 1.0))
         loop.step = steady.step(loop.running, others)
         loop.decoding = loop.step.itl * steady.steps
         loop.first, outside = before(loop.step, loop.running / loop.decoding, loop.running)
         loop.rate = min(requests / (loop.first + loop.decoding), slots / (loop.first - outside + loop.decoding),
                         loop.running / loop.decoding)
-        loop.then = loop.rate * loop.decoding * (1 - 1 / max(most, 1.0))
+        loop.then = loop.rate * loop.decoding * (1 - own)
         return loop
 
-    everyone = max(most - 1.0, 0.0)
+    everyone = max(most - 1.0, 0.0) if own else most
     first = at(everyone).then
     second = at(first).then
     bend = (second - first) - (first - everyone)

@@ -12,6 +12,11 @@ inline constexpr double kChunksPriced = 4096;
 /// priced.
 inline constexpr double kChunkRuns = 1024;
 
+/// How a sum over chunks is priced: so many one by one, more in runs.
+struct ChunkSampling {
+  double priced = kChunksPriced, runs = kChunkRuns;
+};
+
 /// Calls `visit(i, n)` for chunks i of 0 to `count` - 1 in order of their runs, the last chunk last: it
 /// stands for n chunks, and the n add up to `count`.
 ///
@@ -20,16 +25,16 @@ inline constexpr double kChunkRuns = 1024;
 /// in chunks, meets them in step. Where the cost of a chunk does not fall with i, both sums lie between those
 /// of the cheapest and the dearest chunk of every run, so they differ by at most (length of a run) * (cost of
 /// the last - cost of the first).
-template <class F> void for_chunks(double count, F&& visit) {
-  if (count <= kChunksPriced) {
+template <class F> void for_chunks(double count, F&& visit, ChunkSampling sampling = {}) {
+  if (count <= sampling.priced) {
     for (double i = 0; i < count; ++i) visit(i, 1.0);
     return;
   }
   constexpr double golden = 0.6180339887498949;
   const double inside = count - 2;  // the last chunk may be short, and the one before is the longest
   double offset = 0, from = 0;
-  for (double run = 0; run < kChunkRuns; ++run) {
-    const double to = std::floor(inside * ((run + 1) / kChunkRuns)), length = to - from;
+  for (double run = 0; run < sampling.runs; ++run) {
+    const double to = std::floor(inside * ((run + 1) / sampling.runs)), length = to - from;
     const double step = std::floor(offset * length);
     visit(from + step, 0.5 * length);
     visit(to - 1 - step, 0.5 * length);

@@ -35,6 +35,12 @@ class CsvTable {
   /// @pre no column has this name, and there are columns `from`, of which several come with `otherwise`
   void derive(std::string name, std::span<const std::size_t> from, std::map<std::string, std::string> words,
               std::optional<std::string> otherwise);
+  /// Adds columns of another table: those of the one record there whose values in the columns `there` are a
+  /// record's values in the columns `here`, or nothing where there is none. Values have the places of the
+  /// first column of `here`. @throws InputError where two records there suit, or a column has a name that is
+  /// taken
+  void join(CsvTable other, std::span<const std::size_t> here, std::span<const std::size_t> there,
+            std::span<const std::size_t> taken);
   /// Position of a column. @throws LookupError with near misses
   [[nodiscard]] std::size_t column(std::string_view name, const Location& asked_at = {}) const;
   /// The text of a value; empty where the source states nothing.
@@ -49,7 +55,8 @@ class CsvTable {
 
  private:
   struct Cell {
-    std::string_view text;  // into `bytes_`, where doubled quotes are reduced in place, or `derived_`
+    std::string_view
+        text;  // into `bytes_`, where doubled quotes are reduced in place, `derived_` or `joined_`
     int line = 0, column = 0;
   };
   friend class CsvReader;
@@ -62,6 +69,7 @@ class CsvTable {
     std::optional<std::string> otherwise;
   };
   std::vector<std::unique_ptr<const Words>> derived_;
+  std::vector<std::unique_ptr<const CsvTable>> joined_;
 };
 
 }  // namespace mlsysim

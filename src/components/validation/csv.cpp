@@ -163,6 +163,49 @@ void CsvTable::derive(std::string name, std::span<const std::size_t> from,
   columns_.push_back(std::move(name));
 }
 
+void CsvTable::join(CsvTable other, std::span<const std::size_t> here, std::span<const std::size_t> there,
+                    std::span<const std::size_t> taken) {
+  const auto& o = *joined_.emplace_back(std::make_unique<const CsvTable>(std::move(other)));
+  for (const std::size_t c : taken)
+    if (std::find(columns_.begin(), columns_.end(), o.columns_[c]) != columns_.end())
+      throw InputError({.id = "mlsysim.validation.005",
+                        .message = "a joined column has a name that is taken",
+                        .key = o.columns_[c],
+                        .found = fmt::format("'{}' in {} and in {}", o.columns_[c], file_, o.file_),
+                        .expected = "columns that the table itself does not have",
+                        .hint = "leave it out of 'columns'"});
+  const auto key = [](const CsvTable& t, std::size_t row, std::span<const std::size_t> columns) {
+    std::vector<std::string_view> out;
+    for (const std::size_t c : columns) out.push_back(t.text(row, c));
+    return out;
+  };
+  std::map<std::vector<std::string_view>, std::size_t> record_of;
+  for (std::size_t r = 0; r < o.rows(); ++r)
+    if (!record_of.emplace(key(o, r, there), r).second)
+      throw InputError({.id = "mlsysim.validation.006",
+                        .message = "two records of a joined table suit one record",
+                        .key = o.columns_[there.front()],
+                        .found = fmt::format("'{}' once more", fmt::join(key(o, r, there), "', '")),
+                        .expected = "one record for each value of 'by'",
+                        .hint = "join by more columns",
+                        .where = o.where(r, there.front())});
+  std::vector<Cell> cells;
+  cells.reserve(cells_.size() + rows() * taken.size());
+  const std::size_t width = columns_.size();
+  for (std::size_t r = 0, count = rows(); r < count; ++r) {
+    const auto* const record = cells_.data() + r * width;
+    cells.insert(cells.end(), record, record + width);
+    const auto found = record_of.find(key(*this, r, here));
+    for (const std::size_t c : taken) {
+      Cell cell = record[here.front()];
+      cell.text = found == record_of.end() ? std::string_view() : o.text(found->second, c);
+      cells.push_back(cell);
+    }
+  }
+  cells_ = std::move(cells);
+  for (const std::size_t c : taken) columns_.push_back(o.columns_[c]);
+}
+
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
   const auto it = std::find(columns_.begin(), columns_.end(), name);
   if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());

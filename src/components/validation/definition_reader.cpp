@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace mlsysim::detail {
@@ -31,7 +32,7 @@ class Reader {
     }
     known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured",
                  "inputs", "derived", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted",
-                 "sample_of", "busy"});
+                 "sample_of", "busy", "join"});
     if (word(root, "schema") != kDefinitionSchema)
       fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
             "begin with 'schema: mlsysim/validation@1'");
@@ -42,6 +43,8 @@ class Reader {
     raise();
     t_.data = open_(data);
     if (const YamlValue* v = root.find("sample_of")) sample_of(*v);
+    if (const YamlValue* v = root.find("join")) join(*v);
+    raise();
     if (const YamlValue* v = root.find("derived")) derived(*v);
     t_.unpredicted = word(root, "unpredicted", Need::optional);
     columns(root, "labels", t_.labels);
@@ -105,6 +108,36 @@ class Reader {
     if (list == nullptr) return;
     for (const auto& name : words(*list, key))
       attempt(*list, [&] { out.push_back(t_.data.column(name, list->where)); });
+  }
+  /// Columns of a second file, found by columns that both have.
+  void join(const YamlValue& map) {
+    if (map.kind != YamlValue::Kind::map) {
+      fault(map, "'join' is not a map", map.describe(), "{data: a file, by: [columns], columns: [columns]}",
+            "");
+      return;
+    }
+    known(map, {"data", "by", "columns"});
+    const auto data = word(map, "data");
+    std::array<std::vector<std::string>, 2> names;
+    constexpr std::array<std::string_view, 2> keys{"by", "columns"};
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const YamlValue* list = map.find(keys[i]);
+      if (list != nullptr) names[i] = words(*list, keys[i]);
+      if (names[i].empty())
+        fault(list == nullptr ? map : *list, fmt::format("'{}' names no column", keys[i]), "nothing",
+              "a list of columns", "write [a, b]");
+    }
+    if (!problems_.empty()) return;
+    attempt(map, [&] {
+      CsvTable other = open_(data);
+      std::vector<std::size_t> here, there, taken;
+      for (const auto& name : names[0]) {
+        here.push_back(t_.data.column(name, map.where));
+        there.push_back(other.column(name, map.where));
+      }
+      for (const auto& name : names[1]) taken.push_back(other.column(name, map.where));
+      t_.data.join(std::move(other), here, there, taken);
+    });
   }
   /// Columns that the source does not have, each from one that it has.
   void derived(const YamlValue& map) {

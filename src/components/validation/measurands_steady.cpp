@@ -66,6 +66,15 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   return p;
 }
 
+/// A quantile of the first token.
+template <auto Member>
+Prediction first_at(const Result& r, const Replica& replica, const PredictionContext& context) {
+  auto p = first(r, replica, context);
+  if (!p.reason.empty()) return p;
+  if (!(r.*Member)) return {0, {}, "no quantile of the first token follows"};
+  return {(r.*Member)->base(), {}};
+}
+
 /// What is read off a replica to which requests come in one way.
 template <auto Arrivals, auto Read>
 Prediction at_replica(const ServingRow& row, const PredictionContext& context) {
@@ -167,7 +176,13 @@ std::vector<const Measurand*> steady_measurands() {
   static const RowMeasurand<ServingRow, served_each> h(
       "served_rate_each", measured("goodput"), MeasurandKind::rate, "1/s",
       "generated tokens a second and device at the most arrivals whose requests meet their targets");
-  return {&a, &b, &c, &d, &e, &f, &g, &h};
+  static const RowMeasurand<ServingRow, at_replica<open_loop, first_at<&Result::p50_ttft>>> i(
+      "open_loop_first_token_median", measured("ttft"), MeasurandKind::time, "ms",
+      "median time to first token at a rate of arrivals");
+  static const RowMeasurand<ServingRow, at_replica<open_loop, first_at<&Result::p99_ttft>>> j(
+      "open_loop_first_token_p99", measured("ttft"), MeasurandKind::time, "ms",
+      "99th percentile of the time to first token at a rate of arrivals");
+  return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j};
 }
 
 }  // namespace mlsysim::detail

@@ -118,8 +118,9 @@ MeasuredTable load_table_file(const fs::path& definition, const fs::path& data) 
     const auto beside = definition.parent_path() / file;
     const auto all = data / definition.parent_path().filename() / file;
     std::error_code failed;
-    replaced = sampled && !data.empty() && fs::is_regular_file(all, failed);
-    return CsvTable::read(replaced ? all : beside);
+    const bool whole = sampled && !data.empty() && fs::is_regular_file(all, failed);
+    replaced = replaced || whole;
+    return CsvTable::read(whole ? all : beside);
   });
   table.whole = table.sample_of == 0 || replaced;
   table.name = definition.stem().generic_string();

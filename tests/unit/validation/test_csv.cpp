@@ -46,6 +46,19 @@ TEST_CASE("csv: a number that is none says where", "[validation]") {
   CHECK_THROWS_WITH(t.column("c"), Catch::Contains("no column 'c'"));
 }
 
+TEST_CASE("csv: columns of a second table are found by values that both have", "[validation]") {
+  auto t = CsvTable::parse("run,half,ms\nr1,a,5\nr2,b,7\n", "t.csv");
+  const std::vector<std::size_t> here{0, 1}, there{1, 0}, taken{2};
+  t.join(CsvTable::parse("half,run,tp\nb,r2,8\na,r2,4\n", "plans.csv"), here, there, taken);
+  REQUIRE(t.columns() == std::vector<std::string>{"run", "half", "ms", "tp"});
+  CHECK(t.text(0, 3).empty());
+  CHECK(t.number(1, 3) == 8);
+  CHECK(t.where(1, 3).line == 3);
+  const std::vector<std::size_t> run{0}, other{1}, ms{0};
+  CHECK_THROWS_AS(t.join(CsvTable::parse("tp,run\n1,r1\n2,r1\n", "twice.csv"), run, other, {}), InputError);
+  CHECK_THROWS_AS(t.join(CsvTable::parse("ms,run\n1,r1\n", "taken.csv"), run, other, ms), InputError);
+}
+
 TEST_CASE("csv: any bytes are read or refused, never anything else", "[validation][fuzz]") {
   std::mt19937 random(7);
   const std::string alphabet("a,\"\n\r1.;\0 \xEF", 11);
