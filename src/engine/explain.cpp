@@ -1,4 +1,4 @@
-#include "estimate/steady_serving.hpp"
+#include "detail/explain_texts.hpp"
 
 #include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/explain.hpp>
@@ -9,6 +9,7 @@
 
 #include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/estimate/detail/steady.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/specs/provenance.hpp>
@@ -154,70 +155,6 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
   read_leaves(s.device, [&](std::size_t, double x) { point.push_back(x); });
   read_leaves(s.links, [&](std::size_t, double x) { point.push_back(x); });
   return to_text(read_calls(law.entry, point));
-}
-
-/// Figures of the device behind the derivation, each with its source.
-std::vector<DeviceFigure> figures_of(const HardwareNode& hardware, Precision precision) {
-  std::vector<DeviceFigure> out;
-  if (hardware.entry == nullptr) return out;
-  const auto add = [&](const std::string& path) {
-    const Figure* figure = hardware.entry->figure(path);
-    if (figure == nullptr) return;
-    const Source& source = hardware.entry->source_of(path);
-    out.push_back({hardware.name + "." + path, figure->authored,
-                   fmt::format("{}, {}, {}", source.ref, name_of(source.kind),
-                               source.verified.empty() ? "recorded " + source.recorded
-                                                       : "verified " + source.verified)});
-  };
-  add("compute.dense." + std::string(name_of(precision)));
-  add("memory.bandwidth");
-  add("memory.capacity");
-  for (const char* share : {"matrix", "matrix_narrow", "burst", "attention", "memory", "link"})
-    add(std::string("efficiency.") + share);
-  for (const char* time : {"launch", "wave", "split", "attention_launch"})
-    add(std::string("kernels.") + time);
-  add("device_link.bandwidth");
-  return out;
-}
-
-std::string figures_text(std::span<const DeviceFigure> figures) {
-  if (figures.empty()) return "  (the device was made by hand)\n";
-  std::string out;
-  for (const auto& f : figures) out += fmt::format("  {:<28} {:<16} {}\n", f.figure, f.value, f.source);
-  return out;
-}
-
-std::string assumptions_text(const NoteBook& book) {
-  std::string out;
-  std::vector<std::string> seen;
-  for (const auto& a : book.assumptions) {
-    const std::string line =
-        fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
-    if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
-      seen.push_back(line);
-      out += line;
-    }
-  }
-  return out;
-}
-
-std::string memory_text(const MemoryBreakdown<>& m) {
-  std::string out;
-  for_each_field<MemoryBreakdown<>>([&](const auto& row) {
-    if (row.name == "capacity") return;
-    if (m.*(row.member) > Data<>() || row.name == "total")
-      out += fmt::format("  {:<24} {:>12}   {}\n", row.name, shown(m.*(row.member)), row.meaning);
-  });
-  return out + fmt::format("  {:<24} {:>12}   memory of the device\n", "capacity", shown(m.capacity));
-}
-
-std::string first_token_text(const ServingEstimate<>& n) {
-  std::string out = "  by whom it is owed to\n";
-  for_each_row(first_token_rows<ServingEstimate<>>(), [&](const auto& term) {
-    const Time<> time = n.*(term.member);
-    if (time > Time<>()) out += fmt::format("  {:<24} {:>12}   {}\n", term.name, shown(time), term.meaning);
-  });
-  return out + "\n";
 }
 
 /// The operators and the other terms of a number, which add up to it. @param rows those of `table_of`
@@ -515,7 +452,7 @@ struct Terms {
 Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
   if (metric == "memory")
-    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); },
+    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return detail::memory_text(m); },
             a.fidelity};
   return {
       shown(a.latency),
@@ -539,12 +476,13 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
   const auto& memory = estimate.memory;
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
-    return {shown(memory.total), [memory] { return memory_text(memory); }, problem.pricing->fidelity()};
+    return {shown(memory.total), [memory] { return detail::memory_text(memory); },
+            problem.pricing->fidelity()};
   }
   const Time<> value = time_named(estimate, metric);
   std::string owed;
   if constexpr (serves)
-    if (metric == "ttft") owed = first_token_text(estimate);
+    if (metric == "ttft") owed = detail::first_token_text(estimate);
   detail::check_finite(metric, value.base(), asked);
   if (problem.pricing->lists_operators()) {
     auto pass = explained(problem, estimate, metric, asked);
@@ -598,7 +536,7 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   Notes notes(*book);
   const ResolvedScenario r(scenario, notes);
   NumberTerms out;
-  out.figures = figures_of(r.hardware(), detail::precision_of(r));
+  out.figures = detail::figures_of(r.hardware(), detail::precision_of(r));
   const auto names = metrics_of(r.mode());
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
   Terms t = detail::is_whole_pass(r)
@@ -607,8 +545,8 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   out.operators = std::move(t.operators);
   out.text = [head = title(r, metric, t.value, name_of(t.fidelity)), body = std::move(t.body),
               figures = out.figures, book] {
-    return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" +
-           assumptions_text(*book);
+    return head + "\n" + body() + "\nfigures of the device\n" + detail::figures_text(figures) +
+           "\nassumptions\n" + detail::assumptions_text(*book);
   };
   return out;
 }
@@ -622,7 +560,7 @@ std::string explain(const Scenario& scenario, std::string_view metric) {
 std::vector<DeviceFigure> device_figures(const Scenario& scenario) {
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
-  return figures_of(r.hardware(), detail::precision_of(r));
+  return detail::figures_of(r.hardware(), detail::precision_of(r));
 }
 
 std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::string_view metric) {

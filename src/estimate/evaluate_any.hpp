@@ -1,7 +1,7 @@
 #pragma once
 // `evaluate` over any scalar; instantiated for each in a file of its own.
 
-#include "estimate/steady_serving.hpp"
+#include <mlsysim/estimate/detail/steady.hpp>
 
 #include <mlsysim/estimate/evaluate.hpp>
 #include <mlsysim/physics/reliability.hpp>

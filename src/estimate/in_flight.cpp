@@ -1,4 +1,4 @@
-#include "estimate/steady.hpp"
+#include <mlsysim/estimate/detail/steady.hpp>
 
 #include <mlsysim/timing/detail/line.hpp>
 
@@ -183,6 +183,52 @@ void describe_service(const InFlightProblem<>& p, double rate, Out& r) {
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
 }
 
+/// The time to the first token, its percentiles where requests differ.
+void report_first_token(const InFlightProblem<>& p, const Steady::Step& step, FirstOf first, double at_once,
+                        Out& r) {
+  if (!first.in_step) {
+    const detail::SpreadFirstToken<double> token(step, first.spread.crowd, first.spread.busy,
+                                                 first.spread.late);
+    const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
+    report_quantiles(p50, p99, first.terms, r);
+    if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());
+  }
+  if (p.ends && p.arrivals != ArrivalProcess::random)
+    first.terms = first.terms.with_start(first.start, std::min(1.0, at_once / p.num_requests));
+  first.terms.report(r);
+}
+
+/// In a loop a request waits for a slot, or for a worker, while it neither computes nor decodes (Little's
+/// law).
+void wait_in_loop(const InFlightProblem<>& p, const detail::ClosedLoop<double>& loop, double rate, Out& r) {
+  const Time<> served = loop.first + loop.decoding;
+  const Time<> wait = max(Time<>::from_base(p.concurrency / rate) - served, Time<>());
+  add_wait(wait, r);
+  if (wait <= served * kCloseLoop) return;
+  forget_quantiles(r);
+  r.waiting_requests = wait.base() * rate;
+}
+
+/// In a run above the capacity request k of n arrives at k / arrivals and is taken at k / capacity: a wait
+/// that grows evenly to the last.
+void wait_in_run(const InFlightProblem<>& p, double capacity, Out& r) {
+  const Time<> longest = p.num_requests * (1 / capacity - 1 / p.arrival_rate.base()) * unit::s;
+  add_wait(0.5 * longest, r);
+  if (r.p50_ttft)
+    report_quantiles(*r.p50_ttft + 0.5 * longest, *r.p99_ttft + 0.99 * longest,
+                     {*r.ttft_ingress, {}, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}, r);
+  r.waiting_requests = 0.5 * longest.base() * capacity;
+  r.slo_attainment.reset();
+}
+
+/// Devices of the replica and of its workers.
+double devices_of(const InFlightProblem<>& p) {
+  const auto& plan = p.passes.plan;
+  const double own = plan.tp * plan.pp * plan.ep;
+  const auto& prompts = p.prompts().plan;
+  return p.has_workers ? own + p.prefill_replicas * prompts.tp * plan.pp * prompts.ep : own;
+}
+
 }  // namespace
 
 InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
@@ -190,8 +236,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   const Plan<>& plan = p.passes.plan;
   const bool closed = p.arrivals == ArrivalProcess::closed, random = p.arrivals == ArrivalProcess::random;
   const Steady s(p);
-  r.accelerators = plan.tp * plan.pp * plan.ep;
-  if (p.has_workers) r.accelerators += p.prefill_replicas * p.prompts().plan.tp * plan.pp * s.prompt_ranks();
+  r.accelerators = devices_of(p);
   r.tokens_per_pass = s.tokens_per_pass();
   const double held = std::ceil(s.context() / p.page_tokens) * p.page_tokens;
   set_capacity(p, s, held, r);
@@ -246,51 +291,19 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   r.kv_cache_size = p.passes.cache(held) * running;
 
   const bool ends_in_time = random && r.overloaded && p.ends;  // a run above the capacity has an end
-  if (r.is_stable || ends_in_time) {
-    if (workers) {
-      if (r.is_stable)
-        report_workers(*workers, step, random ? rate : std::min(begun, 0.95 * workers->most_rate()), running,
-                       r);
-    } else {
-      FirstOf first = first_of(p, s, step, own, begun, running, at_once);
-      if (!first.in_step) {
-        const detail::SpreadFirstToken<double> token(step, first.spread.crowd, first.spread.busy,
-                                                     first.spread.late);
-        const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
-        report_quantiles(p50, p99, first.terms, r);
-        if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());
-      }
-      if (p.ends && !random)
-        first.terms = first.terms.with_start(first.start, std::min(1.0, at_once / p.num_requests));
-      first.terms.report(r);
-    }
-  }
-  if (closed && r.ttft) {
-    // What a request does not decode and not compute it waits for a slot, or for a worker (Little's law).
-    const Time<> wait = max(Time<>::from_base(p.concurrency / rate) - loop.first - loop.decoding, Time<>());
-    add_wait(wait, r);
-    if (wait > (loop.first + loop.decoding) * kCloseLoop) {
-      forget_quantiles(r);
-      r.waiting_requests = wait.base() * rate;
-    }
-  } else if (ends_in_time && r.ttft) {
-    // Request k of n arrives at k / arrivals and is taken at k / capacity: a wait that grows evenly to the
-    // last.
-    const double longest = p.num_requests * (1 / rate - 1 / p.arrival_rate.base());
-    add_wait(0.5 * longest * unit::s, r);
-    if (r.p50_ttft)
-      report_quantiles(*r.p50_ttft + 0.5 * longest * unit::s, *r.p99_ttft + 0.99 * longest * unit::s,
-                       {*r.ttft_ingress, {}, *r.ttft_dispatch, *r.ttft_prefill, *r.ttft_egress}, r);
-    r.waiting_requests = 0.5 * longest * rate;
-    r.slo_attainment.reset();
-  } else if (!random) {
+  if (workers && r.is_stable)
+    report_workers(*workers, step, random ? rate : std::min(begun, 0.95 * workers->most_rate()), running, r);
+  else if (!workers && (r.is_stable || ends_in_time))
+    report_first_token(p, step, first_of(p, s, step, own, begun, running, at_once), at_once, r);
+  if (closed && r.ttft)
+    wait_in_loop(p, loop, rate, r);
+  else if (ends_in_time && r.ttft)
+    wait_in_run(p, rate, r);
+  else if (!random)
     forget_first_token(r);
-  }
-  if (p.arrivals == ArrivalProcess::queued && p.ends && most < p.num_requests) {
-    // The last requests leave an engine that empties: about half of the batch runs in the last generation.
-    const double rounds = p.num_requests / most;
-    rate *= rounds / (rounds + 0.5);
-  }
+  // The last requests leave an engine that empties: about half of the batch runs in the last generation.
+  const double rounds = p.num_requests / most;
+  if (p.arrivals == ArrivalProcess::queued && p.ends && rounds > 1) rate *= rounds / (rounds + 0.5);
   describe_service(p, rate, r);
   // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
   // one runs for that share of the time.

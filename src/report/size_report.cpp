@@ -259,6 +259,60 @@ std::string picture(const DecideAnswer& a) {
   return out + "</svg>";
 }
 
+Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
+  Json options_json = Json::array(), parts = Json::array(), flips = Json::array(), next = Json::array();
+  for (const auto& o : a.options) {
+    Json j{{"machine", o.machine},
+           {"feasible", o.feasible()},
+           {"meets_limits", o.feasible()},
+           {"priced", a.priced && o.priced()}};
+    if (o.feasible()) {
+      j["cost"] = detail::json_number(o.cost);
+      j["lower"] = detail::json_number(o.lower);
+      j["upper"] = detail::json_number(o.upper);
+      j["own_time"] = {detail::json_number(o.time_low), detail::json_number(o.time_high)};
+      j["against_choice"] = {detail::json_number(o.against_low), detail::json_number(o.against_high)};
+      j["apart"] = o.apart;
+      j["size"] = json_of(*o.size);
+    } else {
+      j["why_not"] = o.why_not;
+      j["smallest_change"] = o.change;
+    }
+    options_json.push_back(std::move(j));
+  }
+  for (const auto& p : a.certificate)
+    parts.push_back({{"common", {p.low, p.high}},
+                     {"choice", json_of(p.choice)},
+                     {"other", json_of(p.other)},
+                     {"bound", detail::json_number(p.bound)}});
+  for (const auto& f : a.flips)
+    flips.push_back({{"figure", f.figure},
+                     {"unit", f.unit},
+                     {"now", f.now},
+                     {"at", detail::json_number(f.at)},
+                     {"winner", f.winner},
+                     {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
+  for (const auto& m : a.next)
+    next.push_back({{"machine", m.machine},
+                    {"what", m.what},
+                    {"gpu_minutes", detail::json_number(m.minutes)},
+                    {"regret_left", detail::json_number(m.regret)}});
+  return Json{{"schema", "mlsysim/decision@1"},
+              {"question", words_of(q.ask)},
+              {"asked", json_of(q.ask)},
+              {"verdict", verdict(q, a)},
+              {"unit", a.unit},
+              {"level", a.level},
+              {"options", std::move(options_json)},
+              {"regret",
+               {{"most", detail::json_number(a.regret)},
+                {"correlation", a.shared},
+                {"common", {a.common_low, a.common_high}},
+                {"certificate", std::move(parts)}}},
+              {"flips", std::move(flips)},
+              {"next", std::move(next)}};
+}
+
 }  // namespace
 
 std::string words_of(const SizeQuestion& q) {
@@ -319,59 +373,7 @@ std::string render(const SizeQuestion& q, const SizeAnswer& a, const RenderOptio
 }
 
 std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderOptions& options) {
-  if (options.format == OutputFormat::json) {
-    Json options_json = Json::array(), parts = Json::array(), flips = Json::array(), next = Json::array();
-    for (const auto& o : a.options) {
-      Json j{{"machine", o.machine},
-             {"feasible", o.feasible()},
-             {"meets_limits", o.feasible()},
-             {"priced", a.priced && o.priced()}};
-      if (o.feasible()) {
-        j["cost"] = detail::json_number(o.cost);
-        j["lower"] = detail::json_number(o.lower);
-        j["upper"] = detail::json_number(o.upper);
-        j["own_time"] = {detail::json_number(o.time_low), detail::json_number(o.time_high)};
-        j["against_choice"] = {detail::json_number(o.against_low), detail::json_number(o.against_high)};
-        j["apart"] = o.apart;
-        j["size"] = json_of(*o.size);
-      } else {
-        j["why_not"] = o.why_not;
-        j["smallest_change"] = o.change;
-      }
-      options_json.push_back(std::move(j));
-    }
-    for (const auto& p : a.certificate)
-      parts.push_back({{"common", {p.low, p.high}},
-                       {"choice", json_of(p.choice)},
-                       {"other", json_of(p.other)},
-                       {"bound", detail::json_number(p.bound)}});
-    for (const auto& f : a.flips)
-      flips.push_back({{"figure", f.figure},
-                       {"unit", f.unit},
-                       {"now", f.now},
-                       {"at", detail::json_number(f.at)},
-                       {"winner", f.winner},
-                       {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
-    for (const auto& m : a.next)
-      next.push_back({{"machine", m.machine},
-                      {"what", m.what},
-                      {"gpu_minutes", detail::json_number(m.minutes)},
-                      {"regret_left", detail::json_number(m.regret)}});
-    return detail::json_document(Json{{"schema", "mlsysim/decision@1"},
-                                      {"question", words_of(q.ask)},
-                                      {"asked", json_of(q.ask)},
-                                      {"verdict", verdict(q, a)},
-                                      {"unit", a.unit},
-                                      {"level", a.level},
-                                      {"options", std::move(options_json)},
-                                      {"regret",
-                                       {{"most", detail::json_number(a.regret)},
-                                        {"correlation", a.shared},
-                                        {"common", {a.common_low, a.common_high}},
-                                        {"certificate", std::move(parts)}}},
-                                      {"flips", std::move(flips)},
-                                      {"next", std::move(next)}});
-  }
+  if (options.format == OutputFormat::json) return detail::json_document(json_of(q, a));
   const Table table = options_table(a);
   if (options.format == OutputFormat::csv) return render(table, options);
   const bool markdown = options.format == OutputFormat::markdown;

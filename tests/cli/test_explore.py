@@ -117,7 +117,7 @@ def test_rows(run, tmp_path):
 
 
 # Twenty million points: long enough beside the start of a process for Ctrl-C to come into it.
-LARGE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..2048", "--axis", "seq_len=512..8192+16", "--axis", "output_tokens=128..1408+64")
+LARGE = ("Llama3_70B", "H100", "--accelerators", "8", "--load", "burst", "--axis", "batch_size=1..2048", "--axis", "seq_len=512..8192+16", "--axis", "output_tokens=128..1408+64")
 
 
 def interrupted(words, ready):

@@ -10,6 +10,8 @@ KEYS_SERVE = [
     # key of the plan, lines before and after
     ("workload.name", "workload: {name: Llama3_8B}", "workload: {name: Mistral_7B}"),
     ("workload.batch_size", "batch_size: 8", "batch_size: 9"),
+    ("workload.load", "batch_size: 8", "batch_size: 8, load: burst"),
+    ("workload.arrival_rate", "batch_size: 8", "arrival_rate: 2 request/s"),
     ("workload.seq_len", "seq_len: 1024", "seq_len: 1025"),
     ("workload.output_tokens", "output_tokens: 128", "output_tokens: 129"),
     ("workload.cached_prefix_len", "cached_prefix_len: 16", "cached_prefix_len: 256"),
@@ -36,6 +38,8 @@ KEYS_SERVE = [
     ("hardware.kv_precision", "kv_precision: bf16", "kv_precision: fp8"),
     ("hardware.efficiency", "efficiency: 0.5", "efficiency: 0.4"),
     ("hardware.unit_cost", "unit_cost: 30000 USD", "unit_cost: 20000 USD"),
+    ("hardware.rent", "efficiency: 0.5", "efficiency: 0.5\n  rent: 2 USD/h"),
+    ("hardware.payment", "efficiency: 0.5", "efficiency: 0.5\n  payment: rented"),
     ("hardware.infrastructure_multiplier", "infrastructure_multiplier: 1.5", "infrastructure_multiplier: 2"),
     ("parallelism.tp_size", "tp_size: 4", "tp_size: 2"),
     ("parallelism.pp_size", "pp_size: 2", "pp_size: 1"),

@@ -7,13 +7,13 @@ import pytest
 
 
 def test_sensitivity(run):
-    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8")
+    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1")
     assert done.code == 0 and "memory bandwidth binds itl" in done.out
-    answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json").json()
+    answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1", "-o", "json").json()
     levers = {row["input"]: row for row in answer["levers"]}
     assert levers["hardware.memory.bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
     assert levers["hardware.memory.bandwidth"]["value"] == 3350 and levers["hardware.memory.bandwidth"]["unit"] == "GB/s"
-    rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1", "-o", "csv").out)))
     table = {row["input"]: row for row in rows}
     assert rows[0].keys() >= {"unit", "value", "slope", "elasticity", "at_lower", "at_upper"}
     assert table["hardware.memory.bandwidth"]["slope"] == "smooth" and table["batch_size"]["slope"] == "step"

@@ -46,7 +46,7 @@ def test_the_plan_of_a_file_is_evaluated(run, sample, tmp_path):
     inputs = run("traffic", "show", sample, "-o", "json").json()["inputs"]
     by_plan = run("eval", plan, "-o", "json").json()
     by_hand = run("eval", "Llama3_8B", "H100", "--seq-len", inputs["seq_len"], "--output-tokens", inputs["output_tokens"],
-                  "--cached-prefix-len", inputs["cached_prefix_len"], "-o", "json").json()
+                  "--cached-prefix-len", inputs["cached_prefix_len"], "--arrival-rate", inputs["arrival_rate"], "-o", "json").json()
     by_option = run("eval", "Llama3_8B", "H100", "--traffic-file", sample, "-o", "json")
     figures = [{k: v for k, v in card.items() if k.startswith(("f_", "p_"))} for card in (by_plan, by_hand, by_option.json())]
     assert figures[0] == figures[1] == figures[2] and len(figures[0]) > 10

@@ -251,8 +251,9 @@ def test_rows_for_other_packages(chat, package, tmp_path):
 def test_the_solver_of_wall_21():
     from mlsysim.core.solver import SensitivitySolver
 
-    r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16, load="burst")
-    assert r.binding_constraint == "memory_bandwidth" and -1 < r.memory_bandwidth < -0.5
+    r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16)
+    # In steady state a step waits for hosts and for prompts of others too, so no constraint has all of it.
+    assert r.binding_constraint == "memory_bandwidth" and -1 < r.memory_bandwidth < r.peak_flops < 0
     assert "binds itl" in r.shadow_price
 
 

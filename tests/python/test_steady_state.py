@@ -23,7 +23,7 @@ def random_loop(rng):
     }
     engine = rng.choice(ENGINES)
     if engine:
-        asked["engine"] = mlsysim.Engines[engine]
+        asked["engine"] = engine
     if rng.random() < 0.3:
         asked["equal_lengths"] = True
     if rng.random() < 0.2:
@@ -65,7 +65,8 @@ def test_percentiles_are_in_order_and_times_grow_with_the_load():
         if r["memory_missing"] > 0:
             continue
         assert r["p50_ttft"] <= r["p90_ttft"] <= r["p95_ttft"] <= r["p99_ttft"]
-        assert r["itl"] <= r["p99_itl"] * (1 + 1e-9)
+        # The mean may lie above the percentile where less than one step in a hundred has a prompt: by a hundredth of such a step.
+        assert r["itl"] <= (0.99 * r["p99_itl"] + 0.01 * max(r["p99_itl"], r["prefill_chunk_time"])) * (1 + 1e-9)
         parts = sum(r["ttft_" + part] for part in ("ingress", "queue", "dispatch", "prefill", "egress"))
         assert parts == pytest.approx(r["ttft"], rel=1e-9)
         full = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",

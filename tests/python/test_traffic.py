@@ -36,7 +36,9 @@ def test_scenarios_and_resolvers_take_what_they_have_inputs_for(trace):
     found = mlsysim.read_traffic(trace)
     lengths = {"seq_len": round(found.prompt.mean), "output_tokens": round(found.answer.mean)}
     given = found.inputs()
-    assert {key: given[key] for key in lengths} == lengths and "arrival_rate" not in given
+    assert {key: given[key] for key in lengths} == lengths
+    assert given["arrival_rate"].m_as("request/s") == pytest.approx(found.rate.m_as("request/s"))
+    assert "arrival_rate" not in found.inputs(mlsysim.ServingModel)  # a static batch has no rate
     for of in (mlsysim.InFlightBatchingModel, mlsysim.InFlightBatchingModel(), "InFlightBatchingModel"):
         taken = found.inputs(of)
         assert taken["arrival_rate"].m_as("request/s") == pytest.approx(found.rate.m_as("request/s"))

@@ -3,7 +3,7 @@
 ///
 /// `evaluate` is for double alone: it leaves out what has no value in a run that ends, runs in step or cannot
 /// keep up. What a scenario asks of a steady state is over any scalar (ServingProblem, `Load`); both are made
-/// of the same steps (src/estimate/steady.hpp) and laws (physics/in_flight.hpp).
+/// of the same steps (include/mlsysim/estimate/detail/steady.hpp) and laws (physics/in_flight.hpp).
 
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/serving.hpp>

@@ -65,6 +65,57 @@ template <class F> double most_requests(double most, F&& ok) {
   return low;
 }
 
+constexpr double kMostInFlight = 65536;
+
+ServingEstimate<> at_requests(ServingProblem<> p, double n) {
+  p.batch_size = n;
+  return evaluate(p);
+}
+
+/// The bound of a plan: steps alone, at the peak rates.
+void raise_bound(const ServingProblem<>& steady, const Claim& claim, double slots, ClaimVerdict& out) {
+  ServingProblem<> decode = steady;
+  decode.load = Load::burst;
+  decode.pricing = &roofline_pricing();
+  const bool limited = claim.limit && claim.limit->time == "itl";
+  const double n = most_requests(std::min(slots, kMostInFlight), [&](double x) {
+    return !limited || at_requests(decode, x).itl <= claim.limit->most;
+  });
+  if (n < 1) return;
+  const auto e = at_requests(decode, n);
+  const TokenRate<> rate = Tokens<>::from_base(n) / e.itl / claim.devices;
+  if (rate <= out.bound) return;
+  out.bound = rate;
+  const auto limit = decode_limit(e);
+  out.bound_by = n >= std::floor(slots)         ? "memory capacity"
+                 : limit == Bottleneck::compute ? "arithmetic"
+                 : limit == Bottleneck::network ? "the network between devices"
+                                                : "memory bandwidth";
+}
+
+/// Where a quotient of a measured rate and a prediction lies among those of measurements, in percent.
+double percentile_of(double quotient, ErrorSubject about, std::string& basis) {
+  about.metric = "token_throughput";
+  // Ends of the bands are quantiles of measured over predicted.
+  std::vector<std::pair<double, double>> quantiles{{0.0, 50.0}};
+  for (const int level : kIntervalLevels)
+    if (const auto band = ErrorBook::standard().band(about, level)) {
+      const auto rate = band->of_rate();
+      quantiles.emplace_back(std::log(rate.low), 50 - level / 2.0);
+      quantiles.emplace_back(std::log(rate.high), 50 + level / 2.0);
+      basis = rate.basis;
+    }
+  std::sort(quantiles.begin(), quantiles.end());
+  const double x = std::log(quotient);
+  if (x <= quantiles.front().first) return quantiles.front().second;
+  for (std::size_t i = 1; i < quantiles.size(); ++i) {
+    const auto [a, low] = quantiles[i - 1];
+    const auto [b, high] = quantiles[i];
+    if (x <= b) return b > a ? low + (high - low) * (x - a) / (b - a) : high;
+  }
+  return quantiles.back().second;
+}
+
 }  // namespace
 
 std::string_view name_of(ClaimVerdict::Kind kind) {
@@ -131,67 +182,45 @@ Claim Claim::parse(std::string_view text) {
 }
 
 ClaimVerdict judge(const Claim& claim, const Scenario& scenario) {
-  constexpr double most_in_flight = 65536;
   ClaimVerdict out;
   Scenario base = scenario;
   base.mode = Mode::serve;
   base.load = Load::concurrency;
   base.arrival_rate.reset();
-  double fitting = 0;
+  bool fits = false;
   Scenario best = base;
+  const auto try_plan = [&](double tp, double pp, double ep) {
+    Scenario s = base;
+    s.tp_size = tp;
+    s.pp_size = pp;
+    s.ep_size = ep;
+    Notes quiet;
+    const auto steady = std::get<ServingProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
+    const double slots = at_requests(steady, 1).steady.max_active_requests * steady.replicas();
+    if (slots < 1) return;
+    fits = true;
+    raise_bound(steady, claim, slots, out);
+    const double n = most_requests(std::min(slots, kMostInFlight),
+                                   [&](double x) { return meets(at_requests(steady, x), claim.limit); });
+    if (n < 1) return;
+    const auto e = at_requests(steady, n);
+    if (e.throughput_per_accelerator <= out.predicted) return;
+    out.predicted = e.throughput_per_accelerator;
+    out.plan = fmt::format("tp {:g}, pp {:g}, ep {:g}, {:g} {}, {:g} in flight", tp, pp, ep, e.replicas,
+                           e.replicas == 1 ? "replica" : "replicas", n);
+    best = s;
+    best.batch_size = n;
+  };
   for (double tp = 1; tp <= claim.devices; tp *= 2)
     for (double ep = 1; tp * ep <= claim.devices; ep *= 2)
       for (const double pp : {1.0, 2.0, 4.0}) {
         if (std::fmod(claim.devices, tp * ep * pp) != 0) continue;
-        Scenario s = base;
-        s.tp_size = tp;
-        s.ep_size = ep;
-        s.pp_size = pp;
         try {
-          Notes quiet;
-          ServingProblem<> steady = std::get<ServingProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
-          ServingProblem<> decode = steady;
-          decode.load = Load::burst;
-          decode.pricing = &roofline_pricing();
-          const auto at = [](ServingProblem<> p, double n) {
-            p.batch_size = n;
-            return evaluate(p);
-          };
-          const double slots = at(steady, 1).steady.max_active_requests * steady.replicas();
-          if (slots < 1) continue;
-          ++fitting;
-          const std::optional<ServiceLimit> on_step =
-              claim.limit && claim.limit->time == "itl" ? claim.limit : std::nullopt;
-          const double n = most_requests(std::min(slots, most_in_flight), [&](double x) {
-            return !on_step || at(decode, x).itl <= on_step->most;
-          });
-          if (n > 0) {
-            const auto e = at(decode, n);
-            const TokenRate<> rate = Tokens<>::from_base(n) / e.itl / claim.devices;
-            if (rate > out.bound) {
-              out.bound = rate;
-              const auto limit = decode_limit(e);
-              out.bound_by = n >= std::floor(slots)         ? "memory capacity"
-                             : limit == Bottleneck::compute ? "arithmetic"
-                             : limit == Bottleneck::network ? "the network between devices"
-                                                            : "memory bandwidth";
-            }
-          }
-          const double m = most_requests(std::min(slots, most_in_flight),
-                                         [&](double x) { return meets(at(steady, x), claim.limit); });
-          if (m < 1) continue;
-          const auto e = at(steady, m);
-          if (e.throughput_per_accelerator > out.predicted) {
-            out.predicted = e.throughput_per_accelerator;
-            out.plan = fmt::format("tp {:g}, pp {:g}, ep {:g}, {:g} {}, {:g} in flight", tp, pp, ep,
-                                   e.replicas, e.replicas == 1 ? "replica" : "replicas", m);
-            best = s;
-            best.batch_size = m;
-          }
+          try_plan(tp, pp, ep);
         } catch (const Error&) {  // degrees that do not divide the model
         }
       }
-  if (fitting == 0)
+  if (!fits)
     throw DomainError({.id = "mlsysim.explore.088",
                        .message = "the model does not fit on these devices in any plan",
                        .key = "claim",
@@ -203,36 +232,9 @@ ClaimVerdict judge(const Claim& claim, const Scenario& scenario) {
     out.kind = ClaimVerdict::Kind::impossible;
     return out;
   }
-  if (!(out.predicted > TokenRate<>())) {
-    out.kind = ClaimVerdict::Kind::heroic;
-    out.percentile = 100;
-    return out;
-  }
-  auto about = interval_subject(best).about;
-  about.metric = "token_throughput";
-  // Ends of the bands are quantiles of measured over predicted.
-  std::vector<std::pair<double, double>> quantiles{{0.0, 50.0}};
-  for (const int level : kIntervalLevels)
-    if (const auto band = ErrorBook::standard().band(about, level)) {
-      const auto rate = band->of_rate();
-      quantiles.emplace_back(std::log(rate.low), 50 - level / 2.0);
-      quantiles.emplace_back(std::log(rate.high), 50 + level / 2.0);
-      out.basis = rate.basis;
-    }
-  std::sort(quantiles.begin(), quantiles.end());
-  const double x = std::log(claim.rate / out.predicted);
-  if (x <= quantiles.front().first)
-    out.percentile = quantiles.front().second;
-  else if (x >= quantiles.back().first)
-    out.percentile = quantiles.back().second;
-  else
-    for (std::size_t i = 1; i < quantiles.size(); ++i)
-      if (x <= quantiles[i].first) {
-        const auto [a, pa] = quantiles[i - 1];
-        const auto [b, pb] = quantiles[i];
-        out.percentile = b > a ? pa + (pb - pa) * (x - a) / (b - a) : pb;
-        break;
-      }
+  out.percentile = out.predicted > TokenRate<>()
+                       ? percentile_of(claim.rate / out.predicted, interval_subject(best).about, out.basis)
+                       : 100;
   if (out.percentile > 95) out.kind = ClaimVerdict::Kind::heroic;
   return out;
 }

@@ -260,6 +260,46 @@ void add_measurements(const DecideQuestion& q, const std::vector<DecideOption>& 
   if (out.next.size() > 5) out.next.resize(5);
 }
 
+/// A machine with the scenario of the question on it.
+struct AskedMachine {
+  DecideOption option;
+  Scenario machine;
+};
+
+AskedMachine sized(const DecideQuestion& q, const Scenario& machine) {
+  SizeQuestion ask = q.ask;
+  ask.scenario = machine;
+  AskedMachine out{{}, machine};
+  out.option.machine = machine.fleet != nullptr ? machine.fleet->node->name : machine.hardware->name;
+  auto found = size(ask);
+  if (!found) {
+    out.option.why_not = found.why()->reason;
+    out.option.change = found.why()->smallest_change;
+    return out;
+  }
+  out.option.size = std::move(found).value();
+  if (const auto& cost = out.option.size->best.cost)
+    out.option.price = cost->in(unit::USD / unit::h) / out.option.size->best.devices;
+  return out;
+}
+
+/// Intervals of the quotients of costs and that of the choice, by the factors of the two machines alone.
+void set_quotients(std::vector<Costs>& costs, const Box& box, std::vector<AskedMachine>& asked) {
+  const auto growth = [&](std::size_t i, double factor) {
+    return std::log(costs[i].at(factor).cost / costs[i].at(1).cost);
+  };
+  const double choice = costs[0].at(1).cost;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    DecideOption& o = asked[i].option;
+    const double quotient = o.cost / choice;
+    o.against_low =
+        i == 0 ? 1 : quotient * std::exp(-std::hypot(growth(i, box.low[i]), growth(0, box.high[0])));
+    o.against_high =
+        i == 0 ? 1 : quotient * std::exp(std::hypot(growth(i, box.high[i]), growth(0, box.low[0])));
+    o.apart = i == 0 || o.against_low > 1;
+  }
+}
+
 }  // namespace
 
 double shared_error(std::string_view metric) {
@@ -295,29 +335,10 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
                       .hint = "e.g. --on H200,B200,MI355X"});
   DecideAnswer out;
   out.level = q.ask.level;
-  struct Asked {
-    DecideOption option;
-    Scenario machine;
-  };
-  std::vector<Asked> asked;
-  for (const Scenario& machine : q.machines) {
-    SizeQuestion ask = q.ask;
-    ask.scenario = machine;
-    Asked a{{}, machine};
-    a.option.machine = machine.fleet != nullptr ? machine.fleet->node->name : machine.hardware->name;
-    auto found = size(ask);
-    if (found) {
-      a.option.size = std::move(found).value();
-      if (const auto& cost = a.option.size->best.cost)
-        a.option.price = cost->in(unit::USD / unit::h) / a.option.size->best.devices;
-    } else {
-      a.option.why_not = found.why()->reason;
-      a.option.change = found.why()->smallest_change;
-    }
-    asked.push_back(std::move(a));
-  }
+  std::vector<AskedMachine> asked;
+  for (const Scenario& machine : q.machines) asked.push_back(sized(q, machine));
   out.priced = std::all_of(asked.begin(), asked.end(),
-                           [](const Asked& a) { return !a.option.feasible() || a.option.priced(); });
+                           [](const AskedMachine& a) { return !a.option.feasible() || a.option.priced(); });
   out.unit = out.priced ? "USD/h" : "devices";
   for (auto& a : asked) {
     if (!a.option.feasible()) continue;
@@ -326,7 +347,7 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
     a.option.lower = a.option.size->lower * a.option.price;
     a.option.upper = a.option.size->upper * a.option.price;
   }
-  std::stable_sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) {
+  std::stable_sort(asked.begin(), asked.end(), [](const AskedMachine& a, const AskedMachine& b) {
     if (a.option.feasible() != b.option.feasible()) return a.option.feasible();
     return a.option.cost < b.option.cost;
   });
@@ -362,18 +383,7 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
   const auto regret = certified(costs, box, 64);
   out.regret = regret.value;
   out.certificate = regret.parts;
-  const double choice = costs[0].at(1).cost;
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    DecideOption& o = asked[i].option;
-    const double both_low = std::log(costs[i].at(box.low[i]).cost / costs[i].at(1).cost),
-                 both_high = std::log(costs[i].at(box.high[i]).cost / costs[i].at(1).cost);
-    const double own_low = std::log(costs[0].at(box.low[0]).cost / choice),
-                 own_high = std::log(costs[0].at(box.high[0]).cost / choice);
-    const double quotient = o.cost / choice;
-    o.against_low = i == 0 ? 1 : quotient * std::exp(-std::hypot(both_low, own_high));
-    o.against_high = i == 0 ? 1 : quotient * std::exp(std::hypot(both_high, own_low));
-    o.apart = i == 0 || o.against_low > 1;
-  }
+  set_quotients(costs, box, asked);
   for (auto& a : asked) out.options.push_back(std::move(a.option));
   std::vector<DecideOption> feasible;
   std::copy_if(out.options.begin(), out.options.end(), std::back_inserter(feasible),

@@ -22,26 +22,6 @@
 namespace mlsysim {
 namespace {
 
-struct NamedTime {
-  std::string_view time, statistic, result;
-};
-constexpr std::array<NamedTime, 9> kTimes{{{"ttft", "mean", "ttft"},
-                                           {"ttft", "p50", "p50_ttft"},
-                                           {"ttft", "p90", "p90_ttft"},
-                                           {"ttft", "p95", "p95_ttft"},
-                                           {"ttft", "p99", "p99_ttft"},
-                                           {"itl", "mean", "itl"},
-                                           {"itl", "p99", "p99_itl"},
-                                           {"e2e", "mean", "request_latency"},
-                                           {"e2e", "p99", "p99_request_latency"}}};
-
-std::string statistics_of(std::string_view time) {
-  std::vector<std::string_view> out;
-  for (const auto& t : kTimes)
-    if (t.time == time) out.push_back(t.statistic);
-  return fmt::format("{}", fmt::join(out, ", "));
-}
-
 /// A number of an estimate by its name; both tables are those of the scorecard.
 double number_of(const ServingEstimate<>& e, std::string_view name) {
   const auto in = [&]<class Numbers>(const Numbers& numbers) -> const double* {
@@ -402,6 +382,74 @@ std::optional<TrainedUnit> trained(const SizeQuestion& q, Machines& machines, co
   return out;
 }
 
+/// What comes nearest where nothing does it: by what factor it misses, of which plan, in words.
+struct Nearest {
+  double missing = 1e300;
+  std::string words, plan;
+  void take(double by, std::string what, const Degrees& d) {
+    if (!(by < missing)) return;
+    missing = by;
+    words = std::move(what);
+    plan = words_of(d);
+  }
+};
+
+/// The fewest copies of a model that train in time; none where the most that have work do not.
+std::optional<double> fewest_devices(const SizeQuestion& q, Machines& machines, const Degrees& d, double most,
+                                     Nearest& nearest) {
+  const auto at = [&](double devices) -> std::optional<TrainingEstimate<>> {
+    double bought = 0;
+    const auto unit = trained(q, machines, d, devices, &bought);
+    return bought == devices ? std::optional(unit->at(devices)) : std::nullopt;
+  };
+  const auto meets = [&](const std::optional<TrainingEstimate<>>& e) {
+    return e && e->training_time <= *q.within && e->memory.total <= e->memory.capacity;
+  };
+  const auto all = at(most);
+  if (!meets(all)) {
+    if (!all) return std::nullopt;
+    const bool full = all->memory.total > all->memory.capacity;
+    nearest.take(std::max(all->training_time / *q.within, all->memory.total / all->memory.capacity),
+                 full ? fmt::format("needs {} of {} on each of {:g} devices",
+                                    pretty(AnyQuantity(all->memory.total), 3),
+                                    pretty(AnyQuantity(all->memory.capacity), 3), most)
+                      : fmt::format("{} on {:g} devices", pretty(AnyQuantity(all->training_time), 3), most),
+                 d);
+    return std::nullopt;
+  }
+  const double step = d.devices();
+  double enough = most, few = 0;  // multiples of a copy, by halving
+  while (enough - few > step) {
+    const double middle = std::floor((few + enough) / 2 / step) * step;
+    bool fits = false;
+    try {
+      fits = middle >= step && meets(at(middle));
+    } catch (const Error&) {  // devices that do not fill nodes
+    }
+    (fits ? enough : few) = middle;
+    if (middle < step) break;
+  }
+  return enough;
+}
+
+SizedPlan trained_plan(const TrainedUnit& unit, const Degrees& d, double devices) {
+  const auto e = unit.at(devices);
+  SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
+  plan.devices = devices;
+  plan.replicas = e.dp_size;
+  plan.training_time = e.training_time;
+  plan.token_throughput = e.token_throughput;
+  plan.mfu = e.mfu;
+  plan.goodput_ratio = e.reliability.goodput_ratio;
+  plan.limited_by = "the time";
+  if (const auto& macro = unit.problem.macro; macro.has_power && macro.has_price) {
+    plan.cost = e.macro.tco / macro.period();
+    plan.run_cost = e.macro.run_cost;
+  }
+  plan.scenario = unit.scenario;
+  return plan;
+}
+
 Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   if (!q.within)
     throw InputError({.id = "mlsysim.explore.082",
@@ -423,65 +471,19 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   Machines machines(base);
   SizeAnswer out;
   std::vector<SizedPlan> plans;
-  std::string nearest, nearest_plan;
-  double missing = 1e300;
+  Nearest nearest;
   for (const Degrees& d : degrees_of(q, machines, true)) {
     try {
-      double bought = 0;
-      const double step = d.devices();
       // As many copies of the model as the batch has sequences are the most that have work.
-      const double most = std::floor(std::min(q.most_devices, base.batch_size * step) / step) * step;
+      const double step = d.devices(),
+                   most = std::floor(std::min(q.most_devices, base.batch_size * step) / step) * step;
       if (most < step) continue;
-      const auto meets = [&](double devices, TrainingEstimate<>* found) -> bool {
-        const auto unit = trained(q, machines, d, devices, &bought);
-        if (bought != devices) return false;
-        *found = unit->at(devices);
-        return found->training_time <= *q.within && found->memory.total <= found->memory.capacity;
-      };
-      TrainingEstimate<> e;
       ++out.plans;
-      if (!meets(most, &e)) {
-        const double over = std::max(e.training_time / *q.within, e.memory.total / e.memory.capacity);
-        if (over < missing) {
-          missing = over;
-          nearest = e.memory.total > e.memory.capacity
-                        ? fmt::format("needs {} of {} on each of {:g} devices",
-                                      pretty(AnyQuantity(e.memory.total), 3),
-                                      pretty(AnyQuantity(e.memory.capacity), 3), most)
-                        : fmt::format("{} on {:g} devices", pretty(AnyQuantity(e.training_time), 3), most);
-          nearest_plan = words_of(d);
-        }
-        continue;
-      }
-      double enough = most, few = 0;  // multiples of a copy, by halving
-      while (enough - few > step) {
-        const double middle = std::floor((few + enough) / 2 / step) * step;
-        TrainingEstimate<> now;
-        bool fits = false;
-        try {
-          fits = middle >= step && meets(middle, &now);
-        } catch (const Error&) {  // devices that do not fill nodes
-        }
-        (fits ? enough : few) = middle;
-        if (middle < step) break;
-      }
-      const auto unit = trained(q, machines, d, enough, &bought);
-      e = unit->at(enough);
+      const auto enough = fewest_devices(q, machines, d, most, nearest);
+      if (!enough) continue;
       ++out.fitting;
-      SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
-      plan.devices = enough;
-      plan.replicas = e.dp_size;
-      plan.training_time = e.training_time;
-      plan.token_throughput = e.token_throughput;
-      plan.mfu = e.mfu;
-      plan.goodput_ratio = e.reliability.goodput_ratio;
-      plan.limited_by = "the time";
-      if (const auto& macro = unit->problem.macro; macro.has_power && macro.has_price) {
-        plan.cost = e.macro.tco / macro.period();
-        plan.run_cost = e.macro.run_cost;
-      }
-      plan.scenario = unit->scenario;
-      plans.push_back(std::move(plan));
+      double bought = 0;
+      plans.push_back(trained_plan(*trained(q, machines, d, *enough, &bought), d, *enough));
     } catch (const DomainError&) {
     } catch (const InputError&) {
       if (out.plans == 0 && d.devices() == 1) throw;
@@ -489,79 +491,16 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   }
   if (plans.empty())
     return nothing_fits(
-        nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
+        nearest.words.empty() ? "no degree divides the model" : nearest.words, nearest.plan, out.plans,
         fmt::format("a time {:.3g} times as long, or a larger batch: each copy of the model has at least "
                     "one of its sequences",
-                    missing));
+                    nearest.missing));
   finish(q, out, plans, machines);
   out.headroom = 1 - out.best.training_time / *q.within;
   return out;
 }
 
 }  // namespace
-
-ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
-  ServiceLimit out{.time = std::string(time)};
-  std::string_view rest = text;
-  const auto skip = [&] {
-    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '<' || rest.front() == '='))
-      rest.remove_prefix(1);
-  };
-  skip();
-  const auto refuse = [&](std::string found) {
-    throw InputError({.id = "mlsysim.explore.084",
-                      .message = fmt::format("this is no limit on {}", time),
-                      .key = std::string(time),
-                      .found = std::move(found),
-                      .expected = fmt::format("a time, of the mean or behind one of {}", statistics_of(time)),
-                      .hint = fmt::format("e.g. --{} 'p99 2 s'", time)});
-  };
-  if (!rest.empty() && (rest.front() == 'p' || rest.starts_with("mean"))) {
-    const auto end = rest.find_first_of(" <=");
-    if (end == std::string_view::npos) refuse(fmt::format("'{}'", text));
-    out.statistic = rest.substr(0, end);
-    rest.remove_prefix(end);
-    skip();
-  }
-  if (out.result().empty()) refuse(fmt::format("'{}' of '{}'", out.statistic, text));
-  try {
-    out.most = AnyQuantity::parse(rest).as<dim::time>();
-  } catch (const Error&) {
-    refuse(fmt::format("'{}'", text));
-  }
-  if (!(out.most > Time<>())) refuse(fmt::format("'{}'", text));
-  return out;
-}
-
-SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
-  SizeQuestion q{.scenario = scenario};
-  q.rate = scenario.arrival_rate.value_or(RequestRate<>());
-  q.scenario.arrival_rate.reset();
-  const std::array<std::pair<std::string_view, const std::string*>, 3> limits{
-      {{"ttft", &texts.ttft}, {"itl", &texts.itl}, {"e2e", &texts.e2e}}};
-  for (const auto& [time, text] : limits)
-    if (!text->empty()) q.limits.push_back(ServiceLimit::parse(time, *text));
-  if (!texts.tokens.empty()) {
-    const bool named = texts.tokens.find("tok") != std::string::npos;
-    q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
-  }
-  if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
-  q.most_devices = texts.most_devices;
-  q.most_replica_devices = texts.most_replica_devices;
-  q.level = texts.level;
-  return q;
-}
-
-std::string_view ServiceLimit::result() const {
-  for (const auto& t : kTimes)
-    if (t.time == time && t.statistic == statistic) return t.result;
-  return {};
-}
-
-std::string ServiceLimit::text() const {
-  return fmt::format("{}{} <= {}", statistic == "mean" ? "" : statistic + " ", time,
-                     pretty(AnyQuantity(most), 3));
-}
 
 std::string SizedPlan::degrees() const { return words_of({tp, pp, ep}); }
 

@@ -91,9 +91,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                field(&I::output_tokens, key::output_tokens)
                    .at_least(1)
                    .defaulted("128, convention of MLSys-im"),
-               field(&I::arrival_rate, key::arrival_rate)
-                   .positive()
-                   .defaulted("closed loop or queue"),
+               field(&I::arrival_rate, key::arrival_rate).positive().defaulted("closed loop or queue"),
                field(&I::concurrency, "concurrency", "", "requests that clients keep in flight")
                    .at_least(1)
                    .defaulted("arrivals or queue"),

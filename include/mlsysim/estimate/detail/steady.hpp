@@ -2,7 +2,10 @@
 // What a replica in steady state asks of its passes, over any scalar: steps with and without prompts, a
 // prompt alone, what fits, how many run, and when the first token comes.
 
+#include <mlsysim/estimate/first_token_spread.hpp>
 #include <mlsysim/estimate/in_flight.hpp>
+#include <mlsysim/estimate/last_time.hpp>
+#include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 
 #include <algorithm>
@@ -12,25 +15,6 @@
 #include <vector>
 
 namespace mlsysim::detail {
-
-/// A time that is asked for at the same two numbers again and again; the last one is kept.
-template <class T> class LastTime {
- public:
-  template <class F> [[nodiscard]] Time<T> at(const T& a, const T& b, F&& make) {
-    if (!known_ || !same_number(a, a_) || !same_number(b, b_)) {
-      time_ = make();
-      known_ = true;
-      a_ = a;
-      b_ = b;
-    }
-    return time_;
-  }
-
- private:
-  bool known_ = false;
-  T a_{0.0}, b_{0.0};
-  Time<T> time_;
-};
 
 /// Whether a number is known to be 0, so that what it multiplies need not be priced. Never while recording.
 template <class T> [[nodiscard]] bool known_zero(const T& x) {
@@ -364,127 +348,6 @@ template <class T>
   return out;
 }
 
-/// The time to the first token by whom it is owed to.
-template <class T> struct FirstTokenTerms {
-  Time<T> ingress, queue, dispatch, prefill, egress;
-
-  [[nodiscard]] Time<T> without_queue() const { return ingress + dispatch + prefill + egress; }
-  /// Whatever is left of `whole` is owed to other requests.
-  void fill_queue(const Time<T>& whole) { queue = max(whole - without_queue(), Time<T>()); }
-  [[nodiscard]] Time<T> sum() const { return ingress + queue + dispatch + prefill + egress; }
-  /// Writes the members of these names, and their sum.
-  template <class R> void report(R& r) const {
-    r.ttft_ingress = ingress;
-    r.ttft_queue = queue;
-    r.ttft_dispatch = dispatch;
-    r.ttft_prefill = prefill;
-    r.ttft_egress = egress;
-    r.ttft = sum();
-  }
-  /// Mean where the first of a run are `share` of all.
-  [[nodiscard]] FirstTokenTerms with_start(const FirstTokenTerms& first, const T& share) const {
-    const auto mean = [&](const Time<T>& a, const Time<T>& b) { return a * (1.0 - share) + b * share; };
-    return {.ingress = mean(ingress, first.ingress),
-            .queue = mean(queue, first.queue),
-            .dispatch = mean(dispatch, first.dispatch),
-            .prefill = mean(prefill, first.prefill),
-            .egress = mean(egress, first.egress)};
-  }
-};
-
-/// Distribution of the time to the first token after an arrival at a random moment: the rest of the pass
-/// under way, then a pass for each of the other prompts that wait, a Poisson number with mean `crowd` of at
-/// most 1, and the own.
-template <class T> class SpreadFirstToken {
- public:
-  SpreadFirstToken(const typename Steady<T>::Step& step, const T& crowd, const T& busy, const Time<T>& late)
-      : decode_(step.decode_pass.base()),
-        prompt_(step.prompt_pass.base()),
-        share_(step.prompt_passes),
-        mean_(step.mean_pass().base()),
-        busy_(busy),
-        fixed_(late.base()) {
-    T weight = exp(-crowd);
-    for (int k = 0; k < kOthers; ++k) {
-      weights_[k] = weight;
-      weight = weight * (crowd / (k + 1.0));
-    }
-  }
-
-  /// Share of the requests that have their token by `t` seconds.
-  [[nodiscard]] T by(const T& t) const { return at(t).after; }
-  /// Times by which these shares of the requests have their token. Between the ends of the passes for which a
-  /// request may have waited the distribution is linear.
-  template <std::size_t N>
-  [[nodiscard]] std::array<Time<T>, N> quantiles(const std::array<double, N>& shares) const {
-    const T first = min(decode_, prompt_), second = max(decode_, prompt_);
-    const T start = fixed_ + prompt_;
-    struct Reached {
-      T time, share;
-    };
-    std::array<Reached, N> below, above;
-    std::array<Time<T>, N> out;
-    const T end = fixed_ + prompt_ * (kOthers + 1.0) + second;
-    for (std::size_t i = 0; i < N; ++i) {
-      below[i] = {start, T{0.0}};
-      above[i] = {end, T{1.0}};
-    }
-    for (int k = 0; k < kOthers; ++k)
-      for (const T& more : {T{0.0}, first, second}) {
-        const T t = fixed_ + prompt_ * (1.0 + k) + more;
-        const Share f = at(t);
-        for (std::size_t i = 0; i < N; ++i) {
-          const T wanted{shares[i]};
-          const auto lower = (f.after < wanted) && (below[i].time <= t),
-                     upper = (f.after >= wanted) && (t < above[i].time);
-          below[i] = {select(lower, t, below[i].time), select(lower, f.after, below[i].share)};
-          above[i] = {select(upper, t, above[i].time), select(upper, f.before, above[i].share)};
-        }
-      }
-    for (std::size_t i = 0; i < N; ++i) {
-      const T wanted{shares[i]}, rise = above[i].share - below[i].share;
-      const T part =
-          clamp(T((wanted - below[i].share) / select(rise > T{0.0}, rise, T{1.0})), T{0.0}, T{1.0});
-      // Where the share jumps at the end of the interval, it is reached there.
-      const T inside = below[i].time + (above[i].time - below[i].time) * part;
-      out[i] =
-          Time<T>::from_base(select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside));
-    }
-    return out;
-  }
-
- private:
-  /// Other prompts that are counted: of a Poisson number with mean 1, one in ten million is larger.
-  static constexpr int kOthers = 10;
-
-  struct Share {
-    T before{0.0}, after{0.0};  ///< without and with those whose moment this is
-  };
-  [[nodiscard]] Share at(const T& t) const {
-    Share sum;
-    for (int k = 0; k < kOthers; ++k) {
-      const T left = t - fixed_ - prompt_ * (1.0 + k);
-      // The own sum may miss the moment of k by a rounding.
-      const T close = 1e-12 * t;
-      if constexpr (std::is_same_v<T, double>)
-        if (left < -close) break;
-      const T share = weights_[k] * rest_by(max(left, T{0.0}));
-      sum.after = sum.after + select(left >= -close, share, T{0.0});
-      sum.before = sum.before + select(left > close, share, T{0.0});
-    }
-    return {min(sum.before, T{1.0}), min(sum.after, T{1.0})};
-  }
-  /// Share of the arrivals that wait no longer than `t` for the pass under way.
-  [[nodiscard]] T rest_by(const T& t) const {
-    const T under_way =
-        ((1.0 - share_) * max(T(decode_ - t), T{0.0}) + share_ * max(T(prompt_ - t), T{0.0})) / mean_;
-    return 1.0 - busy_ * under_way;
-  }
-
-  T decode_, prompt_, share_, mean_, busy_, fixed_;
-  std::array<T, kOthers> weights_;
-};
-
 /// The first token of requests that arrive spread over the steps.
 template <class T> struct SpreadArrivals {
   FirstTokenTerms<T> terms;
@@ -522,6 +385,209 @@ template <class T>
                                                      .busy = out.busy,
                                                      .late = out.late})
                            .ttft);
+  return out;
+}
+
+/// The passes of the model that drafts, on the devices that decode.
+template <class T>
+[[nodiscard]] ReplicaPasses<T> draft_passes(const ServingProblem<T>& v, const ReplicaPasses<T>& own) {
+  ReplicaPasses<T> out = own;
+  out.model = v.draft.model;
+  out.decode_structure = v.draft.model.structure;
+  out.plan.tp = v.draft.tp;
+  out.plan.pp = out.plan.ep = T{1.0};
+  out.plan.weight_bytes = v.draft.weight_bytes;
+  return out;
+}
+
+/// One replica of a served model, as a problem of in-flight batching.
+template <class T>
+[[nodiscard]] InFlightProblem<T> one_replica(const ServingProblem<T>& v, const T& replicas) {
+  InFlightProblem<T> p;
+  p.seq_len = v.seq_len;
+  p.output_tokens = v.output_tokens;
+  p.cached_prefix_len = v.cached_prefix_len;
+  p.chunks = v.chunks;
+  p.prefill_chunk_tokens = v.chunked_prefill
+                               ? v.prefill_chunk_tokens
+                               : T(max(v.prefill_chunk_tokens, T(v.seq_len - v.cached_prefix_len)));
+  p.arrivals = v.load == Load::rate ? ArrivalProcess::random : ArrivalProcess::closed;
+  p.arrival_rate = v.arrival_rate / replicas;
+  p.concurrency = max(T(v.batch_size / replicas), T{1.0});
+  p.page_tokens = v.page_tokens;
+  p.kv_share = v.kv_share;
+  p.engine = v.engine;
+  p.passes = replica_passes(v);
+  if (!v.drafts) return p;
+  p.speculates = p.has_draft = true;
+  p.draft_tokens = v.draft_tokens;
+  p.draft_acceptance_rate = v.draft_acceptance_rate;
+  p.draft_acceptance_decay = v.acceptance == Acceptance::decaying ? v.draft_acceptance_decay : T{1.0};
+  p.acceptance = v.acceptance == Acceptance::measured ? Acceptance::measured : Acceptance::decaying;
+  p.acceptance_length = v.acceptance_length;
+  p.draft = draft_passes(v, p.passes);
+  p.draft_weights = p.draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
+  return p;
+}
+
+/// A served model in steady state, settled: its replica, steps, and how many requests decode.
+template <class T> struct SteadyState {
+  const ServingProblem<T>& v;
+  T replicas;
+  InFlightProblem<T> p;  ///< of one replica
+  Steady<T> s;
+  typename Steady<T>::Alone own;
+  T held, fit;  ///< tokens of the pages of a request; requests whose pages fit
+  ClosedLoop<T> loop{};
+  T capacity{0.0}, overload{0.0};  ///< requests a second of a replica
+
+  explicit SteadyState(const ServingProblem<T>& problem)
+      : v(problem),
+        replicas(problem.replicas()),
+        p(one_replica(problem, replicas)),
+        s(p),
+        own(s.alone()),
+        held(ceil_div(s.context(), p.page_tokens) * p.page_tokens),
+        fit(s.capacity(held, p.kv_share)) {}
+  SteadyState(const SteadyState&) = delete;  // `s` refers to `p`
+  SteadyState& operator=(const SteadyState&) = delete;
+
+  /// The load decides how many decode.
+  void settle() {
+    // Where no request fits, times are those of one, as if it did.
+    const T slots = max(fit, T{1.0});
+    const auto before = [&](const typename Steady<T>::Step& at, const T& rate, const T& running) {
+      const auto arrivals = spread_arrivals(p, s, at, own, rate, running);
+      return BeforeDecoding<T>{arrivals.terms.sum(), arrivals.terms.ingress};
+    };
+    if (v.load != Load::rate) {
+      loop = closed_loop(s, p.concurrency, slots, before);
+      return;
+    }
+    const ClosedLoop<T> full = closed_loop(s, T(slots * kEndless), slots, before);
+    const InFlight<T> found = in_flight_at(p.arrival_rate.base(), s, full);
+    settle_at(found.running);
+    capacity = full.rate;
+    overload = found.overload;
+    loop.rate = min(p.arrival_rate.base(), full.rate);
+  }
+  /// So many decode; arrivals are what that needs.
+  void settle_at(const T& decoding) {
+    loop.running = loop.others = decoding;
+    loop.step = s.step(decoding, decoding);
+    loop.rate = decoding / (loop.step.itl * s.steps()).base();
+  }
+  /// Replicas that have something to do.
+  [[nodiscard]] T working() const { return v.load == Load::rate ? replicas : T(min(replicas, v.batch_size)); }
+};
+
+/// Times of a request, and what is finished.
+template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T>& out) {
+  const auto& v = state.v;
+  const auto& p = state.p;
+  const auto& s = state.s;
+  const auto& loop = state.loop;
+  const auto& step = loop.step;
+  const T running = loop.running, rate = loop.rate, working = state.working(), one{1.0}, none{0.0};
+  SteadyEstimate<T>& steady = out.steady;
+  steady.running_requests = running;
+  steady.max_active_requests = state.fit;
+  steady.waiting_requests = loop.wait.base() * rate * working;
+  steady.request_throughput = RequestRate<T>::from_base(rate * working);
+  steady.capacity = RequestRate<T>::from_base(state.capacity * state.replicas);
+  steady.overload = RequestRate<T>::from_base(state.overload * state.replicas);
+
+  // Others arrive as often as those that decode begin.
+  const T begun = running / (step.itl * s.steps()).base();
+  SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
+  const SpreadFirstToken<T> token(step, arrivals.crowd, arrivals.busy, arrivals.late);
+  const auto quantiles = token.template quantiles<4>({0.5, 0.9, 0.95, 0.99});
+  arrivals.terms.queue += loop.wait;
+  arrivals.terms.report(out);
+  steady.p50_ttft = quantiles[0] + loop.wait;
+  steady.p90_ttft = quantiles[1] + loop.wait;
+  steady.p95_ttft = quantiles[2] + loop.wait;
+  steady.p99_ttft = quantiles[3] + loop.wait;
+
+  out.itl = step.itl / s.tokens_per_pass();
+  const T often = select(step.prompt_passes > T{0.01}, one, none);
+  const Time<T> slow = step.prompt_pass + (p.engine.mixed ? Time<T>() : step.decode_pass);
+  steady.p99_itl = (step.decode_pass + (slow - step.decode_pass) * often) / s.tokens_per_pass();
+  const Time<T> answer = out.itl * (p.output_tokens - 1.0);
+  out.request_latency = out.ttft + answer;
+  steady.p99_request_latency = steady.p99_ttft + answer;
+  out.token_throughput = TokenRate<T>::from_base(rate * working * p.output_tokens);
+  out.throughput_per_accelerator = out.token_throughput / v.accelerators;
+  out.prefill_chunk_time = step.prompt_pass;
+}
+
+/// Memory with the pages of the requests that run, and the working set of a pass with prompts.
+/// @param decode a step of the requests of a micro-batch
+template <class T>
+void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, ServingEstimate<T>& out) {
+  const auto& v = state.v;
+  const auto& passes = state.p.passes;
+  const T running = max(state.loop.running, T{1.0});
+  StageDemands<T> demands = decode.demands;
+  const auto pages = passes.demands(running, state.held);
+  demands.first.kv_cache = pages.first.kv_cache;
+  demands.last.kv_cache = pages.last.kv_cache;
+  demands.first.activations = max(demands.first.activations, state.own.first.activations);
+  demands.last.activations = max(demands.last.activations, state.own.last.activations);
+  out.memory = fullest(demands, v.decode, v.plan, passes.step_device);
+  if (v.drafts) {
+    const auto draft = state.p.draft.memory(running, state.held);
+    const Data<T> more = draft.weights + draft.kv_cache;
+    const T& lost = passes.step_device.conventions.memory_fragmentation;
+    out.memory.weights += draft.weights;
+    out.memory.kv_cache += draft.kv_cache;
+    out.memory.fragmentation += more * lost;
+    out.memory.total += more * (1.0 + lost);
+  }
+  out.prefill_memory_use = out.memory;
+  out.kv_cache_size = passes.cache(state.held) * state.loop.running;
+}
+
+/// Shares of the peak and of the time, of all devices.
+template <class T>
+void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, ServingEstimate<T>& out) {
+  const auto& v = state.v;
+  const auto& s = state.s;
+  const auto& own = state.own;
+  const auto& step = state.loop.step;
+  const T one{1.0}, stages = v.plan.pp, requests = state.loop.running / step.inflight;
+  const T share = state.working() / state.replicas * min(state.loop.running, one);
+  const Time<T> alone = own.kernels + s.dispatch(own, one);
+  out.prefill_mfu = min(one, T(own.cost.work / (v.device.compute.dense * stages * alone)));
+  out.mfu = share * min(one, T((decode.cost.work + own.cost.work * step.prompts) * step.inflight /
+                               (v.device.compute.dense * stages * step.itl)));
+  const Time<T> loaded = (s.busy(requests) + s.busy_prompts(step)) * step.inflight;
+  out.utilization = share * min(one, T(loaded / (stages * step.itl)));
+}
+
+/// Serving in steady state: all but whether it fits and what is charged.
+///
+/// Each replica has its part of the requests. As many run as their pages fit; the others wait for a slot
+/// (Little's law). A request takes the mean step: its time between tokens is that of a step, longer by what
+/// the prompts of the others add. Percentiles are those of arrivals that are spread over the steps.
+/// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi
+/// @param decoding requests of a replica that decode, in place of the load: arrivals are what that needs, and
+/// no capacity is looked for
+template <class T>
+[[nodiscard]] ServingEstimate<T> steady_serving(const ServingProblem<T>& v, const T* decoding = nullptr) {
+  SteadyState<T> state(v);
+  if (decoding != nullptr)
+    state.settle_at(*decoding);
+  else
+    state.settle();
+  ServingEstimate<T> out;
+  out.replicas = state.replicas;
+  set_times(state, out);
+  const PassEstimate<T> decode =
+      state.s.step_of(max(T(state.loop.running / state.loop.step.inflight), T{1.0}));
+  set_memory(state, decode, out);
+  set_shares(state, decode, out);
+  set_parts(state.own.cost, decode.cost, out);
   return out;
 }
 

@@ -1,0 +1,136 @@
+#pragma once
+/// The time to the first token of requests that arrive spread over the passes of a steady state: its terms,
+/// its distribution, and quantiles of that.
+
+#include <mlsysim/scalars/scalars.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <array>
+#include <type_traits>
+
+namespace mlsysim::detail {
+
+/// The time to the first token by whom it is owed to.
+template <class T> struct FirstTokenTerms {
+  Time<T> ingress, queue, dispatch, prefill, egress;
+
+  [[nodiscard]] Time<T> without_queue() const { return ingress + dispatch + prefill + egress; }
+  /// Whatever is left of `whole` is owed to other requests.
+  void fill_queue(const Time<T>& whole) { queue = max(whole - without_queue(), Time<T>()); }
+  [[nodiscard]] Time<T> sum() const { return ingress + queue + dispatch + prefill + egress; }
+  /// Writes the members of these names, and their sum.
+  template <class R> void report(R& r) const {
+    r.ttft_ingress = ingress;
+    r.ttft_queue = queue;
+    r.ttft_dispatch = dispatch;
+    r.ttft_prefill = prefill;
+    r.ttft_egress = egress;
+    r.ttft = sum();
+  }
+  /// Mean where the first of a run are `share` of all.
+  [[nodiscard]] FirstTokenTerms with_start(const FirstTokenTerms& first, const T& share) const {
+    const auto mean = [&](const Time<T>& a, const Time<T>& b) { return a * (1.0 - share) + b * share; };
+    return {.ingress = mean(ingress, first.ingress),
+            .queue = mean(queue, first.queue),
+            .dispatch = mean(dispatch, first.dispatch),
+            .prefill = mean(prefill, first.prefill),
+            .egress = mean(egress, first.egress)};
+  }
+};
+
+/// Distribution of the time to the first token after an arrival at a random moment: the rest of the pass
+/// under way, then a pass for each of the other prompts that wait, a Poisson number with mean `crowd` of at
+/// most 1, and the own.
+template <class T> class SpreadFirstToken {
+ public:
+  /// @param step with the passes of a steady state
+  template <class Step>
+  SpreadFirstToken(const Step& step, const T& crowd, const T& busy, const Time<T>& late)
+      : decode_(step.decode_pass.base()),
+        prompt_(step.prompt_pass.base()),
+        share_(step.prompt_passes),
+        mean_(step.mean_pass().base()),
+        busy_(busy),
+        fixed_(late.base()) {
+    T weight = exp(-crowd);
+    for (int k = 0; k < kOthers; ++k) {
+      weights_[k] = weight;
+      weight = weight * (crowd / (k + 1.0));
+    }
+  }
+
+  /// Share of the requests that have their token by `t` seconds.
+  [[nodiscard]] T by(const T& t) const { return at(t).after; }
+  /// Times by which these shares of the requests have their token. Between the ends of the passes for which a
+  /// request may have waited the distribution is linear.
+  template <std::size_t N>
+  [[nodiscard]] std::array<Time<T>, N> quantiles(const std::array<double, N>& shares) const {
+    const T first = min(decode_, prompt_), second = max(decode_, prompt_);
+    const T start = fixed_ + prompt_;
+    struct Reached {
+      T time, share;
+    };
+    std::array<Reached, N> below, above;
+    std::array<Time<T>, N> out;
+    const T end = fixed_ + prompt_ * (kOthers + 1.0) + second;
+    for (std::size_t i = 0; i < N; ++i) {
+      below[i] = {start, T{0.0}};
+      above[i] = {end, T{1.0}};
+    }
+    for (int k = 0; k < kOthers; ++k)
+      for (const T& more : {T{0.0}, first, second}) {
+        const T t = fixed_ + prompt_ * (1.0 + k) + more;
+        const Share f = at(t);
+        for (std::size_t i = 0; i < N; ++i) {
+          const T wanted{shares[i]};
+          const auto lower = (f.after < wanted) && (below[i].time <= t),
+                     upper = (f.after >= wanted) && (t < above[i].time);
+          below[i] = {select(lower, t, below[i].time), select(lower, f.after, below[i].share)};
+          above[i] = {select(upper, t, above[i].time), select(upper, f.before, above[i].share)};
+        }
+      }
+    for (std::size_t i = 0; i < N; ++i) {
+      const T wanted{shares[i]}, rise = above[i].share - below[i].share;
+      const T part =
+          clamp(T((wanted - below[i].share) / select(rise > T{0.0}, rise, T{1.0})), T{0.0}, T{1.0});
+      // Where the share jumps at the end of the interval, it is reached there.
+      const T inside = below[i].time + (above[i].time - below[i].time) * part;
+      out[i] =
+          Time<T>::from_base(select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside));
+    }
+    return out;
+  }
+
+ private:
+  /// Other prompts that are counted: of a Poisson number with mean 1, one in ten million is larger.
+  static constexpr int kOthers = 10;
+
+  struct Share {
+    T before{0.0}, after{0.0};  ///< without and with those whose moment this is
+  };
+  [[nodiscard]] Share at(const T& t) const {
+    Share sum;
+    for (int k = 0; k < kOthers; ++k) {
+      const T left = t - fixed_ - prompt_ * (1.0 + k);
+      // The own sum may miss the moment of k by a rounding.
+      const T close = 1e-12 * t;
+      if constexpr (std::is_same_v<T, double>)
+        if (left < -close) break;
+      const T share = weights_[k] * rest_by(max(left, T{0.0}));
+      sum.after = sum.after + select(left >= -close, share, T{0.0});
+      sum.before = sum.before + select(left > close, share, T{0.0});
+    }
+    return {min(sum.before, T{1.0}), min(sum.after, T{1.0})};
+  }
+  /// Share of the arrivals that wait no longer than `t` for the pass under way.
+  [[nodiscard]] T rest_by(const T& t) const {
+    const T under_way =
+        ((1.0 - share_) * max(T(decode_ - t), T{0.0}) + share_ * max(T(prompt_ - t), T{0.0})) / mean_;
+    return 1.0 - busy_ * under_way;
+  }
+
+  T decode_, prompt_, share_, mean_, busy_, fixed_;
+  std::array<T, kOthers> weights_;
+};
+
+}  // namespace mlsysim::detail

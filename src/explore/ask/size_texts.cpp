@@ -1,0 +1,101 @@
+// Questions of size as people write them.
+
+#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+
+namespace mlsysim {
+namespace {
+
+struct NamedTime {
+  std::string_view time, statistic, result;
+};
+constexpr std::array<NamedTime, 9> kTimes{{{"ttft", "mean", "ttft"},
+                                           {"ttft", "p50", "p50_ttft"},
+                                           {"ttft", "p90", "p90_ttft"},
+                                           {"ttft", "p95", "p95_ttft"},
+                                           {"ttft", "p99", "p99_ttft"},
+                                           {"itl", "mean", "itl"},
+                                           {"itl", "p99", "p99_itl"},
+                                           {"e2e", "mean", "request_latency"},
+                                           {"e2e", "p99", "p99_request_latency"}}};
+
+std::string statistics_of(std::string_view time) {
+  std::vector<std::string_view> out;
+  for (const auto& t : kTimes)
+    if (t.time == time) out.push_back(t.statistic);
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+}  // namespace
+
+ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
+  ServiceLimit out{.time = std::string(time)};
+  std::string_view rest = text;
+  const auto skip = [&] {
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '<' || rest.front() == '='))
+      rest.remove_prefix(1);
+  };
+  skip();
+  const auto refuse = [&](std::string found) {
+    throw InputError({.id = "mlsysim.explore.084",
+                      .message = fmt::format("this is no limit on {}", time),
+                      .key = std::string(time),
+                      .found = std::move(found),
+                      .expected = fmt::format("a time, of the mean or behind one of {}", statistics_of(time)),
+                      .hint = fmt::format("e.g. --{} 'p99 2 s'", time)});
+  };
+  if (!rest.empty() && (rest.front() == 'p' || rest.starts_with("mean"))) {
+    const auto end = rest.find_first_of(" <=");
+    if (end == std::string_view::npos) refuse(fmt::format("'{}'", text));
+    out.statistic = rest.substr(0, end);
+    rest.remove_prefix(end);
+    skip();
+  }
+  if (out.result().empty()) refuse(fmt::format("'{}' of '{}'", out.statistic, text));
+  try {
+    out.most = AnyQuantity::parse(rest).as<dim::time>();
+  } catch (const Error&) {
+    refuse(fmt::format("'{}'", text));
+  }
+  if (!(out.most > Time<>())) refuse(fmt::format("'{}'", text));
+  return out;
+}
+
+SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
+  SizeQuestion q{.scenario = scenario};
+  q.rate = scenario.arrival_rate.value_or(RequestRate<>());
+  q.scenario.arrival_rate.reset();
+  const std::array<std::pair<std::string_view, const std::string*>, 3> limits{
+      {{"ttft", &texts.ttft}, {"itl", &texts.itl}, {"e2e", &texts.e2e}}};
+  for (const auto& [time, text] : limits)
+    if (!text->empty()) q.limits.push_back(ServiceLimit::parse(time, *text));
+  if (!texts.tokens.empty()) {
+    const bool named = texts.tokens.find("tok") != std::string::npos;
+    q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
+  }
+  if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
+  q.most_devices = texts.most_devices;
+  q.most_replica_devices = texts.most_replica_devices;
+  q.level = texts.level;
+  return q;
+}
+
+std::string_view ServiceLimit::result() const {
+  for (const auto& t : kTimes)
+    if (t.time == time && t.statistic == statistic) return t.result;
+  return {};
+}
+
+std::string ServiceLimit::text() const {
+  return fmt::format("{}{} <= {}", statistic == "mean" ? "" : statistic + " ", time,
+                     pretty(AnyQuantity(most), 3));
+}
+
+}  // namespace mlsysim
