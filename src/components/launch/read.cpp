@@ -56,26 +56,10 @@ constexpr Fault kNoLaunch{
         "flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate or MLPerf"};
 
 /// Programs that people start and that are not read, by their names.
-constexpr auto kUnread = std::to_array<std::string_view>({"llama-server",
-                                                          "llama-cli",
-                                                          "llama-bench",
-                                                          "ollama",
-                                                          "text-generation-launcher",
-                                                          "text-embeddings-router",
-                                                          "lmdeploy",
-                                                          "tritonserver",
-                                                          "mlc_llm",
-                                                          "mlx_lm.server",
-                                                          "axolotl",
-                                                          "llamafactory-cli",
-                                                          "trl",
-                                                          "tune",
-                                                          "accelerate",
-                                                          "deepspeed",
-                                                          "torchrun",
-                                                          "composer",
-                                                          "vllm",
-                                                          "sglang"});
+constexpr auto kUnread = std::to_array<std::string_view>(
+    {"llama-bench", "ollama", "text-generation-launcher", "text-embeddings-router", "lmdeploy",
+     "tritonserver", "mlc_llm", "mlx_lm.server", "axolotl", "llamafactory-cli", "trl", "tune", "accelerate",
+     "deepspeed", "torchrun", "composer", "vllm", "sglang"});
 
 /// What a text that holds no known launch starts.
 std::string unread_program(const LaunchQuestion& q) {

@@ -6,6 +6,7 @@
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/resolvers/models/reliability.hpp>
 #include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -119,7 +119,8 @@ TEST_CASE("a file of TensorRT-LLM", "[launch]") {
   CHECK(field(l, "batch_size") == "128");  // 16 of each rank
   CHECK(l.serving->shares.fraction == 0.85);
   CHECK(finding(l, "kv_cache_config.enable_block_reuse").use == FlagUse::ignored);
-  CHECK(finding(l, "speculative_config.num_nextn_predict_layers").use == FlagUse::contradicts);
+  CHECK(finding(l, "speculative_config.num_nextn_predict_layers").use == FlagUse::used);
+  CHECK(field(l, "draft_model") == "mtp");
 }
 
 TEST_CASE("arguments of Megatron-LM", "[launch]") {
@@ -510,7 +511,7 @@ TEST_CASE("the command of a manifest is a launch", "[launch]") {
   CHECK_THAT(refusal("services:\n  a:\n    image: ollama/ollama\n", "compose.yaml"),
              Contains("launch.003") && Contains("docker-compose") && Contains("ollama/ollama"));
   CHECK_THAT(refusal("apiVersion: v1\nkind: Pod\nspec: {}\n", "pod.yaml"), Contains("Kubernetes"));
-  CHECK_THAT(refusal("llama-server -m a.gguf -ngl 42"), Contains("launch.003") && Contains("llama-server"));
+  CHECK_THAT(refusal("lmdeploy serve api_server a"), Contains("launch.003") && Contains("lmdeploy"));
 }
 
 TEST_CASE("a launch has the name of a model only where all of its shape is the model's", "[launch]") {
