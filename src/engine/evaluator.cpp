@@ -98,6 +98,49 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
   out.remedies = detail::remedies_for(r);
 }
 
+/// A problem with all of its model and its states on devices.
+template <class Problem> [[nodiscard]] Problem without_host(Problem problem) {
+  const auto here = [](Structure& s) { s.offloads = s.host_computes = false; };
+  here(problem.model.structure);
+  if constexpr (requires { problem.decode; }) here(problem.decode);
+  auto& p = problem.plan;
+  p.offload_weights = p.offload_activations = p.offload_states = p.offload_gradients = p.offload_experts = 0;
+  return problem;
+}
+
+/// What lies in the memory of the host of a node, held against it where the node or the caller states its
+/// size. Gradients lie there in the format of the optimizer that updates on the host.
+template <class Problem, class Estimate>
+void fill_host_memory(SystemEvaluation& out, const ResolvedScenario& r, const Problem& problem,
+                      const Estimate& n, Notes& notes) {
+  if (!problem.model.structure.offloads) return;
+  const auto whole = evaluate(without_host(problem)).memory;
+  const auto gone = [](Data<> before, Data<> after) { return max(before - after, Data<>()); };
+  const auto& m = n.memory;
+  const DataPerParam<> own = problem.plan.gradient_bytes,
+                       held = detail::kHostGradient * (unit::B / unit::param);
+  Data<> bytes = gone(whole.weights, m.weights) + gone(whole.kv_cache, m.kv_cache) +
+                 gone(whole.optimizer_states, m.optimizer_states);
+  if (problem.plan.offload_gradients > 0)
+    bytes += gone(whole.gradients, m.gradients) * (held.base() / own.base());
+  if (problem.plan.offload_activations > 0) bytes += gone(whole.activations, m.activations);
+  const Scenario& s = r.asked();
+  const Node& node = *r.fleet().node;
+  bytes = bytes * std::min(node.accelerators_per_node, r.accelerators());
+  auto& level = out.feasibility;
+  level.metrics.push_back(metric("host_memory_used", bytes, "GB", "memory of the host of a node"));
+  const auto room = s.host_memory ? s.host_memory : s.fleet != nullptr ? node.host_memory : std::nullopt;
+  if (!room) return notes.assume("host_memory", "enough", "neither the node nor the question states it");
+  level.metrics.push_back(metric("host_memory_capacity", *room, "GB", "memory that the host of a node has"));
+  if (bytes <= *room || level.status == LevelStatus::fail) return;
+  level.status = LevelStatus::fail;
+  level.summary = {[](const LazyText::Parts& p) {
+                     return fmt::format("does not fit: the host of a node needs {} of {}",
+                                        shown<Data<>>(p, 0), shown<Data<>>(p, 1));
+                   },
+                   {{bytes.base(), room->base()}, {}}};
+}
+
 /// The metric of a number that a table of results has, under its own name or another.
 template <class Numbers>
 Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view as = {}) {
@@ -229,6 +272,7 @@ void fill_steady(EvaluationLevel& level, const ServingProblem<>& p, const Servin
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes& notes) {
   const auto a = evaluate(problem);
   fill_feasibility(out, a.memory, r);
+  fill_host_memory(out, r, problem, a, notes);
   out.load = load_words(problem);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
@@ -243,6 +287,12 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
   p.metrics.push_back(metric("prefill_bottleneck", name_of(prefill), "what limits the prefill"));
   p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));
   add_metrics(p, a, {"prefill_mfu", "mfu", "kv_cache_size", "replicas"});
+  // One device has no collectives: what it waits for is the host.
+  const bool alone =
+      problem.model.structure.offloads && problem.plan.tp * problem.plan.pp * problem.plan.ep == 1;
+  const auto words = [&](Bottleneck limit) {
+    return alone && limit == Bottleneck::network ? SharedText("the host or its link") : limit_words(limit);
+  };
   if (problem.load == Load::burst) {
     p.summary = {[](const LazyText::Parts& x) {
                    return fmt::format(
@@ -250,7 +300,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
                        "decode by {}",
                        shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
                  },
-                 {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
+                 {{a.ttft.base(), a.itl.base()}, {words(prefill), words(decode)}}};
   } else {
     fill_steady(p, problem, a, notes);
     p.summary = {
@@ -260,8 +310,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
               shown<Time<>>(x, 0), shown<Time<>>(x, 1), shown<Time<>>(x, 2), x.words[0].view(),
               x.words[1].view());
         },
-        {{a.ttft.base(), a.steady.p99_ttft.base(), a.itl.base()},
-         {limit_words(prefill), limit_words(decode)}}};
+        {{a.ttft.base(), a.steady.p99_ttft.base(), a.itl.base()}, {words(prefill), words(decode)}}};
     if (a.steady.overload > RequestRate<>())
       p.summary = "more requests arrive than full replicas serve; of those that are served: " + p.summary;
   }
@@ -272,6 +321,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
   const auto a = evaluate(problem);
   warn_of_microbatches(detail::train_request(r), problem, a, notes);
   fill_feasibility(out, a.memory, r);
+  fill_host_memory(out, r, problem, a, notes);
   auto& p = out.performance;
   add_metrics(p, a,
               {"step_latency", "latency_compute", "latency_memory", "communication_latency",
@@ -436,10 +486,8 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   SystemEvaluation out;
   out.scenario_name = scenario.name;
   out.workload = scenario.workload->name;
-  if (const Entry* entry = scenario.workload->entry)
-    for (const auto& note : entry->notes)
-      if (note.starts_with(kGuess)) out.guess = note;
-  if (!out.guess.empty()) notes.warn(fmt::format("{}: {}", out.workload, out.guess));
+  if (const Entry* entry = scenario.workload->entry) out.guess = entry->guess;
+  if (!out.guess.empty()) notes.warn(fmt::format("{} is a guess: {}", out.workload, out.guess));
   out.hardware = r.fleet().name;
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";

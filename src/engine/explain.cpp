@@ -84,6 +84,7 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
                     .limit = op.kind == OpKind::host_transfer           ? "host link"
+                             : op.kind == OpKind::host_compute          ? "host memory"
                              : cost.network > Time<>()                  ? limit_of_network(op, s.links)
                              : cost.overhead * times > cost.total / 2.0 ? "launch"
                              : cost.compute > cost.memory               ? "compute"

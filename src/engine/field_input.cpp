@@ -106,11 +106,15 @@ template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
                     const Location& where) {
   const bool written = std::is_same_v<T, Workload> && text.starts_with('{');
+  const T* const exact = written ? nullptr : reader.zoo().find<T>(text);
+  bool hub = false;
   if constexpr (std::is_same_v<T, Workload>)
-    if (!written && reader.zoo().find<T>(text) == nullptr && !is_there(text))
+    if (!written && exact == nullptr && !is_there(text)) {
       if (const auto named = detail::model_of(text, reader.zoo()); !named.entry.empty())
         if (const T* found = reader.zoo().find<T>(named.entry)) return found;
-  const bool hub = std::is_same_v<T, Workload> && is_hub_name(text) && !is_there(text);
+      hub = is_hub_name(text);
+    }
+  if (exact != nullptr) return exact;
   if (written || (names_a_file(text) && !hub)) {
     try {
       return &reader.file(std::string(text)).only<T>();
@@ -119,7 +123,6 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
       throw;
     }
   }
-  if (const T* found = reader.zoo().find<T>(text)) return found;
   if constexpr (std::is_same_v<T, HardwareNode>)
     if (const auto called = devices_called(reader.zoo(), text); called.size() == 1) return called.front();
   if constexpr (std::is_same_v<T, ServingEngine>)

@@ -121,6 +121,13 @@ void ResolvedScenario::settle_mode(Notes& notes) {
   mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
   if (!asked_.mode)
     notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
+  if (mode_ == Mode::serve && w.architecture == Architecture::encoder) {
+    mode_ = Mode::infer;
+    notes.warn([&] {
+      return fmt::format("'{}' is an encoder: serving it is one pass over the batch, and no token follows",
+                         w.name);
+    });
+  }
   if (mode_ == Mode::serve && !generates)
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode",
            "serve", "a decoder, or mode infer or train", "use --mode infer");
@@ -267,6 +274,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   in.batch_size = r.asked().batch_size;
   in.seq_len = r.seq_len();
   in.precision = s.precision;
+  in.weight_format = s.weight_format;
   in.efficiency = s.efficiency;
   in.power_cap = s.power_cap;
   in.clock_limit = s.clock_limit;

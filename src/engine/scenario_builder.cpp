@@ -1,3 +1,4 @@
+#include "detail/draft_head.hpp"
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/engine/scenario_builder.hpp>
@@ -25,6 +26,7 @@ struct Keep {
   std::deque<Node> nodes;
   std::deque<Fleet> fleets;
   std::deque<HardwareNode> slices;
+  std::deque<Workload> heads;
 };
 
 /// The machine that a name stands for; exactly one is set.
@@ -101,12 +103,12 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
 }
 
 /// The machine under any of its names, a slice of a device among them; what it was taken for is a warning.
-Machine machine_called(Keep& keep, const std::string& text, const Location& where,
-                       std::vector<std::string>& warnings) {
+Machine machine_called(Keep& keep, const std::string& text, const Location& where, BuiltScenario& out) {
   const Zoo& zoo = keep.reader.zoo();
   if (names_a_file(text)) return machine_of(keep.reader, text, where);
   if (auto slice = slice_called(zoo, text)) {
-    keep.slices.push_back(*std::move(slice));
+    out.assumptions.push_back({"slice", AssumedValue::exact(slice->units_share), slice->rule});
+    keep.slices.push_back(std::move(slice->device));
     return {.device = &keep.slices.back()};
   }
   const Machine machine = machine_of(keep.reader, text, where);
@@ -114,7 +116,7 @@ Machine machine_called(Keep& keep, const std::string& text, const Location& wher
                       : machine.node != nullptr ? machine.node->name
                                                 : text;
   if (named != text && zoo.find<HardwareNode>(text) == nullptr && zoo.find<Node>(text) == nullptr)
-    warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
+    out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
   return machine;
 }
 
@@ -179,6 +181,25 @@ template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
       throw InputError("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name),
                        name, fmt::format("{} {}", name, given.text), "draft_model beside it",
                        "name a draft_model, or leave it out", given.where);
+}
+
+bool is_head(std::string_view text) {
+  const auto kinds = detail::draft_head_kinds();
+  return std::find(kinds.begin(), kinds.end(), text) != kinds.end();
+}
+
+/// A draft that is a head of the model: one that is named by its kind, or an acceptance length that was
+/// measured and no model beside it.
+template <class Texts> void take_head(const Texts& texts, Keep& keep, BuiltScenario& out) {
+  Scenario& s = out.scenario;
+  if (s.draft_model != nullptr || s.workload == nullptr) return;
+  const auto named = texts.find("draft_model");
+  if (named == texts.end() && !s.acceptance_length) return;
+  auto head = detail::draft_head(named == texts.end() ? "eagle" : named->second.text, *s.workload);
+  if (!head) return;
+  keep.heads.push_back(std::move(head->model));
+  s.draft_model = &keep.heads.back();
+  out.warnings.push_back(std::move(head->note));
 }
 
 /// What the name of a model says beside the model, where it is no name of the zoo's own.
@@ -266,7 +287,7 @@ BuiltScenario ScenarioBuilder::build() const {
   Scenario& s = out.scenario;
   const auto fields = describe<Scenario>();
   for (const auto& [name, given] : texts_) {
-    if (name == "hardware") continue;
+    if (name == "hardware" || (name == "draft_model" && is_head(given.text))) continue;
     if (name == "engine" && is_release(given.text)) {
       auto release = release_of(*zoo_, given.text, given.where);
       s.engine = release.engine;
@@ -292,7 +313,7 @@ BuiltScenario ScenarioBuilder::build() const {
       throw InputError("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
                        fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
                        "a fleet brings its hardware: leave one out", where);
-    const Machine machine = machine_called(*keep, text, where, out.warnings);
+    const Machine machine = machine_called(*keep, text, where, out);
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;
@@ -330,6 +351,7 @@ BuiltScenario ScenarioBuilder::build() const {
     must_agree(s.accelerators_per_node, s.fleet->node->accelerators_per_node, "accelerators_per_node",
                s.fleet->name, {});
   }
+  take_head(texts_, *keep, out);
   refuse_idle(texts_, s);
   out.keep = std::move(keep);
   return out;

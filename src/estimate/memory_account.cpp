@@ -6,6 +6,7 @@
 #include <mlsysim/specs/detail/stack_alone.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/software.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
 
@@ -93,12 +94,15 @@ class StackAccount {
   [[nodiscard]] bool caches() const {
     return stack_.role == StackRole::decoder || stack_.role == StackRole::draft;
   }
+  /// Share of the caches on the device: where the host computes, those of its layers lie with it.
+  [[nodiscard]] double cached_here() const { return host_computes() ? 1 - q_.offload_weights : 1; }
   [[nodiscard]] bool latent() const {
     return std::any_of(view_->mixers.begin(), view_->mixers.end(),
                        [](const auto& m) { return m.rule.index() == 1; });
   }
   [[nodiscard]] double vocab() const { return view_->vocab; }
   Params<> weights;  ///< all that were added
+  Params<> held;     ///< of them on the device
   Data<> weight_bytes;
   double experts_share = 0;
 
@@ -129,13 +133,25 @@ class StackAccount {
                                                               : std::string(words(group)));
     auto& item = items.at(MemoryPart::weights, what);
     const Data<> bytes = (matrix * formats_.matrix(group) + (all - matrix) * formats_.vector()) * unit::B;
+    const double here = here_of(op);
     item.weights += all * unit::param;
-    item.bytes += bytes;
+    item.bytes += bytes * here;
     item.layers = std::max(item.layers, mixer != nullptr           ? mixer->layers
                                         : op.place == Place::block ? op.count
                                                                    : 0.0);
     weights += all * unit::param;
-    weight_bytes += bytes;
+    held += all * here * unit::param;
+    weight_bytes += bytes * here;
+    if (here < 1) items.at(MemoryPart::host, what).bytes += bytes * (1 - here);
+  }
+  [[nodiscard]] bool host_computes() const {
+    return q_.engine != nullptr && stated(*q_.engine, &ServingEngine::host_rows) != nullptr;
+  }
+  /// Share of an operator's weights on the device, as in `memory_of`.
+  [[nodiscard]] double here_of(const Op<>& op) const {
+    if (op.place != Place::block && host_computes()) return 1;
+    const bool routed = op.parts & part::routed;
+    return (1 - q_.offload_weights) * (routed ? 1 - q_.offload_experts : 1);
   }
   static std::string_view words(TensorGroup group) {
     switch (group) {
@@ -164,14 +180,14 @@ class StackAccount {
                              mixer_words(mixer);
     auto& item = items.at(part, what);
     item.layers = mixer.layers;
-    item.bytes += op.state * op.count;
+    item.bytes += op.state * op.count * cached_here();
     if (part == MemoryPart::state) return;
     const auto& r = mixer.reach;
     if (!r.compressed && r.windowed) item.cap = r.window;
     if (r.chunked) item.cap = r.chunk;
     // What one more token adds while the cache still grows, of one sequence.
     double kept = std::min(q_.context, item.cap > 0 ? item.cap : q_.context);
-    Data<> grows = op.state * op.count;
+    Data<> grows = op.state * op.count * cached_here();
     if (part == MemoryPart::cache && r.compressed) {
       // Of a window beside a compressed past the window is full at once.
       const double window = std::min(q_.context, r.window), blocks = q_.context / r.block;
@@ -285,11 +301,11 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
     account.add_to(items);
     const bool main = stack.role == StackRole::decoder || (stack.role == StackRole::encoder);
     if (main) out.parameters += account.weights;
-    all += account.weights;
+    all += account.held;
     weight_bytes += account.weight_bytes;
     if (!account.caches()) continue;
     const auto d = account.demand(Phase::decode, q.requests, q.context, 1);
-    demand.kv_cache += d.kv_cache;
+    demand.kv_cache += d.kv_cache * account.cached_here();
     if (stack.role == StackRole::draft) continue;
     demand.activations = max(demand.activations, d.activations);
     prompt = account.demand(Phase::prefill, 1, pass_tokens, pass_tokens).activations;

@@ -174,8 +174,11 @@ std::string_view profile_in(std::string_view text) {
   return {};
 }
 
-HardwareNode slice_of(const HardwareNode& device, const PartitionProfile& profile) {
-  HardwareNode out = device;
+/// The rule of slices: rates go with units and bandwidth with memory, as the profiles say; and so that all
+/// slices together are the device, its power, price and carbon go with the units, which no source states.
+DeviceSlice slice_of(const HardwareNode& device, const PartitionProfile& profile) {
+  DeviceSlice slice{.device = device};
+  HardwareNode& out = slice.device;
   out.name = device.name + " " + profile.name;
   const double units = profile.units && device.compute.units ? *profile.units / *device.compute.units : 1;
   const double memory =
@@ -199,12 +202,15 @@ HardwareNode slice_of(const HardwareNode& device, const PartitionProfile& profil
   scale(out.embodied_carbon, units);
   out.device_link = {};
   out.partition_profiles.clear();
-  return out;
+  slice.units_share = units;
+  slice.rule = "rule of slices: rates, power, price and carbon as its share of the units of " + device.name +
+               ", bandwidth as that of the memory; no source states power, price and carbon of a slice";
+  return slice;
 }
 
 }  // namespace
 
-std::optional<HardwareNode> slice_called(const Zoo& zoo, std::string_view text) {
+std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto profile = std::string(profile_in(lower));

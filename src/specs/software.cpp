@@ -79,6 +79,12 @@ std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime) {
   return out;
 }
 
+const KernelFamily* stated(const ServingEngine& runtime, const KernelFamily* ServingEngine::*member) {
+  for (const auto* r = &runtime; r != nullptr; r = r->extends)
+    if (r->*member != nullptr) return r->*member;
+  return nullptr;
+}
+
 std::optional<Time<>> stated(const ServingEngine& runtime, std::optional<Time<>> FrameworkHost::*member) {
   for (const auto* r = &runtime; r != nullptr; r = r->extends)
     if (r->host.*member) return r->host.*member;
@@ -104,11 +110,8 @@ bool is_unfused(const ServingEngine& runtime) {
 
 std::optional<Software> software_of(const ServingEngine& runtime, Precision precision) {
   if (!is_unfused(runtime)) return std::nullopt;
-  const KernelFamily *small = nullptr, *convolutions = nullptr;
-  for (const auto* r = &runtime; r != nullptr; r = r->extends) {
-    if (small == nullptr) small = r->small_kernels;
-    if (convolutions == nullptr) convolutions = r->convolutions;
-  }
+  const KernelFamily *small = stated(runtime, &ServingEngine::small_kernels),
+                     *convolutions = stated(runtime, &ServingEngine::convolutions);
   if (small == nullptr)
     throw InputError({.id = "mlsysim.spec.090",
                       .message = fmt::format("runtime '{}' names no kernels", runtime.name),

@@ -170,6 +170,8 @@ bool read_entry_head(ReadContext& ctx, NodeRef map) {
   e.name = std::move(*text);
   if (const auto title = map.find("title"))
     if (auto t = read_text(ctx, *title, "title")) e.title = std::move(*t);
+  if (const auto guess = map.find("guess"))
+    if (auto t = read_text(ctx, *guess, "guess")) e.guess = std::move(*t);
   if (const auto aliases = map.find("aliases"))
     if (expect_kind(ctx, *aliases, NodeKind::sequence, "aliases", "[H100_SXM]"))
       aliases->for_each_item([&](NodeRef item) {

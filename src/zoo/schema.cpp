@@ -174,6 +174,7 @@ void add_entry_keys(Json& entry, std::string_view kind) {
   auto& p = entry["properties"];
   p["title"] = {{"type", "string"}, {"description", "full name"}};
   p["aliases"] = {{"type", "array"}, {"items", Json{{"type", "string"}}}, {"description", "other names"}};
+  p["guess"] = {{"type", "string"}, {"description", "what of the entry is one; answers say it first"}};
   p["origin"] = {{"type", "string"}, {"description", "mlsysim-py, added, user, or the name of a plugin"}};
   p["source"] = {{"$ref", "#/definitions/source"}, {"description", "who says so, and when that was read"}};
   if (kind == "model")

@@ -222,6 +222,7 @@ void write_head(Writer& w, const Entry& e) {
     w.line(1, "aliases", "[" + list + "]");
   }
   w.text(1, "origin", e.origin);
+  w.text(1, "guess", e.guess);
   if (!e.source.verified.empty() || !e.source.recorded.empty()) {
     w.line(1, "source", "");
     w.source_keys(2, e.source);

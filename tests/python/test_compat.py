@@ -200,7 +200,13 @@ OTHER = [
     ("x = mlsysim.Hardware.Cloud.H100.metadata.provenance.ref", "'Hopper' in x"),
     ("mlsysim.Embodied.AMR.WarehouseAMR", "True"),
     ("mlsysim.solvers.StoppingBudgetModel", "True"),
-    ("mlsysim.Datasets.ImageNet", "True"),
+    ("x = mlsysim.Datasets.ImageNet", "x.training_examples == 1281167 and x.training_archive_size == Q('138 GiB')"),
+    ("x = mlsysim.Ops.Preemption", "x.AwsSpotNotice == Q('120 s') and mlsysim.Ops.Monitoring.PsiWarnThreshold == 0.1"),
+    ("from mlsysim.show import info, table, banner\ninfo('Memory', weights=m.size_in_bytes())\ntable(['GPU', 'ms'], [['H100', 6.1]])", "callable(banner)"),
+    ("from mlsysim.core.provenance import Provenance, ProvenanceKind, sourced\n"
+     "x = sourced(0.5, Provenance(ProvenanceKind.ESTIMATE, 'a guess', notes='none'), name='half')", "x == 0.5 and x.source == 'a guess'"),
+    ("x = mlsysim.resolvers.PlacementOptimizer().solve(fleet=c, duration_days=30, regions=['Quebec', 'Poland'])", "x.best_region == 'Quebec'"),
+    ("x = mlsysim.Scenarios.SmartDoorbell.model_copy(update={'name': 'x'})", "x.name == 'x' and x.workload is mlsysim.Scenarios.SmartDoorbell.workload"),
     ("x = mlsysim.Literature.Chinchilla.TokensPerParam", "x == 20 and 'Hoffmann' in x.source"),
     ("x = mlsysim.Hardware.Tech.Memory.HBM3", "x.bandwidth.m_as('GB/s') > 0"),
     ("x = mlsysim.Platforms.Cloud", "x.ram == Q('100 GiB')"),
@@ -217,11 +223,8 @@ KNOWN = {
     "from mlsysim.labs.state import DesignLedger": _BOOK,
     "from mlsysim.labs.experiments import v1_02_experiments": _BOOK,
     "from mlsysim.engine.constraint_explorer import evaluate, compare": _BOOK,
-    "mlsysim.Datasets.ImageNet": _BOOK,
     "mlsysim.Embodied.AMR.WarehouseAMR": _ROBOTS,
     "mlsysim.solvers.StoppingBudgetModel": _ROBOTS,
-    "p = mlsysim.Engine.solve(m, h, precision='int4')": "H100 has no INT4 arithmetic; 0.3.0 takes the FP16 rate",
-    "p = mlsysim.Engine.solve(m, h, is_training=True, is_lora=True)": "SingleNodeModel trains every weight; DistributedModel takes is_lora",
     "x = c.effective_pue; c.region": "a fleet without facility has no PUE; the assumptions of an answer say that 1.12 was taken",
 }
 SPELLINGS = ("mlsysim.solvers", "mlsysim.core.solver", "mlsysim.engine.solvers", "mlsysim.resolvers")

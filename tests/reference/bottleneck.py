@@ -12,7 +12,7 @@ def of_pass(whole, dispatch):
     return longest(
         compute=whole.compute_bound,
         memory=whole.memory_bound,
-        network=whole.network,
+        network=whole.network + whole.host,
         overhead=whole.overhead + dispatch,
     )
 

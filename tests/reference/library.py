@@ -77,6 +77,7 @@ def zoo_names(asked):
     for name, unit in (
         ("intra_node_bw", "B/s"),
         ("fabric_bandwidth", "B/s"),
+        ("host_memory_bandwidth", "B/s"),
         ("kwh_price", "USD/J"),
         ("power_cap", "W"),
         ("host_power", "W"),

@@ -30,10 +30,11 @@ def with_losses(uses, device):
     return breakdown(reserve=device.reserve, capacity=device.memory_capacity, **uses)
 
 
-def serving_memory(weights, state, live, device):
-    """All weights, the cache, and the largest working set of one operator, twice for the buffers that
-    alternate."""
-    return with_losses({"weights": weights, "kv_cache": state, "activations": 2 * live}, device)
+def serving_memory(weights, state, live, device, buffers=0.0):
+    """All weights, the cache, the largest working set of one operator, twice for the buffers that alternate, and
+    buffers of weights on their way from the host."""
+    uses = {"weights": weights, "kv_cache": state, "activations": 2 * live, "communication_buffers": buffers}
+    return with_losses(uses, device)
 
 
 def held(plan, totals, parts, expert_parts):
@@ -91,7 +92,9 @@ def training_memory(plan, device, totals, blocks, in_flight):
             + plan.adapter_bytes * beside(learned, 3),
             "activations": max(totals.block_again, totals.live)
             + totals.kept * in_flight * (1 - plan.offload_activations),
-            "gradients": plan.gradient_bytes * (stored(2) * plan.trainable + beside(learned, 2)),
+            "gradients": plan.gradient_bytes
+            * (stored(2) * plan.trainable + beside(learned, 2))
+            * (1 - plan.offload_gradients),
             "optimizer_states": states * (1 - plan.offload_states),
             "communication_buffers": buffers,
         },

@@ -47,6 +47,7 @@ class Op:
     message_back: float = 0.0  # of the experts' exchange: payload in the backward pass
     routed: tuple = None  # of the experts' exchange: experts, top_k, groups, groups that a token may visit
     one_copy: bool = False  # ... a token crosses once to each node and rank
+    host_bandwidth: float = 0.0  # of the memory that the host reads and writes
     ranks: float = 1.0
     stride: float = 1.0  # devices between neighbours of the group
 

@@ -47,7 +47,7 @@ class Sum:
         self.total += cost.total * times
         if op.kind != "collective" or op.ranks > 1:  # nobody issues a collective of one rank
             self.host_launch_time += launch_overhead * times
-        if op.kind in ("collective", "host_transfer"):
+        if op.kind in ("collective", "host_transfer", "host_compute"):
             if op.kind == "collective":
                 self.network += cost.network * times
             else:
@@ -143,6 +143,11 @@ def sum_stage(ops, prices, run, blocks, places, device):
         if cost is not None and op.run == run and op.place in places:
             total.add(op, cost, op.share, device.issue)
     return total
+
+
+def one(op):
+    """The weights of one execution of an operator, as `totals_of` has them."""
+    return totals_of([op.like(share=1.0, run="forward")], 1 if op.place == "block" else 0, [op.place])
 
 
 def totals_of(ops, blocks, places):

@@ -59,6 +59,10 @@ def whole_model():
         offload_weights=0.0,
         offload_activations=0.0,
         offload_states=0.0,
+        offload_experts=0.0,  # of those that are routed, in serving
+        host_rows=0,  # rows of a pass up to which the host computes what it holds
+        offload_gradients=0.0,  # and the host then updates the weights
+        host_bandwidth=0.0,  # of the host's memory, for one device
         exchange_bucket=default("exchange_bucket"),
         recomputation="none",
         schedule="1f1b",

@@ -130,6 +130,9 @@ def price(op, device, links, executions):
     if op.kind == "host_transfer":
         time = op.message / device.host_bandwidth
         return cost(time, 0.0, 0.0, 0.0, time)
+    if op.kind == "host_compute":
+        time = op.message / op.host_bandwidth
+        return cost(time, 0.0, 0.0, 0.0, time)
     if op.kind == "matmul":
         return product_time(op, device, executions)
     if op.kind == "attention":

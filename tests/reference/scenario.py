@@ -43,6 +43,9 @@ TRAINING = dict(
     offload_weights=0,
     offload_activations=0,
     offload_states=0,
+    offload_gradients=0,
+    offload_experts=0,
+    host_memory_bandwidth=None,
     microbatch_size=None,
     microbatch_count=None,
     backward_prefetch=True,
@@ -219,6 +222,11 @@ def serve(s):
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
         formats.store(plan, s.stored)
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
+        plan.offload_weights, plan.offload_experts = s.offload_weights, s.offload_experts
+        engine = launches.engine_of(s)
+        plan.host_rows = (engine or {}).get("host_rows", 0)
+        nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
+        plan.host_bandwidth = nominal * default("host_stream") / (plan.tp * plan.pp * plan.ep)
         set_exchange(plan, s, True)
         if s.expert_overlap != "none" and s.ep_size > 1:
             plan.steal = default("overlap_slowdown")

@@ -16,6 +16,7 @@ import operators
 import passes
 import power_cap
 import schedule
+import sharding
 from plan import ranks_of
 
 
@@ -31,7 +32,7 @@ def run_pass(h, plan, device, links):
     p = SimpleNamespace(ops=operators.forward(h, plan), stages=[], whole=passes.Sum())
     turns = parts_in_turn(plan)
     part = SimpleNamespace(**{**vars(plan), "batch": plan.batch / turns})
-    ops = operators.forward(h, part)
+    ops = sharding.from_host(operators.forward(h, part), part, lambda op: formats.bytes_of(part, passes.one(op)))
     prices = passes.price_all(ops, h, part, device, links)
     for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
         one = passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
@@ -219,6 +220,15 @@ def memory_of(h, plan, device, batch, prefill_live):
         t = passes.totals_of(held, blocks, places)
         live = max(prefill_live, passes.totals_of(working, blocks, places).live)
         weights = formats.bytes_of(plan, t)
-        mine = memory.serving_memory(weights, t.state, live, device)
+        for op in held:
+            if op.params and (op.place == "block" or op.place in places):
+                times = op.share * (blocks if op.place == "block" else 1)
+                away = formats.bytes_of(plan, passes.one(op)) * times
+                weights -= away * sharding.in_host_memory(plan, op)
+        cached = t.state * (1 - plan.offload_weights if plan.host_rows else 1)
+        buffers = 0.0
+        if not plan.host_rows:  # of the layers, the one at work and the next one that comes
+            buffers = min(2 / passes.fullest(h, plan), 1) * formats.bytes_of(plan, t) * plan.offload_weights
+        mine = memory.serving_memory(weights, cached, live, device, buffers)
         fullest = mine if fullest is None else memory.larger(mine, fullest)
     return fullest

@@ -91,6 +91,54 @@ def host_transfer(ops, name, run, place, amount):
     op.run, op.place, op.between, op.beside, op.message = run, place, "host", "pass", amount
 
 
+def host_compute(ops, name, run, place, plan, amount):
+    """The host reads and writes its own memory."""
+    op = emit(ops, "host_compute", "communication", name)
+    op.run, op.place, op.between, op.message, op.host_bandwidth = run, place, "host", amount, plan.host_bandwidth
+
+
+def update_on_host(ops, plan, place, weights, states, written):
+    """Gradients leave as they are made, the host updates states and weights with gradients in fp32, the weights
+    come back (ren2021zerooffload, sections 4 and 5)."""
+    made = "backward" if plan.zero_stage >= 2 else "update"
+    host_transfer(ops, "gradient_store", made, place, plan.gradient_bytes * weights)
+    host_compute(ops, "host_update", "update", place, plan, (4 + 2 * states + written) * weights)
+    host_transfer(ops, "weight_return", "update", place, written * weights)
+
+
+def in_host_memory(plan, op):
+    """The share of an operator's weights that lies there. Where the host computes, embedding and head stay on the
+    device; of routed experts a part of their own may lie there."""
+    if op.place != "block" and plan.host_rows:
+        return 0.0
+    here = 1 - plan.offload_weights
+    return 1 - here * (1 - plan.offload_experts) if "routed" in op.parts else 1 - here
+
+
+def from_host(ops, plan, stored):
+    """Operators of a served pass with what the host does for it. In passes of few rows it computes what lies in its
+    memory, streaming what these operators read; of larger ones, and where the engine's host does not compute, the
+    weights cross the link. `stored`: bytes of the weights of operators."""
+    if not plan.offload_weights and not plan.offload_experts:
+        return ops
+    rows = (max(plan.batch / ranks_of(plan), 1) if ranks_of(plan) > 1 else plan.batch) * plan.new_tokens
+    works = rows <= plan.host_rows
+    out, more = [], []
+    for place in ("first", "block", "last"):
+        mine = [op for op in ops if op.place == place and op.kind not in ("collective", "host_transfer")]
+        moved = [in_host_memory(plan, op) for op in mine]
+        if works and place == "block":
+            read = sum(op.traffic * op.share * share for op, share in zip(mine, moved))
+            host_compute(more, "host_layers", "forward", place, plan, read)
+        elif not works:
+            amount = sum(stored(op) * op.share * share for op, share in zip(mine, moved))
+            host_transfer(more, "weight_fetch", "forward", place, amount)
+    for op in ops:
+        computes = works and op.place == "block" and op.kind != "collective"
+        out.append(op.like(share=op.share * (1 - in_host_memory(plan, op))) if computes else op)
+    return out + more
+
+
 def optimizer(ops, plan, place, learning, who):
     """Reads gradients, reads and writes its states, writes the weights; 12 operations a weight
     (Kingma and Ba 2015)."""
@@ -99,9 +147,12 @@ def optimizer(ops, plan, place, learning, who):
     mine = learning / who.shards if plan.zero_stage >= 1 else learning
     states = plan.matrix_state_bytes if place == "block" else plan.state_bytes
     written = plan.adapter_bytes if plan.lora_rank else plan.weight_bytes
-    op.work = 12 * mine
-    op.traffic = (plan.gradient_bytes + 2 * states + written) * mine
-    if offloads(plan):
+    here = mine * (1 - plan.offload_states) if plan.offload_gradients > 0 else mine
+    op.work = 12 * here
+    op.traffic = (plan.gradient_bytes + 2 * states + written) * here
+    if plan.offload_gradients > 0:
+        update_on_host(ops, plan, place, mine * plan.offload_states, states, written)
+    elif offloads(plan):
         host_transfer(ops, "state_transfer", "update", place, states * mine * plan.offload_states)
 
 

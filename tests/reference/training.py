@@ -50,6 +50,9 @@ def view(s):
         s.offload_activations,
         s.offload_states,
     )
+    p.offload_gradients = s.offload_gradients
+    nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
+    p.host_bandwidth = nominal * default("host_stream") / s.fleet.node["accelerators_per_node"]
     p.overlap = default("overlap") if s.overlap is None else s.overlap
     p.steal = default("overlap_slowdown") if s.slowdown is None else s.slowdown
     p.tp_overlap = s.tp_overlap

@@ -124,6 +124,15 @@ class EvaluationLevel(_Read):
         return self.metrics[metric]
 
 
+class _Row(dict):
+    """A flat row that also answers to names with a unit at the end: m_tco_usd is m_tco."""
+
+    def __missing__(self, key):
+        from . import compat
+
+        return self[compat.row_key(key, self)]
+
+
 class SystemEvaluation(_Read):
     """Answer to one scenario: feasibility, performance, macro.
 
@@ -152,7 +161,7 @@ class SystemEvaluation(_Read):
 
         Levels of `further` stand under their own names: acme/Model_status, acme/Model_time.
         """
-        out = {"scenario": self.scenario_name}
+        out = _Row({"scenario": self.scenario_name})
         out.update({f"{prefix}_status": level.status for prefix, level in self._levels()})
         for prefix, level in self._levels():
             for name, value in level.metrics.items():

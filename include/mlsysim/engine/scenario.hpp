@@ -91,7 +91,10 @@ struct Scenario {
   bool fused_loss = false;
   std::optional<double> overlap_efficiency{}, overlap_slowdown{};
   double tp_overlap = 0;
-  double offload_weights = 0, offload_activations = 0, offload_states = 0;
+  double offload_weights = 0, offload_activations = 0, offload_states = 0, offload_gradients = 0,
+         offload_experts = 0;
+  std::optional<Bandwidth<>> host_memory_bandwidth{};
+  std::optional<Data<>> host_memory{};
   double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
@@ -149,6 +152,10 @@ struct Scenario {
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
         serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(), training_plan_rows<S>(),
+        host_memory_rows<S>(), host_expert_rows<S>(),
+        rows(field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
+                 .positive()
+                 .defaulted("the node's, else not held against anything")),
         training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()

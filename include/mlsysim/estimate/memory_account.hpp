@@ -29,12 +29,13 @@ enum class MemoryPart : std::uint8_t {
   activations,
   logits,
   reserve,
-  margin
+  margin,
+  host
 };
 template <> struct Choices<MemoryPart> {
   static constexpr std::string_view what = "part of the memory";
-  static constexpr std::array<std::string_view, 8> names{"weights",     "cache",  "index_keys", "state",
-                                                         "activations", "logits", "reserve",    "margin"};
+  static constexpr std::array<std::string_view, 9> names{
+      "weights", "cache", "index_keys", "state", "activations", "logits", "reserve", "margin", "host"};
 };
 
 struct MemoryItem {
@@ -67,6 +68,7 @@ struct MemoryQuestion {
       kv_precision;  ///< absent: as the model says, else that of its weights, 16 bits at least
   const ServingEngine* engine = nullptr;  ///< whose rule makes the pool of the cache; null: none
   EngineShares shares{};
+  double offload_weights = 0, offload_experts = 0;  ///< shares in host memory, see Plan
 };
 
 /// What an engine makes of a device: the pool of its cache.

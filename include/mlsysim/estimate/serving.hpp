@@ -182,12 +182,14 @@ template <class T = double> struct ServingEstimate {
              field(&R::prefill_compute, "prefill_compute", "ms",
                    "compute-bound kernels of the prompt of a micro-batch, all stages"),
              field(&R::prefill_memory, "prefill_memory", "ms", "memory-bound kernels of the prompt"),
-             field(&R::prefill_network, "prefill_network", "ms", "collectives of the prompt"),
+             field(&R::prefill_network, "prefill_network", "ms",
+                   "collectives of the prompt, and what its host and host link take"),
              field(&R::prefill_overhead, "prefill_overhead", "ms", "launches and dispatch of the prompt"),
              field(&R::decode_compute, "decode_compute", "ms",
                    "compute-bound kernels of a decode step of a micro-batch, all stages"),
              field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
-             field(&R::decode_network, "decode_network", "ms", "collectives of a decode step"),
+             field(&R::decode_network, "decode_network", "ms",
+                   "collectives of a decode step, and what its host and host link take"),
              field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
              field(&R::kv_cache_size, key::kv_cache_size),
              field(&R::memory, "memory", "", "memory of one decoding device by use"),
@@ -527,11 +529,11 @@ template <class T>
 void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, ServingEstimate<T>& out) {
   out.prefill_compute = prefill.compute_bound;
   out.prefill_memory = prefill.memory_bound;
-  out.prefill_network = prefill.network;
+  out.prefill_network = prefill.network + prefill.host;
   out.prefill_overhead = prefill.overhead;
   out.decode_compute = decode.compute_bound;
   out.decode_memory = decode.memory_bound;
-  out.decode_network = decode.network;
+  out.decode_network = decode.network + decode.host;
   out.decode_overhead = decode.overhead;
 }
 

@@ -26,7 +26,8 @@ enum class LaunchFormat : std::uint8_t {
   deepspeed,
   torchtitan,
   accelerate,
-  mlperf
+  mlperf,
+  llama_cpp
 };
 template <> inline constexpr auto names_of<LaunchFormat> = ChoiceNames{"launch format"};
 

@@ -3,6 +3,8 @@
 
 #include <mlsysim/lowering/emit.hpp>
 
+#include <utility>
+
 namespace mlsysim::detail {
 
 template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
@@ -138,10 +140,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         break;
       case OpKind::collective:
         // Gradients come back from the experts as tokens went there, and the other way round.
-        if (forward.between == Traffic::experts) {
-          op.message = forward.message_back;
-          op.message_back = forward.message;
-        }
+        if (forward.between == Traffic::experts) std::swap(op.message, op.message_back);
         // The transpose of an all-gather is a reduce-scatter; the others are their own transposes.
         if (forward.collective == Collective::reduce_scatter) {
           op.collective = Collective::all_gather;
@@ -153,6 +152,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         }
         break;
       case OpKind::host_transfer:
+      case OpKind::host_compute:
         break;  // what went out comes back
     }
   }

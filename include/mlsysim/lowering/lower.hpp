@@ -99,6 +99,7 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, c
     made.exchanges = exchanges_of(
         structure, plan, blocks,
         Data<T>(plan.gradient_bytes * trained_of(structure, plan, held.params(), held.adapter_params)));
+    if (!training && structure.host_computes) compute_layers_on_host(plan, ops, made.forward_end);
     shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
     if (!listed) {
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);

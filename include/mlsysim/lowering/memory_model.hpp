@@ -87,8 +87,9 @@ void add_adapters(const Structure& structure, const Plan<T>& plan, const Params<
 /// blocks of weights and one of activations that are on their way. Fragmentation is a share of what is
 /// allocated. Gradients that are freed before the next forward pass (PyTorch's `zero_grad`) are counted
 /// instead of activations as far as both would be held; several micro-batches add theirs up, so that they are
-/// there.
-/// @cite rajbhandari2020zero, section 3
+/// there. Of gradients in host memory the bucket that is on its way stays. A served model whose host computes
+/// leaves whole layers there, with their cache; embedding and head stay on the device.
+/// @cite rajbhandari2020zero, section 3; ren2021zerooffload, section 4
 template <class T>
 [[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan,
                                            const Device<T>& device, const MemoryDemand<T>& demand) {
@@ -102,11 +103,17 @@ template <class T>
   const auto held = [&](const Params<T>& weights, const T& ranks) {
     return scattered ? Params<T>(weights / ranks) : weights;
   };
-  m.weights = stored_weights<T>(structure, plan, held(demand.dense_params, shards),
-                                held(demand.expert_params, expert_shards),
-                                held(demand.dense_params - demand.block_params, shards)) *
-              (1.0 - plan.offload_weights);
-  m.kv_cache = demand.kv_cache;
+  const bool layers = structure.host_computes && !training;
+  const Params<T> edge = demand.dense_params - demand.block_params;
+  const T here = 1.0 - plan.offload_weights;
+  const T experts_here = structure.offloads ? T(1.0 - plan.offload_experts) : T{1.0};
+  m.weights = layers ? stored_weights<T>(structure, plan, edge + demand.block_params * here,
+                                         demand.expert_params * here * experts_here, edge)
+                     : stored_weights<T>(structure, plan, held(demand.dense_params, shards),
+                                         held(demand.expert_params, expert_shards) * experts_here,
+                                         held(edge, shards)) *
+                           here;
+  m.kv_cache = layers ? Data<T>(demand.kv_cache * here) : demand.kv_cache;
   m.activations = demand.activations;
   if (training) {
     m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
@@ -116,6 +123,7 @@ template <class T>
     if (structure.adapts()) add_adapters(structure, plan, demand.adapter_params, m);
     m.optimizer_states = m.optimizer_states * (1.0 - plan.offload_states);
     m.communication_buffers = m.gradients * demand.bucket;
+    if (structure.host_computes) m.gradients = m.gradients * (1.0 - plan.offload_gradients);
     // Gradients that are freed before the forward pass come into being as activations go.
     if (structure.frees_gradients)
       m.activations =
@@ -171,7 +179,7 @@ template <class T>
         stored_weights<T>(structure, plan, totals.dense_params * dense, totals.expert_params * experts,
                           (totals.dense_params - totals.block_params) * dense);
   }
-  if (structure.offloads)
+  if (structure.offloads && (training || !structure.host_computes))
     d.buffers += stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params,
                                    totals.dense_params - totals.block_params) *
                      share * plan.offload_weights +

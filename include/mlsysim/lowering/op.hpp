@@ -24,7 +24,8 @@ enum class OpKind : std::uint8_t {
   convolution,
   recurrence,
   collective,
-  host_transfer
+  host_transfer,
+  host_compute  ///< on the host, which reads its own memory for it
 };
 template <> inline constexpr auto names_of<OpKind> = ChoiceNames{"kind of operator"};
 
@@ -117,11 +118,17 @@ template <class T = double> struct Op {
   Data<T> made_again;                     ///< activations that recomputation restores, one execution
   Data<T> live;                           ///< activations in and out
   Data<T> state;                          ///< KV or recurrent state held
-  Data<T> message;       ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
-  Data<T> message_back;  ///< the same in the backward pass, of the experts' exchange
-  T ranks{1.0};          ///< participants
-  T stride{1.0};         ///< devices between neighbours of the group: 1 is innermost
+  Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
+  Data<T> message_back;         ///< the same in the backward pass, of the experts' exchange
+  T ranks{1.0};                 ///< participants
+  T stride{1.0};                ///< devices between neighbours of the group: 1 is innermost
+  Bandwidth<T> host_bandwidth;  ///< of the host's memory, where the host computes
   RoutedRows<T> routed;  ///< of the experts' exchange, whose message counts each row once for each expert
+
+  /// Whether it is a kernel of the device.
+  [[nodiscard]] bool on_device() const {
+    return kind != OpKind::collective && kind != OpKind::host_transfer && kind != OpKind::host_compute;
+  }
 };
 
 /// Kernels of a layer of routed experts as the lowering lists them: three that choose and order, one that

@@ -114,8 +114,36 @@ void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place
   op.message = bytes;
 }
 
+/// The host computes: reads and writes `bytes` of its memory.
+template <class T>
+void host_compute(OpList<T>& ops, std::string_view name, Pass pass, Place place, const Plan<T>& plan,
+                  const Data<T>& bytes) {
+  auto& op = emit(ops, OpKind::host_compute, OpGroup::communication, name, T{1.0});
+  op.pass = pass;
+  op.place = place;
+  op.between = Traffic::host;
+  op.message = bytes;
+  op.host_bandwidth = plan.host_bandwidth;
+}
+
+/// Bytes of a gradient that an optimizer on the host keeps, which computes in fp32 (ren2021zerooffload).
+inline constexpr double kHostGradient = 4;
+
+/// Weights are updated where their states are: gradients go to the host as the backward pass makes them, the
+/// host reads gradient and states and writes states and weight, and the weights come back.
+/// @cite ren2021zerooffload, sections 4 and 5
+template <class T>
+void update_on_host(const Plan<T>& plan, OpList<T>& ops, Pass made, Place place, const Params<T>& weights,
+                    const DataPerParam<T>& states, const DataPerParam<T>& stored) {
+  ops.reserve(3);
+  host_transfer(ops, "gradient_store", made, place, T{1.0}, plan.gradient_bytes * weights);
+  host_compute(ops, "host_update", Pass::update, place, plan,
+               (kHostGradient * (unit::B / unit::param) + 2.0 * states + stored) * weights);
+  host_transfer(ops, "weight_return", Pass::update, place, T{1.0}, stored * weights);
+}
+
 /// The optimizer: reads gradients, reads and writes its states, writes the weights. States in host memory
-/// stream through the device.
+/// stream through the device, unless the host updates their weights itself.
 template <class T>
 void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
                const Params<T>& trained, const Holders<T>& h) {
@@ -126,13 +154,40 @@ void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   const auto& states = structure.update == WeightUpdate::orthogonal && place == Place::block
                            ? plan.matrix_state_bytes
                            : plan.state_bytes;
-  op.work = Work<T>::from_base(12.0 * mine.base());
-  op.traffic =
-      (plan.gradient_bytes + 2.0 * states + (structure.adapts() ? plan.adapter_bytes : plan.weight_bytes)) *
-      mine;
+  const auto& stored = structure.adapts() ? plan.adapter_bytes : plan.weight_bytes;
+  const Params<T> here = structure.host_computes ? Params<T>(mine * (1.0 - plan.offload_states)) : mine;
+  op.work = Work<T>::from_base(12.0 * here.base());
+  op.traffic = (plan.gradient_bytes + 2.0 * states + stored) * here;
   op.unfused_traffic = op.traffic;
-  if (structure.offloads)
+  if (structure.host_computes)
+    update_on_host(plan, ops, structure.zero_stage >= 2 ? Pass::backward : Pass::update, place,
+                   Params<T>(mine * plan.offload_states), states, stored);
+  else if (structure.offloads)
     host_transfer(ops, "state_transfer", Pass::update, place, T{1.0}, states * mine * plan.offload_states);
+}
+
+/// 1 where the host multiplies the weights that it holds: in passes of few rows. Of larger ones the weights
+/// cross the link.
+template <class T> [[nodiscard]] T host_works(const Plan<T>& plan) {
+  return select(sequences_of(plan) * plan.new_tokens <= plan.host_rows, T{1.0}, T{0.0});
+}
+
+/// Moves operators of the forward pass to the host: those of the layers and of the routed experts that lie in
+/// its memory. The host streams what they read.
+/// @param end of the forward operators
+template <class T> void compute_layers_on_host(const Plan<T>& plan, OpList<T>& ops, std::size_t end) {
+  const T works = host_works(plan), w = plan.offload_weights;
+  const T of_experts = 1.0 - (1.0 - w) * (1.0 - plan.offload_experts);
+  Data<T> read;
+  for (std::size_t i = 0; i < end; ++i) {
+    Op<T>& op = ops[i];
+    if (op.place != Place::block || !op.on_device()) continue;
+    const T moved = works * (op.parts & part::routed ? of_experts : w);
+    read += op.traffic * (op.count * moved);
+    op.count = op.count * (1.0 - moved);
+  }
+  ops.reserve(1);
+  host_compute(ops, "host_layers", Pass::forward, Place::block, plan, read);
 }
 
 /// Everything that happens to weights and activations of one place beside the passes themselves.
@@ -160,10 +215,14 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
   }
   if (!structure.offloads) return;
   const Params<T> edge = place == Place::block ? Params<T>() : totals.dense_params;
-  const Data<T> weights =
-      stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params, edge) *
-      plan.offload_weights;
-  host_transfer(ops, "weight_fetch", Pass::forward, place, T{1.0}, weights);
+  const T& w = plan.offload_weights;
+  const bool by_layer = structure.host_computes && !training;
+  const Data<T> weights = stored_weights<T>(
+      structure, plan, totals.dense_params * (by_layer && place != Place::block ? T{0.0} : w),
+      totals.expert_params * (1.0 - (1.0 - w) * (1.0 - plan.offload_experts)),
+      edge * (by_layer ? T{0.0} : w));
+  host_transfer(ops, "weight_fetch", Pass::forward, place, by_layer ? T(1.0 - host_works(plan)) : T{1.0},
+                weights);
   if (!training) return;
   host_transfer(ops, "weight_fetch", Pass::backward, place, T{1.0}, weights);
   const Data<T> kept = totals.kept * plan.offload_activations;

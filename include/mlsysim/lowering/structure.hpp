@@ -68,7 +68,8 @@ struct Structure {
   bool narrow = false, widened = false, mixed_storage = false;
   // Training.
   Parts recomputed = part::none;
-  bool per_operator = false, dropout = false, offloads = false, frees_gradients = false, early_stop = false;
+  bool per_operator = false, dropout = false, offloads = false, host_computes = false,
+       frees_gradients = false, early_stop = false;
   LossKernel loss = LossKernel::whole;
   WeightUpdate update = WeightUpdate::elementwise;
   Adapters adapters = Adapters::none;
@@ -109,6 +110,8 @@ struct Structure {
         category(&S::dropout, "dropout", "dropout masks are saved (GPT-3 and earlier)"),
         category(&S::offloads, "offloads",
                  "some of the weights, activations or optimizer states are in host memory"),
+        category(&S::host_computes, "host_computes",
+                 "the host computes with what it holds: layers of a served model, the update of weights"),
         category(&S::frees_gradients, "frees_gradients", "gradients are freed before the next forward pass"),
         category(&S::early_stop, "early_stop",
                  "recomputation of a block ends with the last value that its backward pass needs"),

@@ -165,15 +165,34 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
       field(&I::fused_loss, "fused_loss", "",
             "output head and loss run chunk by chunk, so that logits are never whole in memory")
           .defaulted("logits in fp32"),
-      field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory")
-          .within(0, 1)
-          .defaulted("none"),
       field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory")
           .within(0, 1)
           .defaulted("none"),
       field(&I::offload_states, "offload_states", "", "share of the optimizer states in host memory")
           .within(0, 1)
+          .defaulted("none"),
+      field(&I::offload_gradients, "offload_gradients", "",
+            "share of the gradients in host memory, where the host then updates the weights")
+          .within(0, 1)
           .defaulted("none"));
+}
+
+/// What lies in the memory of the host.
+template <class I> [[nodiscard]] constexpr auto host_memory_rows() {
+  return rows(field(&I::offload_weights, "offload_weights", "",
+                    "share of the weights in host memory; where the engine's host computes, of the layers")
+                  .within(0, 1)
+                  .defaulted("none"),
+              field(&I::host_memory_bandwidth, "host_memory_bandwidth", "GB/s",
+                    "memory of the host of a node, nominal")
+                  .positive()
+                  .defaulted(kDefaults.view()));
+}
+/// The same of a served model.
+template <class I> [[nodiscard]] constexpr auto host_expert_rows() {
+  return rows(field(&I::offload_experts, "offload_experts", "", "share of the routed experts in host memory")
+                  .within(0, 1)
+                  .defaulted("none"));
 }
 
 /// What decides the time of a training step beside its plan.

@@ -41,8 +41,10 @@ struct Conventions {
   double maintenance_share = 0;  ///< of capital cost and year
   double amortization_years = 0;
   double draft_tokens = 0;
-  double routing_spread = 0;  ///< of the logarithm of an expert's popularity in serving
-  double chained_floor = 0;   ///< floor of a layer of experts inside a captured step, over that of one alone
+  double routing_spread = 0;          ///< of the logarithm of an expert's popularity in serving
+  Bandwidth<> host_memory_bandwidth;  ///< of a node's host
+  double host_stream = 0;             ///< share of it that the host sustains in its own computations
+  double chained_floor = 0;  ///< floor of a layer of experts inside a captured step, over that of one alone
   const DeviceClass* device_class = nullptr;  ///< of devices that state none
   const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
 
@@ -107,6 +109,11 @@ struct Conventions {
         field(&C::routing_spread, "routing_spread", "",
               "standard deviation of the logarithm of an expert's popularity in serving")
             .within(0, 3),
+        field(&C::host_memory_bandwidth, "host_memory_bandwidth", "GB/s", "memory of the host of a node")
+            .positive(),
+        field(&C::host_stream, "host_stream", "",
+              "share of the host's memory bandwidth that its own computations sustain")
+            .within(0.01, 1),
         field(&C::chained_floor, "chained_floor", "",
               "floor of a layer of experts inside a captured step over that of one replayed alone")
             .within(0, 1),

@@ -19,9 +19,15 @@ namespace mlsysim {
 /// "p4d.24xlarge" is AWS_p4d_24xlarge.
 [[nodiscard]] std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text);
 
+/// A slice of a device, and the rule by which figures of the whole became its own.
+struct DeviceSlice {
+  HardwareNode device;
+  double units_share = 1;  ///< of the units of the whole
+  std::string rule;        ///< in words, for the notes of an answer
+};
 /// A slice of a device that its partition profiles name: "A100 2g.20gb" has two eighths of the memory and its
 /// bandwidth, 28 of 108 units with their rates, and as large a share of power, price and carbon as of the
 /// units. Absent where the text names no profile. @throws LookupError where no device, or several, have it
-[[nodiscard]] std::optional<HardwareNode> slice_called(const Zoo& zoo, std::string_view text);
+[[nodiscard]] std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text);
 
 }  // namespace mlsysim

@@ -52,9 +52,6 @@ struct Decision {
   std::string confidence;
 };
 
-/// How a note of an entry begins whose shape rests on a guess. Answers say it in their first line.
-inline constexpr std::string_view kGuess = "a guess: ";
-
 /// What the zoo knows about an entry beside its figures. Specs keep a pointer to it.
 struct Entry {
   std::string kind;  ///< "hardware", "model", "node", ...
@@ -68,6 +65,7 @@ struct Entry {
   std::vector<Figure> figures;         ///< sorted by path
   std::vector<Decision> decisions;
   std::vector<std::string> notes;  ///< what its reader had to say: "dtype is not stated: bf16"
+  std::string guess;               ///< what of its shape is one, which answers say first; empty where none is
   Location where;
 
   /// The figure of this path, or null.

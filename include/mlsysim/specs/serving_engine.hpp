@@ -128,6 +128,7 @@ struct ServingEngine {
   std::optional<Time<>> prompt_layer{};      ///< host time of a layer in a pass of prompts
   bool beside = false;                       ///< host work runs beside the device
   bool mixed = true;                         ///< prompts and steps share passes
+  std::optional<double> host_rows{};         ///< rows of a pass up to which the host multiplies what it holds
   double lookahead = 0;                      ///< passes by which a first token is seen late
   std::optional<EngineMemoryRule> memory{};  ///< absent: not known
   const ServingEngine* extends = nullptr;
@@ -181,6 +182,11 @@ struct ServingEngine {
         field(&E::beside, "beside", "", "passes are prepared while another runs")
             .defaulted("before each pass"),
         field(&E::mixed, "mixed", "", "prompts and steps share a pass").defaulted("they share it"),
+        field(&E::host_rows, "host_rows", "",
+              "rows of a pass up to which the host multiplies the weights that lie in its memory")
+            .positive()
+            .counted()
+            .defaulted("these weights cross the link"),
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late")
             .non_negative()
             .defaulted("none"),

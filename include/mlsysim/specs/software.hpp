@@ -49,6 +49,9 @@ template <class M>
     if (r->*member) return &*(r->*member);
   return nullptr;
 }
+/// The same of a family of kernels.
+[[nodiscard]] const KernelFamily* stated(const ServingEngine& runtime,
+                                         const KernelFamily* ServingEngine::*member);
 /// The same of the times of the host, of power and of the compiler.
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
                                            std::optional<Time<>> FrameworkHost::*member);

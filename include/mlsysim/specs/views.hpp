@@ -212,6 +212,10 @@ template <class T = double> struct Plan {
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
   T steal{0.0};       ///< time by which a hidden second of communication slows the kernels beside it
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
+  T offload_gradients{0.0},
+      offload_experts{0.0};     ///< likewise; experts: of those that are routed, in serving
+  T host_rows{0.0};             ///< rows of a pass up to which the host multiplies the weights that it holds
+  Bandwidth<T> host_bandwidth;  ///< at which the host reads its memory for one device
   Data<T> exchange_bucket;  ///< gradients that wait for each other before they are exchanged; 0: each block
                             ///< by itself
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
@@ -293,6 +297,14 @@ template <class T = double> struct Plan {
         field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory")
             .within(0, 1)
             .at_top(),
+        field(&P::offload_gradients, "offload_gradients", "", "share of the gradients in host memory")
+            .within(0, 1)
+            .at_top(),
+        field(&P::offload_experts, "offload_experts", "", "share of the routed experts in host memory")
+            .within(0, 1)
+            .at_top(),
+        field(&P::host_rows, "host_rows", "", "rows of a pass up to which the host computes").non_negative(),
+        field(&P::host_bandwidth, "host_bandwidth", "GB/s", "host memory, for one device").non_negative(),
         field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
             .non_negative(),
         field(&P::routing_spread, "routing_spread", "", "spread of the popularity of experts in serving")
@@ -301,8 +313,7 @@ template <class T = double> struct Plan {
         field(&P::clock_limit, "clock_limit", "", "highest clock over that at full power")
             .within(0.05, 1)
             .at_top(),
-        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together")
-            .non_negative(),
+        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients exchanged together").non_negative(),
         field(&P::congestion, "congestion_factor", "", "slowdown of the exchange over the replicas")
             .at_least(1)
             .at_top(),

@@ -128,6 +128,10 @@ template <class T>
       cost.network = op.message / device.host_link.bandwidth * op.count;
       cost.total = cost.network;
       return cost;
+    case OpKind::host_compute:
+      cost.network = op.message / op.host_bandwidth * op.count;
+      cost.total = cost.network;
+      return cost;
     case OpKind::matmul:
     case OpKind::convolution:
       cost = matmul_cost(op, device);

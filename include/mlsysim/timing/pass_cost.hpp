@@ -60,9 +60,8 @@ template <class T = double> struct PassBreakdown {
         launch_overhead *
         (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
     total += named(op.name, cost.total);
-    if (op.kind == OpKind::collective ||
-        op.kind == OpKind::host_transfer) {  // they have neither work nor launches
-      (op.kind == OpKind::host_transfer ? host : network) += cost.network;
+    if (!op.on_device()) {  // they have neither work nor launches
+      (op.kind == OpKind::collective ? network : host) += cost.network;
       if (op.beside == Beside::pass) prefetch_comm += cost.network;
       if (op.beside == Beside::product) tp_comm += cost.network;
       if (op.beside == Beside::aside) ep_comm += cost.network;
@@ -269,7 +268,7 @@ template <class T>
     PassBreakdown<T>& here = sums.at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
     PassBreakdown<T> sum = here;
     for (; op != end && op->pass == pass && op->place == place; ++op) {
-      if (frame != nullptr && op->kind != OpKind::collective && op->kind != OpKind::host_transfer) {
+      if (frame != nullptr && op->on_device()) {
         detail::add_launches(*op, *frame, price_one, links, device, launch_overhead, sum);
         continue;
       }

@@ -231,6 +231,8 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
   const auto program = base(word_at(words, i));
   if (program == "vllm" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::vllm, i, 2};
   if (program == "sglang" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::sglang, i, 2};
+  if (one_of(program, {"llama-server", "llama-cli", "llama-run"}))
+    return Start{LaunchFormat::llama_cpp, i, 1};
   if (program == "trtllm-serve")
     return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
   return std::nullopt;
@@ -302,6 +304,11 @@ std::optional<EngineCommand> engine_command(const Words& command) {
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("vllm-openai"))
       return EngineCommand{LaunchFormat::vllm, {command.begin(), from(i + 1)}, {from(i + 1), command.end()}};
+  // And so is that of llama.cpp's.
+  for (std::size_t i = first + 1; passes && i < command.size(); ++i)
+    if (base(command[i].text).starts_with("llama.cpp:server"))
+      return EngineCommand{
+          LaunchFormat::llama_cpp, {command.begin(), from(i + 1)}, {from(i + 1), command.end()}};
   return std::nullopt;
 }
 

@@ -189,6 +189,8 @@ class Exporter {
     tell("hidden", *stack->hidden);
     if (const auto& a = stack->mixer.grouped; a && a->heads) {
       tell("heads", *a->heads);
+      if (a->qkv_bias && !stack->biases) tell("qkv_bias", "true");
+      if (a->head_dim && *a->head_dim != *stack->hidden / *a->heads) tell("head_dim", *a->head_dim);
       if (a->kv_heads && *a->kv_heads != *a->heads) {
         tell("grouped", "true");
         tell("kv_heads", *a->kv_heads);
@@ -286,6 +288,8 @@ std::string as_command(const Exporter& plan, const FlagTable& table, LaunchForma
       format == LaunchFormat::vllm ? fmt::format("vllm serve {}", shell_word(plan.model()))
       : format == LaunchFormat::sglang
           ? fmt::format("python3 -m sglang.launch_server --model-path {}", shell_word(plan.model()))
+      : format == LaunchFormat::llama_cpp
+          ? fmt::format("llama-server --hf-repo {}", shell_word(plan.model()))
           : fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", plan.per_node(),
                         plan.nodes());
   for (const auto& [quantity, value] : told) {
@@ -344,9 +348,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   q.fields["workload"] = scenario.workload->name;
   q.fields["hardware"] = "./device.yaml";  // stands for one device, whatever it is
   const bool counted = format == LaunchFormat::megatron;
-  if (!counted && format != LaunchFormat::vllm && format != LaunchFormat::sglang &&
-      format != LaunchFormat::trtllm)
-    q.fields["accelerators"] = count_text(plan.devices());
+  if (!counted && !detail::serves(format)) q.fields["accelerators"] = count_text(plan.devices());
   if (scenario.output_tokens) q.fields["output_tokens"] = count_text(*scenario.output_tokens);
   if (scenario.draft_model != nullptr) q.fields["draft_model"] = scenario.draft_model->name;
   const auto back = [&] {

@@ -30,7 +30,9 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
           .engine = &zoo.at<ServingEngine>(setup.engine),
-          .shares = setup.shares};
+          .shares = setup.shares,
+          .offload_weights = r.asked().offload_weights,
+          .offload_experts = r.asked().offload_experts};
 }
 
 /// Changes of a launch after which its longest request fits, those that cost least first.

@@ -1,5 +1,7 @@
 #include "detail/flag_table.hpp"
 
+#include "detail/settings.hpp"
+
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
@@ -24,6 +26,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"model", "the model"},
     {"model_family", "the family of the model"},
     {"draft_model", "the model that proposes tokens"},
+    {"draft_method", "what proposes tokens: a model, or a head on the model"},
     {"draft_tokens", "tokens proposed for each check"},
     {"tp", "ranks that divide each layer"},
     {"pp", "pipeline stages"},
@@ -43,6 +46,12 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"chunk", "tokens of a chunk of a prompt"},
     {"chunked", "prompts are divided into chunks"},
     {"eager", "kernels are launched one by one"},
+    {"host_weights", "bytes of weights of a device that lie in host memory"},
+    {"device_layers", "layers that lie on the device"},
+    {"host_expert_layers", "layers whose routed experts lie in host memory"},
+    {"host_experts", "routed experts lie in host memory"},
+    {"placed_tensors", "where tensors lie"},
+    {"all_context", "tokens of all requests together"},
     {"memory_fraction", "share of the memory that the engine takes"},
     {"cache_bytes", "bytes of the cache"},
     {"page", "tokens of a block of the cache"},
@@ -145,6 +154,43 @@ class TableReader {
     for (const auto& item : value.items) out.push_back(item.text);
     return out;
   }
+  [[nodiscard]] double number(const YamlValue& value) const {
+    const auto x = number_of(value.text);
+    if (!x) fault(value, value.describe(), "a number");
+    return *x;
+  }
+  /// An item of `defaults`.
+  [[nodiscard]] FlagDefault usual(const YamlValue& item) const {
+    if (item.kind != YamlValue::Kind::map) fault(item, item.describe(), "a map");
+    FlagDefault out;
+    for (const auto& [key, value] : item.pairs) {
+      if (key.text == "sets")
+        out.sets = value.text;
+      else if (key.text == "value" || key.text == "word")
+        out.text = value.text, out.value = key.text == "word" ? 0 : number(value);
+      else if (key.text == "of")
+        out.of = value.text;
+      else if (key.text == "multiple")
+        out.multiple = number(value);
+      else if (key.text == "when")
+        out.when = value.text;
+      else if (key.text == "without") {
+        out.without = choice_of<Precision>(value.text);
+        if (!out.without) fault(value, value.describe(), "a format");
+      } else if (key.text == "guess")
+        out.guess = value.text == "true";
+      else if (key.text == "source")
+        out.source = value.text;
+      else
+        fault(key, key.describe(), "sets, value, word, of, multiple, when, without, guess or source");
+    }
+    for (const auto& quantity : {out.sets, out.of, out.when})
+      if (!quantity.empty() && meaning_of(quantity).empty())
+        fault(item, fmt::format("'{}'", quantity), "a quantity that is known");
+    if (out.sets.empty() || out.text.empty() || out.source.empty())
+      fault(item, "a part is missing", "sets, value or word, and source");
+    return out;
+  }
   /// The rows of an item: one, or one for each name of `each`.
   [[nodiscard]] std::vector<FlagRow> rows(const YamlValue& item) const {
     if (item.kind != YamlValue::Kind::map) fault(item, item.describe(), "a map");
@@ -222,8 +268,10 @@ FlagTable read_flag_table(std::string text, const std::string& name) {
       out.file_wins = value.text == "true";
     else if (key.text == "flags")
       rows = &value;
+    else if (key.text == "defaults")
+      for (const auto& item : value.items) out.defaults_.push_back(reader.usual(item));
     else
-      reader.fault(key, key.describe(), "engine, version, source, abbreviates, file_wins or flags");
+      reader.fault(key, key.describe(), "engine, version, source, abbreviates, file_wins, flags or defaults");
   }
   if (rows == nullptr || out.engine.empty() || out.version.empty() || out.source.empty())
     reader.fault(doc.root(), "a part is missing", "engine, version, source and flags");

@@ -56,26 +56,10 @@ constexpr Fault kNoLaunch{
         "flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate or MLPerf"};
 
 /// Programs that people start and that are not read, by their names.
-constexpr auto kUnread = std::to_array<std::string_view>({"llama-server",
-                                                          "llama-cli",
-                                                          "llama-bench",
-                                                          "ollama",
-                                                          "text-generation-launcher",
-                                                          "text-embeddings-router",
-                                                          "lmdeploy",
-                                                          "tritonserver",
-                                                          "mlc_llm",
-                                                          "mlx_lm.server",
-                                                          "axolotl",
-                                                          "llamafactory-cli",
-                                                          "trl",
-                                                          "tune",
-                                                          "accelerate",
-                                                          "deepspeed",
-                                                          "torchrun",
-                                                          "composer",
-                                                          "vllm",
-                                                          "sglang"});
+constexpr auto kUnread = std::to_array<std::string_view>(
+    {"llama-bench", "ollama", "text-generation-launcher", "text-embeddings-router", "lmdeploy",
+     "tritonserver", "mlc_llm", "mlx_lm.server", "axolotl", "llamafactory-cli", "trl", "tune", "accelerate",
+     "deepspeed", "torchrun", "composer", "vllm", "sglang"});
 
 /// What a text that holds no known launch starts.
 std::string unread_program(const LaunchQuestion& q) {
@@ -146,16 +130,46 @@ void put_assignments(const detail::FlagTable& table, const LaunchQuestion& q, de
   }
 }
 
+/// The checkpoint that a GGUF file or a repository of such files holds: its name and the quantisation.
+/// "models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf", "Qwen/Qwen3-8B-GGUF:Q4_K_M". Without one, llama.cpp takes
+/// Q4_K_M of a repository.
+std::string checkpoint_of(std::string name) {
+  if (ends(name, {".gguf"})) {
+    name.erase(name.size() - 5);
+    if (const auto slash = name.rfind('/'); slash != std::string::npos) name.erase(0, slash + 1);
+    if (const auto part = name.rfind("-of-"); part != std::string::npos && part > 6) name.erase(part - 6);
+    return name;
+  }
+  std::string format = "Q4_K_M";
+  if (const auto colon = name.rfind(':'); colon != std::string::npos) {
+    format = name.substr(colon + 1);
+    name.erase(colon);
+  }
+  for (const std::string_view end : {"-GGUF", "-gguf"})
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size()) + "-" + format;
+  return name;
+}
+
+/// The kind of the head that proposes tokens, where a launch has one.
+std::optional<std::string> head_of(const detail::Settings& settings) {
+  const auto method = settings.text("draft_method");
+  for (const auto* known : {"eagle", "mtp", "medusa"})
+    if (method == known) return method;
+  return std::nullopt;
+}
+
 /// A model and a machine, from the caller or from the launch.
 void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQuestion& q, const Zoo& zoo) {
   for (const auto& [key, text] : q.fields) launch.fields[key] = text;
   const auto name = [&](std::string_view field, std::string_view quantity) {
     if (!settings.has(quantity)) return;
-    const auto asked = settings.text(quantity);
+    const auto asked = launch.format == LaunchFormat::llama_cpp ? checkpoint_of(settings.text(quantity))
+                                                                : settings.text(quantity);
     if (q.fields.contains(std::string(field))) return;
     auto model = detail::model_of(asked, zoo);
     if (model.entry.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B"
       model = detail::model_of(settings.text("model_family") + "_" + asked, zoo);
+    if (model.entry.empty() && quantity == "draft_model" && head_of(settings)) return;  // below
     if (model.entry.empty())
       throw LookupError({.id = "mlsysim.launch.012",
                          .message = fmt::format("the zoo has no model '{}'", asked.substr(0, 80)),
@@ -181,6 +195,8 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     if (auto model = detail::model_of_shape(settings, zoo, launch.notes); !model.empty())
       launch.fields["workload"] = std::move(model);
   name("draft_model", "draft_model");
+  if (const auto head = head_of(settings); head && !launch.fields.contains("draft_model"))
+    launch.fields["draft_model"] = *head;
   for (const auto& [field, word, option] :
        {std::tuple("workload", "model", "--model Llama3_70B"), {"hardware", "machine", "--hardware H100"}})
     if (!launch.fields.contains(field))
@@ -250,8 +266,8 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     if (const auto release = detail::stated_release(command); !release.empty())
       out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
   }
-  const bool serves =
-      *format == LaunchFormat::vllm || *format == LaunchFormat::sglang || *format == LaunchFormat::trtllm;
+  const bool serves = detail::serves(*format);
+  if (*format == LaunchFormat::llama_cpp) out.fields.emplace("engine", "llama_cpp");
   out.mode = serves ? Mode::serve : Mode::train;
   out.fields["mode"] = name_of(out.mode);
   name_parts(out, settings, q, zoo);

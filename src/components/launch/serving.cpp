@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace mlsysim::detail {
@@ -100,6 +101,9 @@ void put_undivided(Settings& s, Launch& launch) {
 }
 
 void put_draft(Settings& s, Launch& launch) {
+  if (const auto method = s.text("draft_method"); !method.empty() && !launch.fields.contains("draft_model"))
+    s.end("draft_method", FlagUse::contradicts,
+          "speculation is priced with a draft model, or with a head: eagle, mtp or medusa");
   const auto tokens = s.number("draft_tokens");
   if (!tokens) return;
   if (launch.fields.contains("draft_model"))
@@ -109,10 +113,76 @@ void put_draft(Settings& s, Launch& launch) {
           "speculation is priced with a draft model of its own: name one with --draft-model");
 }
 
+/// Bytes of the weights of a model of the zoo in the format of the launch; absent where they are not known.
+std::optional<Data<>> weights_of(const Launch& launch, const Workload& model, const Zoo& zoo) {
+  if (model.stacks.empty()) return std::nullopt;
+  const auto text = [&](const char* field) {
+    const auto at = launch.fields.find(field);
+    return at == launch.fields.end() ? std::string() : at->second;
+  };
+  return memory_account({.model = &model,
+                         .precision = choice_of<Precision>(text("precision")),
+                         .weight_format = choice_of<WeightFormat>(text("weight_format"))},
+                        conventions_of(zoo))
+      .sum(MemoryPart::weights);
+}
+
+/// What of the weights lies in host memory, as a share of them.
+void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r) {
+  auto& fields = launch.fields;
+  const Workload* model = zoo.find<Workload>(fields.at("workload"));
+  const auto share = [](double part, double whole) { return count_text(std::clamp(part / whole, 0.0, 1.0)); };
+  const auto unknown = [&](std::string_view quantity, std::string_view what) {
+    s.end(quantity, FlagUse::contradicts,
+          fmt::format("{} of the model are not known: --offload-weights gives the share", what));
+  };
+  if (const double gib = s.number_or("host_weights", 0); gib > 0) {
+    const auto weights = model == nullptr ? std::nullopt : weights_of(launch, *model, zoo);
+    if (weights)
+      fields["offload_weights"] = share((gib * r.tp * r.ep * r.pp * unit::GiB).base(), weights->base());
+    else
+      unknown("host_weights", "the bytes");
+  }
+  const double layers = model == nullptr ? 0 : model->layers().value_or(0);
+  if (const auto on_device = s.number("device_layers"); on_device && *on_device >= 0) {
+    if (layers > 0)
+      fields["offload_weights"] = share(layers - *on_device, layers);
+    else if (*on_device < 999)
+      unknown("device_layers", "the layers");
+  }
+  const double experts = model == nullptr ? 0 : model->expert_layers();
+  const bool placed = s.text("placed_tensors").find("exps=CPU") != std::string::npos ||
+                      s.text("placed_tensors").find("exps.=CPU") != std::string::npos;
+  if (s.on("host_experts") || placed)
+    fields["offload_experts"] = "1";
+  else if (s.has("placed_tensors"))
+    s.end("placed_tensors", FlagUse::contradicts,
+          "of tensors only all routed experts are placed by a pattern");
+  if (const auto n = s.number("host_expert_layers")) {
+    if (experts > 0)
+      fields["offload_experts"] = share(*n, experts);
+    else
+      s.end("host_expert_layers", FlagUse::ignored, "the model has no routed experts");
+  }
+}
+
 }  // namespace
 
+bool serves(LaunchFormat format) { return !engine_entry(format).empty(); }
+
 std::string_view engine_entry(LaunchFormat format) {
-  return format == LaunchFormat::vllm ? "vllm" : format == LaunchFormat::sglang ? "sglang" : "tensorrt_llm";
+  switch (format) {
+    case LaunchFormat::vllm:
+      return "vllm";
+    case LaunchFormat::sglang:
+      return "sglang";
+    case LaunchFormat::trtllm:
+      return "tensorrt_llm";
+    case LaunchFormat::llama_cpp:
+      return "llama_cpp";
+    default:
+      return {};
+  }
 }
 
 bool counts_devices(const Launch& launch, const Zoo& zoo) {
@@ -159,6 +229,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_undivided(s, launch);
   if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
+  put_host_memory(s, launch, zoo, r);
 
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
@@ -173,6 +244,9 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
   }
+  if (const auto all = s.number("all_context"); all && *all >= 1)
+    setup.context = std::max(1.0, std::floor(*all / std::max(1.0, setup.requests.value_or(1))));
+  if (setup.requests && *setup.requests < 1) setup.requests.reset();
   if (setup.requests) fields["batch_size"] = count_text(*setup.requests * r.copies);
   if (setup.context) {
     double output = 0;

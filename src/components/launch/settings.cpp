@@ -146,6 +146,29 @@ std::optional<double> Settings::number(std::string_view quantity) const {
   return h == nullptr ? std::nullopt : number_of(h->text);
 }
 
+const FlagDefault* Settings::usual(std::string_view quantity, const HardwareNode* device) const {
+  for (const auto& d : table_->defaults()) {
+    if (d.sets != quantity || (!d.when.empty() && !on(d.when))) continue;
+    if (d.without && (device == nullptr || device->compute.dense[*d.without])) continue;
+    return &d;
+  }
+  return nullptr;
+}
+
+double Settings::number_or_usual(std::string_view quantity) const {
+  if (const auto given = number(quantity)) return *given;
+  const FlagDefault* d = usual(quantity);
+  if (d == nullptr)
+    throw InputError({.id = "mlsysim.launch.014",
+                      .message = "the table of flags is not well formed",
+                      .key = std::string(quantity),
+                      .found = fmt::format("no default of '{}'", quantity),
+                      .expected = "one below 'defaults'",
+                      .hint = fmt::format("add it to the table of {}", table_->engine)});
+  if (d->of.empty()) return d->value;
+  return std::floor(d->value * number_or(d->of, 0) / d->multiple) * d->multiple;
+}
+
 std::optional<bool> Settings::flag(std::string_view quantity) const {
   const Held* h = held(quantity);
   return h == nullptr ? std::nullopt : truth(h->text);

@@ -54,10 +54,10 @@ struct StatedModel {
       : layers(s.number_or("layers", 0)),
         hidden(s.number_or("hidden", 0)),
         heads(s.number_or("heads", 0)),
-        kv_heads(s.on("grouped") || s.has("kv_heads") ? s.number_or("kv_heads", 1) : heads),
+        kv_heads(s.on("grouped") || s.has("kv_heads") ? s.number_or_usual("kv_heads") : heads),
         head_dim(s.number_or("head_dim", heads > 0 ? hidden / heads : 0)),
         experts(s.number_or("experts", 0)),
-        top_k(experts > 0 ? s.number_or("top_k", 2) : 0),
+        top_k(experts > 0 ? s.number_or_usual("top_k") : 0),
         vocabulary(s.number_or("vocabulary", 0)),
         gated(s.on("gated")),
         biases(!s.on("no_biases")),
@@ -66,7 +66,7 @@ struct StatedModel {
         qk_norm(s.on("qk_norm")),
         tied(!s.on("untied")),
         positions(0) {
-    width = s.number_or("feed_forward", gated ? std::floor(4 * hidden * 2 / 3 / 64) * 64 : 4 * hidden);
+    width = s.number_or_usual("feed_forward");
     if (experts > 0) width = s.number_or("expert_width", width);
     const auto kind = s.text("position_kind");
     const double rows = s.number_or("positions", 0);
@@ -87,12 +87,15 @@ struct StatedModel {
                                     routed->top_k == top_k && routed->gated == gated
                               : dense && dense->width == width && dense->gated == gated;
     return feeds && stack.depth() == layers && stack.hidden == hidden && a->heads == heads &&
-           a->kv_heads.value_or(heads) == kv_heads && (a->qk_norm != QkNorm::none) == qk_norm &&
-           stack.output.tied == tied && (vocabulary == 0 || stack.input.vocab == vocabulary);
+           a->kv_heads.value_or(heads) == kv_heads && a->head_dim.value_or(hidden / heads) == head_dim &&
+           (a->qk_norm != QkNorm::none) == qk_norm && a->qkv_bias == (qkv_bias && !biases) &&
+           stack.biases == biases && stack.residual.norm_bias == norm_bias && stack.output.tied == tied &&
+           stack.input.positions.value_or(0) == positions &&
+           (vocabulary == 0 || stack.input.vocab == vocabulary);
   }
 
   /// As an entry of the zoo in one line.
-  [[nodiscard]] std::string entry(double padded) const {
+  [[nodiscard]] std::string entry(double padded, std::string_view guess) const {
     const auto truth = [](bool x) { return x ? "true" : "false"; };
     const std::string fed = experts > 0
                                 ? fmt::format("experts: {{count: {}, top_k: {}, width: {}, gated: {}}}",
@@ -103,10 +106,10 @@ struct StatedModel {
         "[{{times: "
         "{}}}], mixer: {{grouped: {{heads: {}, kv_heads: {}, head_dim: {}, qkv_bias: {}, qk_norm: {}}}}}, "
         "feed_forward: {{{}}}, residual: {{norm_bias: {}}}, input: {{vocab: {}{}}}, output: {{tied: {}}}, "
-        "biases: {}}}]}}",
+        "biases: {}}}]{}}}",
         layers, hidden, hidden, layers, heads, kv_heads, head_dim, truth(qkv_bias), qk_norm ? "head" : "none",
         fed, truth(norm_bias), padded, positions > 0 ? fmt::format(", positions: {}", positions) : "",
-        truth(tied), truth(biases));
+        truth(tied), truth(biases), guess.empty() ? "" : fmt::format(", guess: \"{}\"", guess));
   }
 };
 
@@ -144,16 +147,19 @@ std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::s
     return model->name;
   }
   double vocabulary = stated.vocabulary;
+  std::string guess;
   if (vocabulary == 0) {
-    vocabulary = 50257;
-    notes.push_back("a guess: the vocabulary is not stated; 50257 tokens, as GPT-2 has");
+    vocabulary = s.number_or_usual("vocabulary");
+    guess =
+        fmt::format("the vocabulary is not stated: {} tokens, {}", vocabulary, s.usual("vocabulary")->source);
+    notes.push_back("the shape is a guess: " + guess);
   }
   // Megatron pads the vocabulary, so that every rank has as many rows.
-  const double step = s.number_or("vocabulary_step", 128) * std::max(1.0, s.number_or("tp", 1));
+  const double step = s.number_or_usual("vocabulary_step") * std::max(1.0, s.number_or("tp", 1));
   const double padded = std::ceil(vocabulary / step) * step;
   notes.push_back(fmt::format("the model is the one that the flags state: {} layers of width {}, {} tokens",
                               stated.layers, stated.hidden, padded));
-  return stated.entry(padded);
+  return stated.entry(padded, guess);
 }
 
 void compare_shape(Settings& s, const Workload& model) {

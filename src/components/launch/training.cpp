@@ -140,8 +140,10 @@ void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
   if (zero > 0 && shard > 1) launch.fields["shard_size"] = count_text(shard);
   const double part = s.number_or("offload_share", 1);
   const auto outside = [&](std::string_view where) { return s.has(where) && s.text(where) != "none"; };
-  if (outside("offload_states") || s.on("offload_optimizer"))
-    launch.fields["offload_states"] = count_text(part);
+  const bool states = outside("offload_states");
+  if (states || s.on("offload_optimizer")) launch.fields["offload_states"] = count_text(part);
+  // DeepSpeed and FSDP move gradients to the host as they are made; Megatron-LM keeps them on the device.
+  if (states || s.on("offload_all")) launch.fields["offload_gradients"] = count_text(states ? part : 1.0);
   if (outside("offload_weights")) launch.fields["offload_weights"] = "1";
   if (s.on("offload_all")) launch.fields["offload_states"] = launch.fields["offload_weights"] = "1";
   for (const auto* q : {"offload_states", "offload_weights"})
@@ -199,22 +201,24 @@ void put_formats(Settings& s, Launch& launch) {
     fields["kernel_fusion"] = s.text("compiler") == "no" || s.text("compiler") == "NO" ? "false" : "true";
 }
 
-/// What Megatron-LM does where no flag speaks: dropout of a tenth (arguments.py), and attention that keeps
-/// its scores where the device has no 16-bit floats of a wide range, on which fused kernels are not built.
+/// What Megatron-LM does where no flag speaks, as its table says: dropout, and attention that keeps its
+/// scores on devices for which there are no fused kernels.
 void put_megatron_defaults(Settings& s, Launch& launch, const Zoo& zoo) {
-  const double dropped = std::max(s.number_or("hidden_dropout", 0.1), s.number_or("attention_dropout", 0.1));
+  const double dropped =
+      std::max(s.number_or_usual("hidden_dropout"), s.number_or_usual("attention_dropout"));
   launch.fields["dropout"] = dropped > 0 ? "true" : "false";
   if (dropped > 0 && !s.has("hidden_dropout") && !s.has("attention_dropout"))
-    launch.notes.push_back("dropout is 0.1, as no flag says otherwise");
+    launch.notes.push_back(fmt::format("dropout is {}, as no flag says otherwise", dropped));
   if (launch.fields.contains("attention_kernel")) return;
   const auto machine = launch.fields.find("hardware");
   const auto* device = machine == launch.fields.end() ? nullptr : zoo.find<HardwareNode>(machine->second);
   const bool flash = s.on("flash");
-  if (device == nullptr || device->compute.dense[Precision::bf16]) return;
+  const FlagDefault* kernel = s.usual("attention", device);
+  if (kernel == nullptr) return;
   if (flash) s.end("flash", FlagUse::ignored, fmt::format("{} cannot run it", device->name));
-  launch.fields["attention_kernel"] = "unfused";
+  launch.fields["attention_kernel"] = kernel->text;
   launch.notes.push_back(
-      fmt::format("attention keeps its scores: fused kernels do not run on {}", device->name));
+      fmt::format("attention is {} on {}: {}", kernel->text, device->name, kernel->source));
 }
 
 /// Exchanges that a launch does not hide. What it hides is as good as the figure of the plan.

@@ -282,15 +282,16 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   const Config c(*text, name, path, type, m.notes);
   const Config whole(root, name, "", type_of(root), m.notes);
   if (c.family() == nullptr)
-    m.notes.push_back(
-        fmt::format("{}the class of '{}' is not known; read by its keys as a decoder with gated "
-                    "feed-forward, without biases and norms on queries and keys unless a key says so",
-                    kGuess, type));
+    m.entry.guess = fmt::format(
+        "the class of '{}' is not known; read by its keys as a decoder with gated feed-forward, without "
+        "biases and norms on queries and keys unless a key says so",
+        type);
   else if (!c.family()->missing.empty())
     throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
                      "model_type", fmt::format("'{}': {}", type, c.family()->missing),
                      "a class whose layers each have weights of their own",
                      "write the entry by hand (docs/how-to/add-a-model.md)", {name});
+  if (!m.entry.guess.empty()) m.notes.push_back("the shape is a guess: " + m.entry.guess);
   if (const Json* embedded = c.at("embedding_size");
       embedded != nullptr && embedded->is_number() && *embedded != *c.count("hidden"))
     c.refuse_key("embedding_size", "is not the hidden width", *embedded, "hidden_size");

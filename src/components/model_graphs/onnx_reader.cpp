@@ -140,6 +140,18 @@ class OnnxReader {
     return static_cast<std::uint32_t>(p_.values.size() - 1);
   }
 
+  /// The symbol of an extent: its name, or value and axis where it has none ("?") or is bound by them.
+  [[nodiscard]] std::string symbol_of(const std::string& parameter, const std::string& name, int axis) const {
+    auto own = fmt::format("{}.{}", name, axis);
+    const bool named = !parameter.empty() && parameter != "?" && !state_.options.dims.contains(own);
+    return named ? parameter : own;
+  }
+  /// What makes extents known.
+  [[nodiscard]] std::string remedy() const {
+    return p_.open.empty() ? std::string("store the shapes in the file: onnx.shape_inference.infer_shapes")
+                           : fmt::format("bind the open sizes: --dim {}=N", fmt::join(p_.open, "=N --dim "));
+  }
+
   TensorType type_of(const onnx::TypeProto_Tensor& t, const std::string& name) {
     TensorType out;
     out.element = &element_type(onnx_element(t.elem_type()));
@@ -148,8 +160,7 @@ class OnnxReader {
       if (d.has_dim_value())
         out.dims.push_back(std::max<std::int64_t>(0, d.dim_value()));
       else
-        out.dims.push_back(size_of_symbol(
-            p_, state_.options, d.dim_param().empty() ? fmt::format("{}.{}", name, i) : d.dim_param()));
+        out.dims.push_back(size_of_symbol(p_, state_.options, symbol_of(d.dim_param(), name, i)));
     }
     return out;
   }
@@ -252,8 +263,7 @@ class OnnxReader {
         throw InputError("mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
                          node.name().empty() ? node.op_type() : node.name(),
                          n.why.empty() ? "operands of unknown extents" : n.why, "extents of every value",
-                         "store the shapes in the file: onnx.shape_inference.infer_shapes",
-                         place(state_.file, n.number), BreakReason::dynamic_shape);
+                         remedy(), place(state_.file, n.number), BreakReason::dynamic_shape);
       const bool spread = n.types[i].elements() > most;
       const auto id = add(n.types[i], role == ValueRole::weight && spread ? ValueRole::activation : role);
       if (n.remembered[i] != 0) state_.ints[id] = std::move(n.numbers[i]);
@@ -285,8 +295,7 @@ class OnnxReader {
       if (shape == state_.ints.end())
         throw InputError("mlsysim.programs.020", fmt::format("unknown shape at node {}", n.number),
                          node.name(), "the shape is computed by the program", "extents of every value",
-                         "store the shapes in the file: onnx.shape_inference.infer_shapes",
-                         place(state_.file, n.number), BreakReason::dynamic_shape);
+                         remedy(), place(state_.file, n.number), BreakReason::dynamic_shape);
       t.dims = shape->second;
       const bool stored = p_.values[n.operands[0]].role == ValueRole::weight && !t.dims.empty();
       id = add(std::move(t), stored ? ValueRole::weight : ValueRole::constant);

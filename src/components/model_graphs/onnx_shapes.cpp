@@ -356,10 +356,15 @@ void OnnxShapes::slice(const Dims& x) {
     out[axis] = std::max<std::int64_t>(0, (span + stride - 1) / stride);
   }
   give(0, out);
-  if (const auto* values = ints(0);
-      values != nullptr && out.size() == 1 && starts[0] >= 0 && out[0] >= 0 && steps.empty())
-    remember(0, Dims(values->begin() + std::min<std::ptrdiff_t>(starts[0], std::ssize(*values)),
-                     values->begin() + std::min<std::ptrdiff_t>(starts[0] + out[0], std::ssize(*values))));
+  const auto* values = ints(0);
+  if (values == nullptr || out.size() != 1 || out[0] < 0) return;
+  const auto size = std::ssize(*values), step = steps.empty() || steps[0] == 0 ? 1 : steps[0];
+  auto at = starts[0] < 0 ? starts[0] + size : starts[0];
+  if (step < 0) at = std::min<std::int64_t>(at, size - 1);
+  Dims kept;
+  for (std::int64_t i = 0; i < out[0] && at >= 0 && at < size; ++i, at += step)
+    kept.push_back((*values)[static_cast<std::size_t>(at)]);
+  if (std::ssize(kept) == out[0]) remember(0, std::move(kept));
 }
 
 void OnnxShapes::gather(const Dims& x) {

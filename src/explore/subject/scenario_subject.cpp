@@ -100,6 +100,7 @@ bool may_move(const Problem& p, const FieldInfo& field, double value, std::span<
   if (detail::is_size_of_model(path)) return sequences && value != 0;
   if (path == "plan.rank_imbalance") return value != 0;  // 0 stands for what nobody stated
   if (path.starts_with("offload_")) return p.model.structure.offloads;
+  if (path.starts_with("plan.host_")) return p.model.structure.host_computes && value != 0;
   // The number of chunks is part of the law: in steady state lengths move between those that have as many,
   // where they are no axis.
   bool steady = false;

@@ -1,4 +1,5 @@
 #include "resolvers/shared/expert_exchange.hpp"
+#include "resolvers/shared/host_memory.hpp"
 #include "resolvers/shared/power_limits.hpp"
 #include "resolvers/shared/training_plan.hpp"
 
@@ -21,6 +22,11 @@ TrainingProblem<> settle(const In& asked, Notes& notes) {
   if (in.zero_stage < 3 && layout.dp * in.ep_size * in.cp_size > 1)
     notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   TrainingProblem<> v = detail::training_problem(in, *in.fleet->node->accelerator, notes);
+  if (v.model.structure.host_computes)
+    v.plan.host_bandwidth =
+        detail::host_bandwidth(in.host_memory_bandwidth, in.fleet->node->accelerators_per_node, c, notes);
+  else
+    detail::warn_of_idle(in, {"host_memory_bandwidth"}, "without offload_gradients", notes);
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
   v.links = v.pricing->links(*in.fleet, c, notes, Phase::training);

@@ -1,5 +1,6 @@
 #include "resolvers/models/proposals.hpp"
 #include "resolvers/shared/expert_exchange.hpp"
+#include "resolvers/shared/host_memory.hpp"
 #include "resolvers/shared/pass_budget.hpp"
 #include "resolvers/shared/plan_check.hpp"
 #include "resolvers/shared/power_limits.hpp"
@@ -195,6 +196,32 @@ void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c,
   v.model.structure.capped = v.decode.capped = capped;
 }
 
+/// What lies in the memory of the host, and who multiplies it.
+void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, Notes& notes) {
+  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  auto &prompts = v.model.structure, &steps = v.decode;
+  prompts.offloads = in.offload_weights > 0 || in.offload_experts > 0;
+  if (in.offload_experts > 0 && !prompts.moe)
+    detail::warn_of_idle(in, {"offload_experts"}, "on a model without routed experts", notes);
+  if (!prompts.offloads)
+    return detail::warn_of_idle(in, {"host_memory_bandwidth"}, "with all weights on devices", notes);
+  const auto* rows = in.engine == nullptr ? nullptr : stated(*in.engine, &ServingEngine::host_rows);
+  prompts.host_computes = rows != nullptr;
+  v.plan.offload_weights = in.offload_weights;
+  v.plan.offload_experts = in.offload_experts;
+  if (rows != nullptr) {
+    v.plan.host_rows = *rows;
+    v.plan.host_bandwidth =
+        detail::host_bandwidth(in.host_memory_bandwidth, in.tp_size * in.ep_size * in.pp_size, c, notes);
+    notes.assume("host_rows", *rows,
+                 fmt::format("{}: of larger passes the weights cross the link", in.engine->name));
+  } else {
+    notes.assume("host_rows", 0.0, "weights in host memory cross the link in every pass");
+  }
+  steps.offloads = prompts.offloads;
+  steps.host_computes = prompts.host_computes;
+}
+
 }  // namespace
 
 ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
@@ -215,11 +242,11 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   ServingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   if (!v.pricing->lists_operators())
-    detail::warn_of_unpriced(
-        in,
-        {"fleet", "power_cap", "clock_limit", "dispatch_precision", "expert_copies", "expert_overlap",
-         "rank_imbalance", "collective_algorithm", "engine", "execution"},
-        notes);
+    detail::warn_of_unpriced(in,
+                             {"fleet", "power_cap", "clock_limit", "dispatch_precision", "expert_copies",
+                              "expert_overlap", "rank_imbalance", "collective_algorithm", "engine",
+                              "execution", "offload_weights", "offload_experts", "host_memory_bandwidth"},
+                             notes);
   v.model = v.pricing->model(*in.workload, Phase::prefill, notes);
   v.decode = v.model.structure;
   v.decode.phase = Phase::decode;
@@ -271,6 +298,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.network_bandwidth = in.network_bandwidth;
   warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
   set_limits(in, decoder, c, v, notes);
+  set_host_memory(in, c, v, notes);
   if (in.draft_model != nullptr) add_draft(in, c, draft_bytes(in, precision), v, notes);
   return v;
 }

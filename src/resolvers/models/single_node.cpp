@@ -3,6 +3,7 @@
 
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
 
 namespace mlsysim {
 namespace {
@@ -57,6 +58,9 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
+  v.plan.trainable = in.trainable_fraction;
+  detail::warn_of_idle(in, {"weight_format"}, "on a training step, whose states the precision decides",
+                       notes);
   if (in.optimizer == OptimizerKind::muon && v.pricing->lists_operators())
     v.model.structure.update = WeightUpdate::orthogonal;
   set_limits(in, c, v, notes);
@@ -72,12 +76,24 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
 
 InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) {
   const Conventions& c = conventions_or_standard(in.conventions);
-  const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
+  const auto stored = in.weight_format
+                          ? std::optional(served_format(
+                                *in.workload, {.precision = in.precision, .weight_format = in.weight_format},
+                                *in.hardware, nullptr, notes))
+                          : std::nullopt;
+  const Precision precision =
+      stored ? stored->precision : precision_or_default(in.precision, *in.hardware, notes);
+  detail::warn_of_idle(in, {"trainable_fraction"}, "on a pass that trains nothing", notes);
   InferenceProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   const Phase phase = in.workload->is_language_decoder() ? Phase::decode : Phase::inference;
   v.model = v.pricing->model(*in.workload, phase, notes);
   set_storage(v.plan, inference_storage(precision, std::nullopt));
+  if (stored && stored->apart) {
+    auto& s = v.model.structure;
+    set_stored(*stored, v.pricing->lists_operators() && s.known, v.plan, s);
+    s.widened = stored->whole < bytes_per_element(precision) * (unit::B / unit::param);
+  }
   v.plan.routing_spread = c.routing_spread;
   if (v.model.structure.moe) notes.assume("routing_spread", c.routing_spread, kDefaults);
   // A model of which only the size is known has as many weights as fill it.

@@ -147,6 +147,16 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
     warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
 }
 
+void check_offloaded_gradients(double gradients, double states) {
+  if (gradients <= states) return;
+  throw DomainError({.id = "mlsysim.catalogue.160",
+                     .message = "gradients follow the states that they update",
+                     .key = "offload_gradients",
+                     .found = fmt::format("{:g} of the gradients and {:g} of the states", gradients, states),
+                     .expected = "at most the share of offload_states",
+                     .hint = "give offload_states too"});
+}
+
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
                 Notes& notes) {
   constexpr std::string_view kParts = "parameter, gradient, moment or master";

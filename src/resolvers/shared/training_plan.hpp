@@ -56,6 +56,9 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
                 Notes& notes);
 
+/// Refuses gradients in host memory whose optimizer states are not there. @throws DomainError
+void check_offloaded_gradients(double gradients, double states);
+
 /// Sets what is trained: a share of the weights, or low-rank adapters beside frozen ones.
 template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
@@ -95,6 +98,8 @@ template <class In> void warn_of_operator_plan(const In& in, Notes& notes) {
                     "offload_weights",
                     "offload_activations",
                     "offload_states",
+                    "offload_gradients",
+                    "host_memory_bandwidth",
                     "power_cap",
                     "clock_limit",
                     "dispatch_precision",
@@ -131,6 +136,8 @@ template <class In>
   const double moved =
       v.pricing->lists_operators() ? 1.0 : 0.0;  // what lies in host memory is not priced without operators
   s.offloads = moved > 0 && (in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0);
+  s.host_computes = s.offloads && in.offload_gradients > 0;
+  check_offloaded_gradients(in.offload_gradients, in.offload_states);
   s.narrow = bytes_per_element(precision) < 2;
   v.pricing->warn_of(s, notes);
   DeviceUse use{.precision = precision,
@@ -164,6 +171,7 @@ template <class In>
   p.offload_weights = moved * in.offload_weights;
   p.offload_activations = moved * in.offload_activations;
   p.offload_states = moved * in.offload_states;
+  p.offload_gradients = moved * in.offload_gradients;
   p.exchange_bucket = c.exchange_bucket;
   set_storage(p, v.pricing->training_storage(precision, in.optimizer));
   // Adam keeps two moments of a weight, Muon one of a matrix (zero where nothing is kept).

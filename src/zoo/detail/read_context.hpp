@@ -83,7 +83,7 @@ std::optional<Source> read_source_keys(ReadContext& ctx, NodeRef map, const std:
 [[nodiscard]] std::optional<double> strict_number(std::string_view text);
 
 /// Keys that every entry may have beside those of its kind.
-inline constexpr std::string_view kEntryKeys[] = {"name",   "title",  "aliases",
-                                                  "origin", "source", "decisions"};
+inline constexpr std::string_view kEntryKeys[] = {"name",   "title",     "aliases", "origin",
+                                                  "source", "decisions", "guess"};
 
 }  // namespace mlsysim::detail

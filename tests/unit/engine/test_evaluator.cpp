@@ -6,6 +6,7 @@
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/resolvers/models/reliability.hpp>
 #include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -230,4 +231,67 @@ TEST_CASE("failures are a line of the training scorecard", "[engine]") {
   CHECK_THAT(number(large, "performance.fleet_mtbf"), WithinRel(asked.fleet_mtbf.in(unit::h), 1e-12));
   CHECK_THAT(number(large, "performance.goodput_ratio"), WithinRel(asked.goodput_ratio, 1e-12));
   CHECK(SystemEvaluator::evaluate(serving_70b()).find("performance.goodput_ratio") == nullptr);
+}
+
+TEST_CASE("an encoder that is served is one pass", "[engine]") {
+  Scenario s{.workload = model("BERT_Base"), .hardware = device("H100"), .batch_size = 8, .seq_len = 128};
+  const auto pass = SystemEvaluator::evaluate(s);
+  s.mode = Mode::serve;
+  const auto served = SystemEvaluator::evaluate(s);
+  CHECK(served.mode == "infer");
+  CHECK(number(served, "performance.latency") == number(pass, "performance.latency"));
+  CHECK(served.warnings.size() == pass.warnings.size() + 1);
+}
+
+TEST_CASE("gradients follow the states that the host updates", "[engine]") {
+  Scenario s{.workload = model("Llama2_13B"),
+             .hardware = device("V100"),
+             .mode = Mode::train,
+             .batch_size = 1,
+             .seq_len = 1024,
+             .precision = Precision::fp16,
+             .recomputation = Recomputation::full,
+             .offload_states = 1};
+  CHECK_FALSE(SystemEvaluator::evaluate(s).passed_all());
+  s.offload_gradients = 1;
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK(e.feasibility.status == EvaluationLevel::Status::pass);
+  CHECK(
+      std::none_of(e.memory.begin(), e.memory.end(), [](const Metric& m) { return m.name == "gradients"; }));
+  // Two moments, a master copy and a gradient, all in fp32.
+  const double weights = parameter_count(*s.workload).base();
+  CHECK_THAT(number(e, "feasibility.host_memory_used"), WithinRel(16 * weights / 1e9, 1e-3));
+  s.host_memory = 128.0 * unit::GB;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
+  s.host_memory = 256.0 * unit::GB;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+  s.offload_states = 0.5;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("mlsysim.catalogue.160"));
+}
+
+TEST_CASE("what a served model leaves in host memory is computed there, or crosses the link", "[engine]") {
+  Scenario s{.workload = model("Llama3_8B"), .hardware = device("A100"), .seq_len = 512, .output_tokens = 64};
+  const double whole = number(SystemEvaluator::evaluate(s), "performance.itl");
+  s.offload_weights = 0.25;
+  s.engine = &standard_zoo().at<ServingEngine>("vllm");
+  const auto link = SystemEvaluator::evaluate(s);
+  // A quarter of 16 GB comes over a link of 32 GB/s for each token.
+  const double fetched = 0.25 * parameter_count(*s.workload).base() * 2 / 32e9 * 1e3;
+  CHECK(number(link, "performance.itl") > fetched);
+  CHECK(number(link, "performance.itl") < fetched + 1.1 * whole);
+  s.engine = &standard_zoo().at<ServingEngine>("llama_cpp");
+  const auto of = [&](double bandwidth) {
+    s.host_memory_bandwidth = bandwidth * (unit::GB / unit::s);
+    return number(SystemEvaluator::evaluate(s), "performance.itl");
+  };
+  // What the host takes is its share of the layers over its bandwidth: halving it doubles that part alone.
+  const double slow = of(100), fast = of(200), faster = of(400);
+  CHECK_THAT(slow - fast, WithinRel(2 * (fast - faster), 1e-6));
+  CHECK(faster < number(link, "performance.itl"));
+  const auto held = [&](double share) {
+    s.offload_weights = share;
+    const auto e = SystemEvaluator::evaluate(s);
+    return number(e, "feasibility.memory_used");
+  };
+  CHECK(held(0.5) < held(0.25));
 }

@@ -94,7 +94,8 @@ TEST_CASE("plans that train survive the way to an engine and back", "[launch]") 
       {{"tp_size", "2"}, {"zero_stage", "3"}, {"recomputation", "selective"}, {"optimizer", "adamw"}});
   titan["microbatch_size"] = "16";
   Fields deepspeed = base;
-  deepspeed.insert({{"zero_stage", "2"}, {"offload_states", "1"}, {"optimizer", "adam"}});
+  deepspeed.insert(
+      {{"zero_stage", "2"}, {"offload_states", "1"}, {"offload_gradients", "1"}, {"optimizer", "adam"}});
   for (const auto& [format, fields] : {std::pair(LaunchFormat::megatron, megatron),
                                        {LaunchFormat::torchtitan, titan},
                                        {LaunchFormat::deepspeed, deepspeed}}) {

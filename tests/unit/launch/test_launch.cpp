@@ -43,9 +43,9 @@ const FlagFinding& finding(const Launch& launch, std::string_view flag) {
 }  // namespace
 
 TEST_CASE("every table of flags is well formed and names its source", "[launch]") {
-  for (const auto format :
-       {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm, LaunchFormat::megatron,
-        LaunchFormat::deepspeed, LaunchFormat::torchtitan, LaunchFormat::accelerate, LaunchFormat::mlperf}) {
+  for (const auto format : {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm,
+                            LaunchFormat::megatron, LaunchFormat::deepspeed, LaunchFormat::torchtitan,
+                            LaunchFormat::accelerate, LaunchFormat::mlperf, LaunchFormat::llama_cpp}) {
     const auto& table = detail::flag_table(format);
     CHECK(table.engine == name_of(format));
     CHECK_FALSE(table.source.empty());
@@ -119,7 +119,8 @@ TEST_CASE("a file of TensorRT-LLM", "[launch]") {
   CHECK(field(l, "batch_size") == "128");  // 16 of each rank
   CHECK(l.serving->shares.fraction == 0.85);
   CHECK(finding(l, "kv_cache_config.enable_block_reuse").use == FlagUse::ignored);
-  CHECK(finding(l, "speculative_config.num_nextn_predict_layers").use == FlagUse::contradicts);
+  CHECK(finding(l, "speculative_config.num_nextn_predict_layers").use == FlagUse::used);
+  CHECK(field(l, "draft_model") == "mtp");
 }
 
 TEST_CASE("arguments of Megatron-LM", "[launch]") {
@@ -210,6 +211,7 @@ TEST_CASE("files of training", "[launch]") {
                               "ds.json", given);
   CHECK(field(deepspeed, "zero_stage") == "3");
   CHECK(field(deepspeed, "offload_states") == "1");
+  CHECK(field(deepspeed, "offload_gradients") == "1");  // moved as they are made
   CHECK(field(deepspeed, "microbatch_size") == "2");
   CHECK(field(deepspeed, "precision") == "bf16");
   CHECK_NOTHROW(deepspeed.build(standard_zoo()));
@@ -509,5 +511,76 @@ TEST_CASE("the command of a manifest is a launch", "[launch]") {
   CHECK_THAT(refusal("services:\n  a:\n    image: ollama/ollama\n", "compose.yaml"),
              Contains("launch.003") && Contains("docker-compose") && Contains("ollama/ollama"));
   CHECK_THAT(refusal("apiVersion: v1\nkind: Pod\nspec: {}\n", "pod.yaml"), Contains("Kubernetes"));
-  CHECK_THAT(refusal("llama-server -m a.gguf -ngl 42"), Contains("launch.003") && Contains("llama-server"));
+  CHECK_THAT(refusal("lmdeploy serve api_server a"), Contains("launch.003") && Contains("lmdeploy"));
+}
+
+TEST_CASE("a launch has the name of a model only where all of its shape is the model's", "[launch]") {
+  const std::string words =
+      "torchrun pretrain_gpt.py --num-layers 48 --hidden-size 1600 --num-attention-heads 25 --seq-length "
+      "1024 "
+      "--max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 1 --bf16 --vocab-size 50257";
+  CHECK(field(read(words), "workload") == "GPT2");
+  for (const char* other :
+       {" --disable-bias-linear", " --normalization RMSNorm", " --use-rotary-position-embeddings",
+        " --untie-embeddings-and-output-weights", " --kv-channels 32", " --qk-layernorm"}) {
+    INFO(other);
+    CHECK(field(read(words + other), "workload").starts_with("{"));
+  }
+}
+
+TEST_CASE("what an engine takes without a flag stands in its table, with a source", "[launch]") {
+  const auto& table = detail::flag_table(LaunchFormat::megatron);
+  CHECK(table.defaults().size() >= 8);
+  for (const auto& d : table.defaults()) {
+    CHECK_FALSE(d.source.empty());
+    CHECK_FALSE(detail::meaning_of(d.sets).empty());
+  }
+  const std::string head = "engine: a\nversion: b\nsource: c\nflags: []\ndefaults:\n- ";
+  for (const char* bad :
+       {"{sets: top_k, value: 2}", "{sets: top_k, value: two, source: s}",
+        "{sets: no_such, value: 2, source: s}", "{sets: top_k, value: 2, source: s, why: x}"})
+    CHECK_THROWS_WITH(detail::read_flag_table(head + bad + "\n", "t.yaml"), Contains("launch.014"));
+  // A vocabulary that nobody states is a guess, and the entry says so.
+  const auto built = read(
+                         "torchrun pretrain_gpt.py --num-layers 7 --hidden-size 512 --num-attention-heads 8 "
+                         "--seq-length 512 --micro-batch-size 1 --global-batch-size 1 --bf16")
+                         .build(standard_zoo());
+  CHECK_FALSE(built.scenario.workload->entry->guess.empty());
+}
+
+TEST_CASE("launches of llama.cpp", "[launch]") {
+  const auto layers = read("./llama-server -m models/Qwen2.5-14B-Instruct-Q4_K_M.gguf -ngl 42 -c 8192 -np 2");
+  CHECK(field(layers, "workload") == "Qwen2_5_14B");
+  CHECK(field(layers, "weight_format") == "q4_k_m");
+  CHECK(field(layers, "engine") == "llama_cpp");
+  CHECK(field(layers, "offload_weights") == "0.125");  // 6 of 48 layers
+  CHECK(layers.serving->context == 4096);
+  const auto experts = read("llama-server -hf unsloth/Qwen3-30B-A3B-GGUF -ngl 99 --n-cpu-moe 36");
+  CHECK(field(experts, "weight_format") == "q4_k_m");  // of a repository without a word
+  CHECK(field(experts, "offload_weights") == "0");
+  CHECK(field(experts, "offload_experts") == "0.75");
+  CHECK(field(read("llama-server -hf unsloth/Qwen3-30B-A3B-GGUF:Q8_0 -ot exps=CPU"), "offload_experts") ==
+        "1");
+  CHECK_NOTHROW(experts.build(standard_zoo()));
+}
+
+TEST_CASE("weights in host memory, and heads that propose tokens", "[launch]") {
+  const auto half = read("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --cpu-offload-gb 30");
+  CHECK(std::stod(field(half, "offload_weights")) == Approx(2 * 30 * 1.073741824 / 141.1).epsilon(0.005));
+  CHECK(fit_of(half, standard_zoo()).fits);
+  const auto eagle = read(
+      "vllm serve meta-llama/Llama-3.1-8B-Instruct --speculative-config "
+      "'{\"method\": \"eagle3\", \"model\": \"someone/EAGLE3-LLaMA3.1-Instruct-8B\", "
+      "\"num_speculative_tokens\": 5}'");
+  CHECK(field(eagle, "draft_model") == "eagle");
+  CHECK(field(eagle, "draft_tokens") == "5");
+  const auto built = eagle.build(standard_zoo());
+  REQUIRE(built.scenario.draft_model != nullptr);
+  CHECK(built.scenario.draft_model->layers() == 1);
+  CHECK(built.scenario.draft_model->hidden() == built.scenario.workload->hidden());
+  const auto mtp = read(
+      "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 "
+      "--speculative-algorithm NEXTN --speculative-num-steps 1");
+  CHECK(field(mtp, "draft_model") == "mtp");
+  CHECK_NOTHROW(mtp.build(standard_zoo()));
 }

@@ -96,3 +96,29 @@ TEST_CASE("a release takes the kernels of experts of what it extends", "[lowerin
                      conventions_of(zoo), notes);
   CHECK_FALSE(other.experts.has_family);
 }
+
+TEST_CASE("products of a family are those of its arithmetic, before figures that are the device's own",
+          "[lowering]") {
+  const Zoo& zoo = standard_zoo();
+  const auto& conventions = conventions_of(zoo);
+  HardwareNode bare = zoo.at<HardwareNode>("H100");
+  bare.efficiency = {};
+  KernelFamily general, family;
+  general.products = {{.multiplies = Precision::fp8, .share = 0.5, .stream = 0.6}};
+  family.extends = &general;
+  family.products = {{.multiplies = Precision::bf16, .share = 0.7, .stream = 0.9}};
+  Notes notes;
+  const auto with = [&](const HardwareNode& hardware, Precision precision) {
+    Device<> d = small_device();
+    set_products(d, family, hardware, precision, conventions, notes);
+    return d;
+  };
+  CHECK(with(bare, Precision::bf16).efficiency.matrix == 0.7);
+  CHECK(with(bare, Precision::bf16).efficiency.product_stream == 0.9);
+  CHECK(with(bare, Precision::fp8).efficiency.matrix == 0.5);  // of the family that it extends
+  CHECK(with(bare, Precision::fp32).efficiency.matrix == small_device().efficiency.matrix);
+  // A figure that was measured on the device, and not its class's, stays.
+  HardwareNode measured = bare;
+  measured.efficiency.matrix = 0.33;
+  CHECK(with(measured, Precision::bf16).efficiency.matrix == small_device().efficiency.matrix);
+}

@@ -101,6 +101,26 @@ TEST_CASE("extents that the program computes are computed") {
   CHECK(totals_of(m.read({.dims = {{"batch", 3}}})).operators == 1);  // the rest is done before anything runs
 }
 
+TEST_CASE("slices of extents keep them, and a size without a name is bound by value and axis") {
+  Maker m;
+  m.input("x", {"?", "1", "?"});
+  m.ints("first", {0});
+  m.ints("end", {9});
+  m.ints("axis", {0});
+  m.ints("second", {2});
+  m.weight("w", {16, 2});
+  auto& g = m.graph();
+  Maker::node(g, "Shape", {"x"}, {"s"});
+  Maker::attribute(Maker::node(g, "Cast", {"s"}, {"narrow"}), "to", 6);
+  Maker::node(g, "Slice", {"narrow", "first", "end", "axis", "second"}, {"ends"});  // extents 0 and 2
+  Maker::node(g, "Reshape", {"x", "ends"}, {"folded"});
+  Maker::node(g, "MatMul", {"folded", "w"}, {"y"});
+  CHECK(m.read().open == std::vector<std::string>{"x.0", "x.2"});
+  const auto p = m.read({.dims = {{"x.0", 12}, {"x.2", 16}}});
+  CHECK(p.open.empty());
+  CHECK(totals_of(p).macs == 12 * 16 * 2);
+}
+
 TEST_CASE("weights that lie outside of the file are not looked for") {
   auto m = dense();
   auto& w = *m.graph().mutable_initializer(0);

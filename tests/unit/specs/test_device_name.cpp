@@ -49,11 +49,33 @@ TEST_CASE("A slice has its share of the device", "[specs]") {
   const auto& whole = zoo.at<HardwareNode>("A100");
   const auto slice = slice_called(zoo, "NVIDIA A100-SXM4-80GB MIG 2g.20gb");
   REQUIRE(slice);
-  CHECK(*slice->memory.capacity / *whole.memory.capacity == Approx(0.25));
-  CHECK(*slice->memory.bandwidth / *whole.memory.bandwidth == Approx(0.25));
-  CHECK(slice->compute.units == 28);
-  CHECK(*slice->compute.dense[Precision::fp16] / *whole.compute.dense[Precision::fp16] == Approx(28.0 / 108));
+  CHECK(*slice->device.memory.capacity / *whole.memory.capacity == Approx(0.25));
+  CHECK(*slice->device.memory.bandwidth / *whole.memory.bandwidth == Approx(0.25));
+  CHECK(slice->device.compute.units == 28);
+  CHECK(*slice->device.compute.dense[Precision::fp16] / *whole.compute.dense[Precision::fp16] ==
+        Approx(28.0 / 108));
   CHECK_FALSE(slice_called(zoo, "A100").has_value());
-  CHECK_THROWS_AS(slice_called(zoo, "A100 9g.90gb"), LookupError);
-  CHECK_THROWS_AS(slice_called(zoo, "T4 1g.10gb"), LookupError);
+  for (const char* none : {"A100 9g.90gb", "T4 1g.10gb", "2g.20gb"})  // several devices have the last
+    CHECK_THROWS_WITH(slice_called(zoo, none), Catch::Matchers::Contains("mlsysim.spec.092"));
+  // What no source states of a slice is told with it.
+  CHECK(slice->units_share == Approx(28.0 / 108));
+  CHECK_THAT(slice->rule, Catch::Matchers::Contains("power, price and carbon"));
+}
+
+TEST_CASE("Slices are parts of their devices", "[specs]") {
+  const Zoo& zoo = standard_zoo();
+  for (const char* name : {"A100", "A100_40GB", "A30", "H100", "H100_PCIe", "H200", "B200", "GH200"}) {
+    const auto& whole = zoo.at<HardwareNode>(name);
+    INFO(name);
+    CHECK(whole.partition_profiles.size() >= 3);
+    double largest = 0;
+    for (const auto& p : whole.partition_profiles) {
+      CHECK(*p.units <= *whole.compute.units);
+      // As many slices as fill the units do not hold more memory than there is.
+      CHECK(*p.memory <= *whole.memory.capacity);
+      largest = std::max(largest, *p.memory / *whole.memory.capacity);
+      CHECK(slice_called(zoo, std::string(name) + " " + p.name)->device.compute.units == p.units);
+    }
+    CHECK(largest == Approx(1));
+  }
 }

@@ -129,6 +129,15 @@ def solve_again(resolver, args, values):
     return check(result) if check else result
 
 
+def row_key(key, row):
+    """The key of a flat row that an old one with a unit at its end stands for. KeyError where the row has none."""
+    own = key.rpartition("_")[0]
+    if key.rpartition("_")[2] not in ("usd", "kwh", "kg", "ms", "gb") or own not in row:
+        raise KeyError(key)
+    note(f"'{key}' of a flat row", f"'{own}'")
+    return own
+
+
 def pipeline_again(resolvers, values):
     """The values of a pipeline that could not be built, in our names and forms; None where nothing changes."""
     from .inputs import pipeline_values

@@ -91,4 +91,39 @@ class _Branch:
         return f"<{self._path}: {', '.join(dir(self))}>"
 
 
+class _Group:
+    """Figures of the zoo under one beginning of a name: `Datasets.ImageNet.training_examples` is "dataset.ImageNet.training_examples"."""
+
+    def __init__(self, path, prefix):
+        self._path, self._prefix = path, prefix
+
+    def __getattr__(self, name):
+        full = f"{self._prefix}.{name}"
+        names = _figure_names()
+        if full in names:
+            from ..registries import Technology
+
+            value = Technology[full].value
+            return Sourced(value, Technology[full]) if isinstance(value, float) else value
+        if any(known.startswith(full + ".") for known in names):
+            return _Group(f"{self._path}.{name}", full)
+        raise AttributeError(f"{self._path} has no '{name}'")
+
+    def __dir__(self):
+        return sorted({known[len(self._prefix) + 1:].split(".")[0] for known in _figure_names() if known.startswith(self._prefix + ".")})
+
+    def list(self):
+        return [getattr(self, name) for name in dir(self)]
+
+    def __repr__(self):
+        return f"<{self._path}: {', '.join(dir(self))}>"
+
+
+def _figure_names():
+    from ..registries import Technology
+
+    return Technology.names()
+
+
 Literature, Platforms, Tech, calibration = map(_Branch, ("Literature", "Platforms", "Tech", "calibration"))
+Datasets, Ops = _Group("Datasets", "dataset"), _Group("Ops", "ops")

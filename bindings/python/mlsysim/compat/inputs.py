@@ -39,6 +39,11 @@ def _lora(value, given):
     return {"trainable_fraction": min(2 * 16 * model.hidden_dim * 4 * model.layers / model.parameters.m_as("param"), 1.0)} if value else {}
 
 
+def _stored(value, _):
+    """Four bits that a device does not compute in are a format of the weights."""
+    return {"weight_format": value} if value == "int4" else {"precision": value}
+
+
 def _facility(value, _):
     """A grid where a facility is due: the facility that the zoo has on it, which brings its PUE and water along."""
     from .members import facility_of
@@ -51,7 +56,9 @@ def _facility(value, _):
 
 
 INPUTS = {
-    "SingleNodeModel": {"activation_recomputation": _recomputation, "is_lora": _only(False), "raise_errors": None},
+    "SingleNodeModel": {"activation_recomputation": _recomputation, "is_lora": _lora, "raise_errors": None,
+                        "precision": _stored},
+    "ServingModel": {"precision": _stored},
     "TrainingMemoryModel": {"activation_checkpointing": "recomputation"},
     "DistributedModel": {
         "topology_override": _only(None), "is_lora": _lora, "activation_recomputation": _recomputation, "overlap_comm": _overlap,
@@ -71,7 +78,8 @@ INPUTS = {
                         "filesystem_limit_gbs": ("shared_limit", "GB/s")},
     "ParallelismOptimizer": {"overlap_comm": _overlap, "activation_recomputation": _recomputation},
     "BatchingOptimizer": {"sla_latency_ms": ("target_latency", "ms"), "arrival_rate_qps": ("arrival_rate", _RATE)},
-    "PlacementOptimizer": {"carbon_tax_per_ton": ("carbon_price", "USD/tCO2e")},
+    "PlacementOptimizer": {"regions": lambda value, _: {"regions": value if isinstance(value, str) else ",".join(value)},
+                           "carbon_tax_per_ton": ("carbon_price", "USD/tCO2e")},
     "SensitivitySolver": {"perturbation_pct": lambda value, _: {"perturbation": value / 100}},
 }
 

@@ -56,6 +56,12 @@ class Scenario:
             raise SLAViolation(f"{self.name} takes {took}; its target is {self.sla_latency}")
         return True
 
+    def model_copy(self, update=None, deep=False):
+        """The same with other members."""
+        out = object.__new__(type(self))
+        out.__dict__.update({**self.__dict__, **(update or {})})
+        return out
+
     def __repr__(self):
         return f"Scenario({self.name!r})"
 

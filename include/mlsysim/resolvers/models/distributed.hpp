@@ -80,7 +80,8 @@ struct DistributedModel : Model<DistributedModel> {
     bool fused_loss = false;
     std::optional<double> overlap_efficiency{}, overlap_slowdown{};
     double tp_overlap = 0;
-    double offload_weights = 0, offload_activations = 0, offload_states = 0;
+    double offload_weights = 0, offload_activations = 0, offload_states = 0, offload_gradients = 0;
+    std::optional<Bandwidth<>> host_memory_bandwidth{};
     double congestion_factor = 1, straggler_factor = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
@@ -99,7 +100,7 @@ struct DistributedModel : Model<DistributedModel> {
                field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
-          training_plan_rows<I>(), training_step_rows<I>(), power_rows<I>(),
+          training_plan_rows<I>(), host_memory_rows<I>(), training_step_rows<I>(), power_rows<I>(),
           rows(field(&I::engine, key::engine).defaulted("kernels fused by hand or by a compiler")),
           launch_rows<I>(), fidelity_rows<I>());
     }

@@ -64,6 +64,8 @@ struct ServingModel : Model<ServingModel> {
     std::optional<bool> chunked_prefill{};
     const ServingEngine* engine = nullptr;
     std::optional<Execution> execution{};
+    double offload_weights = 0, offload_experts = 0;
+    std::optional<Bandwidth<>> host_memory_bandwidth{};
     const HardwareNode* decode_hardware = nullptr;
     Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
     const Workload* draft_model = nullptr;
@@ -90,7 +92,7 @@ struct ServingModel : Model<ServingModel> {
                    .non_negative()
                    .counted()
                    .defaulted("nothing cached")),
-          pass_rows<I>(), pass_engine_rows<I>(),
+          pass_rows<I>(), pass_engine_rows<I>(), host_memory_rows<I>(), host_expert_rows<I>(),
           rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
                field(&I::network_bandwidth, key::network_bandwidth)
                    .positive()

@@ -41,6 +41,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     const HardwareNode* hardware = nullptr;
     double batch_size = 1;
     std::optional<Precision> precision{};
+    std::optional<WeightFormat> weight_format{};
     std::optional<double> efficiency{};
     bool is_training = false;
     std::optional<double> seq_len{};
@@ -48,6 +49,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     double dp_size = 1;
     Recomputation recomputation = Recomputation::none;
     OptimizerKind optimizer = OptimizerKind::adam;
+    double trainable_fraction = 1;
     std::optional<Power<>> power_cap{};
     double clock_limit = 1;
     const ServingEngine* engine = nullptr;
@@ -61,6 +63,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::batch_size, key::batch_size).defaulted("one sample"),
                field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::weight_format, key::weight_format).defaulted("as precision"),
                field(&I::efficiency, key::efficiency)
                    .defaulted("0.5 (textbook) or the device's share (operator)"),
                field(&I::is_training, key::is_training).defaulted("inference"),
@@ -68,7 +71,8 @@ struct SingleNodeModel : Model<SingleNodeModel> {
                field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
                field(&I::dp_size, key::dp_size).defaulted("one replica"),
                field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
-               field(&I::optimizer, key::optimizer).defaulted("Adam")),
+               field(&I::optimizer, key::optimizer).defaulted("Adam"),
+               field(&I::trainable_fraction, key::trainable_fraction).defaulted("all weights")),
           power_rows<I>(),
           rows(field(&I::engine, key::engine).defaulted("kernels fused by hand or by a compiler")),
           launch_rows<I>(), fidelity_rows<I>());

@@ -52,7 +52,8 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     bool kernel_fusion = true;
     std::optional<Precision> gradient_precision{}, moment_precision{};
     std::optional<std::string> states{};
-    double offload_weights = 0, offload_activations = 0, offload_states = 0;
+    double offload_weights = 0, offload_activations = 0, offload_states = 0, offload_gradients = 0;
+    std::optional<Bandwidth<>> host_memory_bandwidth{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
@@ -69,7 +70,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
                field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
                field(&I::dp_size, key::dp_size).defaulted("one replica"),
                field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
-          training_plan_rows<I>(), fidelity_rows<I>());
+          training_plan_rows<I>(), host_memory_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

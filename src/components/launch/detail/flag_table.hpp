@@ -4,6 +4,7 @@
 #include <mlsysim/launch/launch.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,19 @@ struct FlagRow {
   std::vector<std::string> unless;           ///< values at which it contradicts nothing
 };
 
+/// What an engine takes where no flag speaks: `value`, or `value` times another quantity in whole multiples.
+struct FlagDefault {
+  std::string sets;  ///< the quantity
+  std::string text;  ///< a word, or a number
+  double value = 0;
+  std::string of;                    ///< the quantity that it is a multiple of; empty: `value` itself
+  double multiple = 1;               ///< of which the product is made a whole number, downwards
+  std::string when;                  ///< a toggle that must be on; empty: always
+  std::optional<Precision> without;  ///< a format that the device does not have
+  bool guess = false;                ///< the engine would ask for it
+  std::string source;
+};
+
 class FlagTable {
  public:
   std::string engine, version, source;
@@ -37,10 +51,12 @@ class FlagTable {
   /// The row of a whole section that `name` lies in, or null.
   [[nodiscard]] const FlagRow* section_of(std::string_view name) const;
   [[nodiscard]] const std::vector<FlagRow>& rows() const { return rows_; }
+  [[nodiscard]] const std::vector<FlagDefault>& defaults() const { return defaults_; }
 
  private:
   friend FlagTable read_flag_table(std::string text, const std::string& name);
   std::vector<FlagRow> rows_;
+  std::vector<FlagDefault> defaults_;
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 

@@ -32,6 +32,11 @@ class Settings {
   [[nodiscard]] double number_or(std::string_view quantity, double otherwise) const {
     return number(quantity).value_or(otherwise);
   }
+  /// What the table says of a quantity where no flag does, or null. @param device that runs it, where known
+  [[nodiscard]] const FlagDefault* usual(std::string_view quantity,
+                                         const HardwareNode* device = nullptr) const;
+  /// The number of a flag, or what the engine takes without it. @throws InputError where its table is silent
+  [[nodiscard]] double number_or_usual(std::string_view quantity) const;
   [[nodiscard]] std::optional<bool> flag(std::string_view quantity) const;
   [[nodiscard]] bool on(std::string_view quantity) const { return flag(quantity).value_or(false); }
   [[nodiscard]] std::string text(std::string_view quantity) const;
@@ -67,6 +72,8 @@ class Settings {
 
 /// Turns settings into fields of a plan. @param launch its findings, fields and notes are filled
 void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
+/// Whether a format is that of an engine that serves.
+[[nodiscard]] bool serves(LaunchFormat format);
 /// The entry of the zoo that describes an engine that serves.
 [[nodiscard]] std::string_view engine_entry(LaunchFormat format);
 void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);

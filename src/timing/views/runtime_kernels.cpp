@@ -1,6 +1,7 @@
 // The kernels of routed experts and of dense products that a runtime names, as numbers of a device.
 
 #include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/software.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
@@ -107,9 +108,9 @@ void set_products(Device<>& device, const KernelFamily& family, const HardwareNo
 
 void set_products(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const Conventions& conventions, Notes& notes) {
-  for (const auto* r = runtime; r != nullptr; r = r->extends)
-    if (r->products != nullptr)
-      return set_products(device, *r->products, hardware, precision, conventions, notes);
+  if (runtime == nullptr) return;
+  if (const auto* family = stated(*runtime, &ServingEngine::products))
+    set_products(device, *family, hardware, precision, conventions, notes);
 }
 
 }  // namespace mlsysim
