@@ -1,6 +1,7 @@
 #include "detail/json.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
@@ -80,9 +81,7 @@ std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, E
     return std::move(got.bytes);
   }
   std::string head;
-  std::error_code none;
-  const auto size = std::filesystem::file_size(path, none);  // 0 for what is none: the reader says so
-  auto why = files::read_pieces(path, none ? 0 : std::min<std::uint64_t>(size, limit),
+  auto why = files::read_pieces(path, std::min(files::size_of(path), limit),
                                 [&](std::string_view piece) { head += piece; });
   if (!why.empty()) unreadable(std::move(why));
   return head;
