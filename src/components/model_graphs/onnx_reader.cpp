@@ -136,8 +136,7 @@ class OnnxReader {
   }
 
   std::uint32_t add(TensorType type, ValueRole role) {
-    p_.values.push_back({std::move(type), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
+    return add_value(p_, std::move(type), role, state_.file);
   }
 
   TensorType type_of(const onnx::TypeProto_Tensor& t, const std::string& name) {
@@ -193,6 +192,7 @@ class OnnxReader {
 
   void read_node(const onnx::NodeProto& node, Names& names, const std::string& path, double times,
                  int depth) {
+    spend(p_, steps_of(path.size() + node.ByteSizeLong()), state_.file);
     OnnxNode n;
     n.op = kept(p_, node.op_type());
     n.number = ++count_;
@@ -314,6 +314,7 @@ class OnnxReader {
       std::vector<ProgramOp> chosen;
       const auto from = p_.ops.size();
       for (const auto* g : graphs) {
+        spend(p_, names.size() / 4, state_.file);
         Names inner = names;
         for (const auto& t : g->initializer()) inner[t.name()] = initializer(t);
         nodes(*g, inner, inside, times, depth + 1);
@@ -335,6 +336,7 @@ class OnnxReader {
     }
     // Loop(M, cond, states...) and Scan(states..., sequences...).
     const auto& g = *graphs.front();
+    spend(p_, names.size() / 4, state_.file);
     Names inner = names;
     for (const auto& t : g.initializer()) inner[t.name()] = initializer(t);
     double trips = -1;
@@ -406,6 +408,7 @@ Program read_onnx(std::string_view bytes, const std::string& name, const Program
   Program p;
   p.name = name;
   p.format = "ONNX";
+  detail::allow_steps(p, bytes.size());
   detail::OnnxReader(model, p, options, name).read();
   detail::finish(p);
   return p;

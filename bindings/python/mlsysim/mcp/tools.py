@@ -57,7 +57,7 @@ def _value(value):
     if isinstance(value, Quantity):
         return {"value": _value(value.magnitude), "unit": str(value.units)}
     if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+        return float(f"{value:.6g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {str(key): _value(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
