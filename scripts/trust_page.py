@@ -27,6 +27,7 @@ Written by `scripts/check-all` from `trust.json`, in which it notes each part th
 STEPS = [
     ("tests", "every test of C++ and Python", r"^(?:PASSED|FAILED) .*"),
     ("tidy", "static analysis with clang-tidy", r"^\d+% tests passed.*|^\d+ units.*"),
+    ("slow", "tests that take minutes", r"^\d+% tests passed.*"),
     ("asan", "tests of C++ and Python with address and undefined-behaviour sanitizers", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
     ("tsan", "tests of C++ and Python with the thread sanitizer", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
     ("plugins", "plugins that misbehave, a row of a table each, in both modes", r"^\d+ behaviours of plugins.*"),
