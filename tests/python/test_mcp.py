@@ -215,7 +215,16 @@ def filled(tool, text):
         "resolver_schema": ({"resolver": text},),
         "resolve": ({"resolver": "ServingModel", "inputs": {"workload": text, "hardware": "H100"}}, {"resolver": text, "inputs": {}}),
         "list_available": (),
-    }[tool]
+    }.get(tool) or of_schema(tool, text)
+
+
+def of_schema(name, text):
+    """Arguments of a tool without a line above: a text, a list of it or a scenario with it, for each argument after the other."""
+    schema = {tool.name: tool for tool in shipped()}[name].schema
+    plain = {"workload": "Llama3_8B", "hardware": "H100"}
+    made = {"string": text, "array": [text], "object": {"workload": text, "hardware": "H100"}, "number": 1, "integer": 1, "boolean": True}
+    base = {key: plain.get(key, made.get(str(schema["properties"][key].get("type")), text)) for key in schema["required"]}
+    return [{**base, key: made.get(str(row.get("type")), text)} for key, row in schema["properties"].items()]
 
 
 def test_no_text_opens_a_file_outside_of_the_allowed_folders(user):
