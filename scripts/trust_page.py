@@ -27,6 +27,7 @@ Written by `scripts/check-all` from `trust.json`, in which it notes each part th
 STEPS = [
     ("tests", "every test of C++ and Python", r"^(?:PASSED|FAILED) .*"),
     ("tidy", "static analysis with clang-tidy", r"^\d+% tests passed.*|^\d+ units.*"),
+    ("slow", "tests that take minutes", r"^\d+% tests passed.*"),
     ("asan", "tests of C++ and Python with address and undefined-behaviour sanitizers", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
     ("tsan", "tests of C++ and Python with the thread sanitizer", r"^(?:\d+% tests passed|== built).*|SUMMARY: .*"),
     ("plugins", "plugins that misbehave, a row of a table each, in both modes", r"^\d+ behaviours of plugins.*"),
@@ -34,10 +35,13 @@ STEPS = [
     ("fuzz", "libFuzzer with sanitizers, or own mutations where clang is missing", r"^== .*(?:cases|rounds|own mutations).*"),
     ("programs", "a million changed inputs of each format of programs", r"^\w+: \d+ rounds.*"),
     ("relations", "relations between 20,000 random scenarios and what changes of each", r"^\d+ scenarios.*"),
+    ("invariants", "laws that every answer keeps, of 100,000 random scenarios", r"^\d+ scenarios.*"),
+    ("trust", "hostile texts of agents, damaged files, words of others in what is written", r"^\d+ passed.*|^FAILED .*"),
     ("growth", "slopes of time and memory", r"^(?:ok|OVER) .*|^\d+ kinds of growth.*"),
     ("mutants", "changed laws that the tests see", r"^\d+ of \d+ changes.*|^include/.*"),
 ]
-MOST_LINES = 40
+MOST_LINES = 1  # of a log, which lies beside the page
+LONG_STEPS = ("asan", "tsan")  # their parts are counted above, and named where they fail
 # What an attack found, and the tests that hold it: FILE::NAME.
 FAULTS = [
     ("one argument takes all memory: long axes, deep brackets, many samples", ["tests/cli/test_bad_input.py::test_one_argument_does_not_take_the_memory"]),
@@ -65,6 +69,19 @@ FAULTS = [
     ("escape sequences, shards with signs, cells beyond doubles, plugins named like words of a language",
      ["tests/cli/test_bad_input.py::test_escape_sequences_are_shown_and_not_sent", "tests/cli/test_files.py::test_shards_have_no_signs",
       "tests/cli/test_bad_input.py::test_cells_beyond_doubles_are_named", "tests/cli/test_bad_input.py::test_names_of_plugins_are_no_words_of_a_language"]),
+    ("files of the user through tools of agents; calls without bounds; code of the current folder",
+     ["tests/python/test_mcp.py::test_no_text_opens_a_file_outside_of_the_allowed_folders", "tests/python/test_mcp.py::test_memory_and_time_of_a_call_are_bounded",
+      "tests/python/test_mcp.py::test_a_call_holds_up_no_other", "tests/cli/test_commands.py::test_no_code_of_the_current_folder_is_run"]),
+    ("programs and packed files that multiply while they are read",
+     ["tests/cli/test_trust.py::test_functions_that_call_others_twice_are_refused_within_the_size_of_their_file",
+      "tests/cli/test_trust.py::test_packed_files_do_not_become_many_times_their_size"]),
+    ("numbers that no file means", ["tests/cli/test_trust.py::test_every_number_of_a_config_passes_one_gate", "tests/cli/test_trust.py::test_numbers_of_a_history_are_numbers"]),
+    ("runs lost where several write one history", ["tests/cli/test_trust.py::test_many_write_one_history_and_none_is_lost"]),
+    ("words of others in scripts, launches and tables", ["tests/cli/test_trust.py::test_a_script_gives_back_every_word",
+      "tests/cli/test_trust.py::test_launches_give_back_the_name_of_their_checkpoint", "tests/cli/test_trust.py::test_cells_are_neither_formulas_nor_escapes"]),
+    ("children that a plugin leaves behind; heads of answers without end",
+     ["tests/plugin/misbehave/behaviours.txt::solve forks", "tests/telemetry/test_watch.py::test_a_head_without_end_takes_no_memory"]),
+    ("words of libraries in messages", ["tests/cli/test_trust.py::test_damaged_files_are_refused_in_words_of_our_own"]),
 ]
 
 
@@ -112,27 +129,23 @@ def row_of_step(step, what, of_it, parts):
     return f"| {step} | {what} | {len(parts)} | {result} | {last} | {sum(p['seconds'] or 0 for p in of_it.values())} |"
 
 
-def section(step, of_it):
-    """A table of the parts of a step, and what they said where that is more than a line."""
-    lines = [f"\n## {step}\n", "| part | command | result | commit | date | s | what it said |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    blocks = []
-    for name, p in of_it.items():
-        said = p["said"] if len(p["said"]) == 1 else []
-        told = "; ".join([*said, *([p["note"]] if p.get("note") else [])]).replace("|", "\\|")
-        lines.append(f"| {name} | `{p['command']}` | {p['verdict']} | {p['commit']} | {p['date']} | {'-' if p['seconds'] is None else p['seconds']} | {told} |")
-        if len(p["said"]) > 1:
-            blocks.append(f"\n{name}:\n\n```text\n" + "\n".join(p["said"]) + "\n```")
-    return "\n".join(lines + blocks) + "\n"
+def parts_of(record):
+    """A line for each part that ran."""
+    lines = ["\n## Parts\n", "| part | command | result | commit | date | s | what it said |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for name, p in sorted(record.items()):
+        if step_of(name) in LONG_STEPS and p["verdict"] == "passed":
+            continue
+        told = "; ".join([*p["said"][-MOST_LINES:], *([p["note"]] if p.get("note") else [])]).replace("|", "\\|")
+        lines.append(f"| {name} | `{p['command']}` | {p['verdict']} | {p['commit']} | {p['date']} | {'-' if p['seconds'] is None else p['seconds']} | {told:.160} |")
+    return "\n".join(lines) + "\n"
 
 
 def page_of(record):
-    rows, sections, parts = [], [], every_part()
+    rows, parts = [], every_part()
     for step, what, _ in STEPS:
         of_it = {name: p for name, p in sorted(record.items()) if step_of(name) == step}
         rows.append(row_of_step(step, what, of_it, [n for n in parts if step_of(n) == step]))
-        if of_it:
-            sections.append(section(step, of_it))
-    return HEAD + "\n".join(rows) + "\n\n" + table_of_faults() + "".join(sections)
+    return HEAD + "\n".join(rows) + "\n\n" + table_of_faults() + parts_of(record)
 
 
 def add(page, part, command, verdict, commit, seconds, log):

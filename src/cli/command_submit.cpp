@@ -2,25 +2,21 @@
 
 #include "commands.hpp"
 
+#include <mlsysim/units/detail/quoted.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace mlsysim::cli {
 namespace {
 
-/// A word as a shell reads it back.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_./:=,-+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
+/// A line that a text does not hold, to end it in a script.
+std::string end_of(const std::string& text) {
+  std::string out = "END";
+  while (("\n" + text + "\n").find("\n" + out + "\n") != std::string::npos) out += "_";
+  return out;
 }
 
 constexpr Fault kSubmit{.id = "mlsysim.cli.113", .hint = "mlsysim submit --help has an example"};
@@ -45,18 +41,20 @@ void check(const SubmitRequest& r) {
 Answer submit_script(const SubmitRequest& r) {
   check(r);
   std::string search = "mlsysim", options;
-  for (const auto& word : r.words) search += " " + quoted(word);
-  for (const auto& option : r.options) options += " " + quoted(option);
+  for (const auto& word : r.words) search += " " + detail::shell_word(word);
+  for (const auto& option : r.options) options += " " + detail::shell_word(option);
+  // A folder that begins with a dash would be an option of mkdir and sbatch.
+  const auto folder = detail::shell_word(r.folder.starts_with('-') ? "./" + r.folder : r.folder);
   return {fmt::format(R"(#!/bin/sh
 # {0} tasks and the job that merges their answers. A task that is started again goes on from its state.
 set -eu
 folder={1}
 mkdir -p "$folder"
-cat > "$folder/task.sh" <<'END'
+cat > "$folder/task.sh" <<'{4}'
 #!/bin/sh
 # 2: nothing is feasible in this part, which is an answer
 {2} --shard auto --state "$1/part-{{shard}}.json" --resume > "$1/part-$SLURM_ARRAY_TASK_ID.txt" || test $? -eq 2
-END
+{4}
 cat > "$folder/merge.sh" <<'END'
 #!/bin/sh
 exec mlsysim merge "$1"/part-*.json > "$1/answer.txt"
@@ -64,7 +62,7 @@ END
 job=$(sbatch --parsable --job-name=mlsysim --array=1-{0} --requeue{3} "$folder/task.sh" "$folder")
 sbatch --parsable --job-name=mlsysim-merge --dependency="afterok:${{job%%;*}}"{3} "$folder/merge.sh" "$folder"
 )",
-                      r.shards, quoted(r.folder), search, options)};
+                      r.shards, folder, search, options, end_of(search))};
 }
 
 }  // namespace mlsysim::cli

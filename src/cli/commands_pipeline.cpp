@@ -109,7 +109,8 @@ Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& op
   try {
     run.execute({.callbacks = std::move(callbacks),
                  .callback_faults = CallbackFaults::raise,
-                 .fail_fast = request.fail_fast});
+                 .fail_fast = request.fail_fast,
+                 .notes = true});
   } catch (const Error& error) {
     // Stages that do not need the one that failed have their answers all the same.
     if (run.report().executed == 0) throw;

@@ -42,6 +42,21 @@ unsigned turning(std::string_view text) {
   return turns ? code : 0;
 }
 
+/// Bytes of the character of UTF-8 at the head of a text; 0 where there is none, as in what is no text at
+/// all.
+std::size_t character(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text.front());
+  const std::size_t n = c < 0x80                ? 1
+                        : c >= 0xc2 && c < 0xe0 ? 2
+                        : c >= 0xe0 && c < 0xf0 ? 3
+                        : c >= 0xf0 && c < 0xf5 ? 4
+                                                : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80) return 0;
+  return n;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, Colour colours) {
@@ -66,8 +81,12 @@ std::string printable(std::string_view text, Colour colours) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
     else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
       out += fmt::format("\\x{:02x}", c);
-    else
-      out += text[i];
+    else if (const auto n = character(text.substr(i)); n == 0)
+      out += fmt::format("\\x{:02x}", c);
+    else {
+      out += text.substr(i, n);
+      i += n - 1;
+    }
   }
   return out;
 }

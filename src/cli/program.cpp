@@ -243,7 +243,7 @@ int Program::run(int argc, char** argv) {
     // Before all that asks what time it is; there are no other threads yet.
     if (no_timestamps_) (void)::setenv("SOURCE_DATE_EPOCH", "0", 0);  // NOLINT(concurrency-mt-unsafe)
     answer = print_config_ ? configuration(innermost()) : execute();
-    if (format_ == "text" || format_ == "markdown")
+    if (format_ == "text" || format_ == "markdown" || format_ == "csv")
       answer.payload = printable(answer.payload, render_.colour);
   } catch (const CLI::CallForHelp&) {
     answer = {app_.help()};

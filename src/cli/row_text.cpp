@@ -2,6 +2,7 @@
 
 #include <mlsysim/resolver_api/expression.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <cmath>
@@ -24,10 +25,7 @@ RowText::RowText(const Space& space, const Question& question, RowFormat format)
 
 std::string RowText::cell(const std::string& text) const {
   if (format_ == RowFormat::lines) return detail::json_text(nlohmann::ordered_json(text));
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+  return detail::csv_field(text);
 }
 
 void RowText::append(const RowBlock& b, fmt::memory_buffer& out) const {

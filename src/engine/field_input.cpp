@@ -1,6 +1,7 @@
 #include <mlsysim/engine/field_input.hpp>
 
 #include <mlsysim/engine/detail/model_name.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
@@ -97,10 +98,7 @@ bool is_hub_name(std::string_view text) {
 }
 
 /// Whether a path leads to something.
-bool is_there(std::string_view path) {
-  std::error_code failed;
-  return std::filesystem::exists(std::filesystem::path(path), failed);
-}
+bool is_there(std::string_view path) { return files::exists(std::filesystem::path(path)); }
 
 template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,

@@ -1,6 +1,7 @@
 #include "closed.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 
 #include <fmt/format.h>
 
@@ -41,11 +42,35 @@ std::string_view kind_of(mode_t mode) {
 
 FileBytes fault(ReadFault kind, std::string found) { return {{}, kind, std::move(found)}; }
 FileBytes failed(int why) {
+  if (why == EXDEV) return fault(ReadFault::outside, "outside of the folders that may be read");
   return fault(why == ENOENT || why == ENOTDIR ? ReadFault::missing : ReadFault::unreadable,
                std::strerror(why));
 }
 FileBytes too_large(std::uint64_t bytes) {
   return fault(ReadFault::too_large, fmt::format("{:.4} MB", static_cast<double>(bytes) / 1e6));
+}
+
+/// Opens a regular file. It is looked at before it is opened, for opening a device may move it and opening a
+/// pipe waits for its writer, and again afterwards, for it may be another one by then.
+/// @param wrong why it is not open, where the descriptor is -1
+Closed open_regular(const std::filesystem::path& file, struct stat& s, FileBytes& wrong) {
+  const auto irregular = [&] {
+    if (S_ISDIR(s.st_mode))
+      wrong = fault(ReadFault::folder, "a folder");
+    else if (const auto kind = kind_of(s.st_mode); !kind.empty())
+      wrong = fault(ReadFault::irregular, std::string(kind));
+    return wrong.fault != ReadFault::none;
+  };
+  if (stat_allowed(file, s) != 0)
+    wrong = failed(errno);
+  else if (!irregular()) {
+    Closed open(open_allowed(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (open.get() < 0 || ::fstat(open.get(), &s) != 0)
+      wrong = failed(errno);
+    else if (!irregular())
+      return Closed(open.release());
+  }
+  return Closed(-1);
 }
 
 /// What is left of an open file, up to `most` bytes.
@@ -82,38 +107,25 @@ bool secure() {
 
 std::string_view irregular(const std::filesystem::path& file, bool link) {
   struct stat s {};
-  if ((link ? ::stat : ::lstat)(file.c_str(), &s) != 0) return {};
+  if ((link ? stat_allowed(file, s) : ::lstat(file.c_str(), &s)) != 0) return {};
   return kind_of(s.st_mode);
 }
 
 FileBytes try_read(const std::filesystem::path& file, std::uint64_t most) {
-  // Looked at before it is opened: opening a device may move it, and opening a pipe waits for its writer.
   struct stat s {};
-  if (::stat(file.c_str(), &s) != 0) return failed(errno);
-  if (S_ISDIR(s.st_mode)) return fault(ReadFault::folder, "a folder");
-  if (const auto kind = kind_of(s.st_mode); !kind.empty())
-    return fault(ReadFault::irregular, std::string(kind));
+  FileBytes wrong;
+  const auto open = open_regular(file, s, wrong);
+  if (open.get() < 0) return wrong;
   const auto size = static_cast<std::uint64_t>(s.st_size);
-  if (size > most) return too_large(size);
-  const int open = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (open < 0) return failed(errno);
-  FileBytes out;
-  // Again, for it may be another one by now.
-  if (::fstat(open, &s) != 0)
-    out = failed(errno);
-  else if (const auto kind = kind_of(s.st_mode); !kind.empty())
-    out = fault(ReadFault::irregular, std::string(kind));
-  else
-    out = rest_of(open, size, most);
-  ::close(open);
-  return out;
+  return size > most ? too_large(size) : rest_of(open.get(), size, most);
 }
 
 std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
                         const std::function<void(std::string_view)>& take) {
-  if (const auto kind = irregular(file); !kind.empty()) return std::string(kind);
-  const Closed open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (open.get() < 0) return std::strerror(errno);
+  struct stat s {};
+  FileBytes none;
+  const auto open = open_regular(file, s, none);
+  if (open.get() < 0) return none.found;
   std::string piece(1 << 20, '\0'), wrong;
   for (std::uint64_t left = bytes; left > 0 && wrong.empty();) {
     const auto n = ::read(open.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
@@ -140,25 +152,27 @@ std::string read(const std::filesystem::path& file, std::string_view expected, s
                                     : std::string(expected),
                     .hint = out.fault == ReadFault::irregular ? "write what it gives to a file first"
                             : out.fault == ReadFault::folder  ? "name one of the files in it"
-                                                              : "check the path and the permissions",
+                            : out.fault == ReadFault::outside
+                                ? "whoever starts the server allows folders by --allow DIR"
+                                : "check the path and the permissions",
                     .where = {.file = file.generic_string()}});
 }
 
 std::vector<std::filesystem::path> listed(const std::filesystem::path& folder, std::string_view ending) {
   std::vector<std::filesystem::path> out;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator it(folder, failed), end; !failed && it != end;
-       it.increment(failed))
-    if (it->path().extension() == ending) out.push_back(it->path());
+  int failed = 0;
+  for (const auto& entry : entries_of(folder, failed))
+    if (std::filesystem::path(entry.name).extension() == ending) out.push_back(folder / entry.name);
   if (failed)
     throw InputError({.id = "mlsysim.files.009",
                       .message = "a folder cannot be read",
                       .key = folder.generic_string(),
-                      .found = fmt::format("'{}': {}", folder.generic_string(), failed.message()),
+                      .found = fmt::format("'{}': {}", folder.generic_string(),
+                                           failed == EXDEV ? "outside of the folders that may be read"
+                                                           : std::strerror(failed)),
                       .expected = "a folder that may be listed",
                       .hint = "check the path and the permissions",
                       .where = {.file = folder.generic_string()}});
-  std::sort(out.begin(), out.end());
   return out;
 }
 

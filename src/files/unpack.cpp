@@ -1,4 +1,5 @@
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -44,12 +45,10 @@ class Unpacker {
 
 std::string read_unpacked(const std::filesystem::path& file,
                           const std::function<void(std::string_view)>& take) {
-  std::error_code none;
-  const auto size = std::filesystem::file_size(file, none);
+  const auto size = size_of(file);
   Unpacker unpacker;
   bool first = true, packed = false;
-  // Of what is no file the reader says so itself.
-  auto wrong = read_pieces(file, none ? 1 : size, [&](std::string_view piece) {
+  auto wrong = read_pieces(file, size, [&](std::string_view piece) {
     if (first) packed = piece.starts_with("\x1f\x8b");
     first = false;
     if (packed)

@@ -164,16 +164,23 @@ const void* Run::typed_result(const void* tag, std::string_view type, std::strin
   return (*this)[stages[found].name].result();
 }
 
-NoteBook Run::notes(std::string_view stage) const {
-  const auto i = state_->graph.stage_at(stage);
-  const auto& s = state_->graph.stages[i];
-  const auto& slot = state_->slots[i];
+NoteBook Run::State::defaults_of(std::size_t i) const {
+  const auto& s = graph.stages[i];
   FieldMask supplied;
   for (const auto& input : s.inputs)
     if (!input.sources.empty() && input.field < supplied.size()) supplied.set(input.field);
   NoteBook book;
   book.assumptions = defaults_used(s.resolver->inputs(), supplied);
+  return book;
+}
+
+NoteBook Run::notes(std::string_view stage) const {
+  const auto i = state_->graph.stage_at(stage);
+  const auto& s = state_->graph.stages[i];
+  const auto& slot = state_->slots[i];
+  auto book = state_->defaults_of(i);
   if (slot.status != StageStatus::ok) return book;
+  if (i < state_->kept.size() && state_->kept[i]) return *state_->kept[i];
   // Stages are deterministic: running once more with an open ear gives the notes that nobody wanted before.
   SolveContext context;
   context.notes = Notes(book);

@@ -227,7 +227,7 @@ void Run::State::run_in_order(const RunOptions& options) {
   SearchOptions search;
   search.cancel = options.cancel;
   context.search = options.cancel != nullptr ? &search : nullptr;
-  const bool warm = !watched && options.cancel == nullptr;
+  const bool warm = !watched && options.cancel == nullptr && kept.empty();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (warm && not_ok == 0) i = sweep(i);
     if (i == slots.size()) break;
@@ -254,7 +254,9 @@ void Run::State::run_in_order(const RunOptions& options) {
     if (slots[i].status != StageStatus::ok) [[unlikely]]
       trouble[i] = {};
     ++report.executed;
+    if (!kept.empty()) context.notes = Notes(kept[i].emplace(defaults_of(i)));
     settle(i, attempt(i, context));
+    context.notes = {};
   }
   context.search = nullptr;
 }
@@ -316,6 +318,7 @@ void Run::State::execute(const RunOptions& options) {
   report.seconds = 0;
   failed = broken = kNone;
   cancelled = false;
+  kept.assign(options.notes ? slots.size() : 0, std::nullopt);
   const bool watched = !options.callbacks.empty();
   const double start = watched ? now() : 0;
   if (watched) tell(options, "on_pipeline_start", [&](Callback& c) { c.on_pipeline_start(*self); });

@@ -5,6 +5,7 @@
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 #include "detail/json_value.hpp"
 
 #include <fmt/format.h>

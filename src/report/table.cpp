@@ -4,6 +4,7 @@
 #include <mlsysim/units/detail/json_text.hpp>
 #include "detail/json_value.hpp"
 
+#include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <algorithm>

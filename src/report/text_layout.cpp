@@ -89,16 +89,6 @@ std::string Box::text(std::string_view title) const {
   return out + "╰" + fill(width_ - 2) + "╯\n";
 }
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 std::string markdown_cell(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -9,6 +9,9 @@
 namespace mlsysim {
 namespace {
 
+/// Names are shorter: of a longer text no part is compared, so that a text costs no more than its length.
+constexpr std::size_t kLongestName = 64;
+
 /// Letters and digits only, lower case: 'Llama-3.1_8B' and 'llama31 8b' are the same name to a typist.
 std::string folded(std::string_view text) {
   std::string out;
@@ -43,6 +46,7 @@ int edit_distance(std::string_view left, std::string_view right) {
 
 std::vector<std::string> near_misses(std::string_view name, std::span<const std::string> candidates,
                                      std::size_t most) {
+  if (name.size() > kLongestName) return {};
   struct Ranked {
     int distance;
     const std::string* name;
@@ -50,6 +54,7 @@ std::vector<std::string> near_misses(std::string_view name, std::span<const std:
   const std::string wanted = folded(name);
   std::vector<Ranked> ranked;
   for (const auto& candidate : candidates) {
+    if (candidate.size() > kLongestName) continue;
     const int distance = edit_distance(name, candidate);
     const std::string other = folded(candidate);
     const bool contains =

@@ -203,12 +203,13 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
 
 bool check_range(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule,
                  const AnyQuantity& q) {
-  if (rule.low <= -kUnbounded && rule.high >= kUnbounded) return true;
+  const bool tiny = std::fpclassify(q.base()) == FP_SUBNORMAL;  // its inverse is no number
+  if (rule.low <= -kUnbounded && rule.high >= kUnbounded && !tiny) return true;
   // Zero is zero in every unit; other limits are stated in the display unit.
   const bool only_sign = rule.low == 0 && rule.high >= kUnbounded;
   const double shown = only_sign || rule.unit.empty() ? q.base() : q.in(rule.unit);
   const bool below = rule.open_low ? !(shown > rule.low) : shown < rule.low;
-  if (!below && shown <= rule.high) return true;
+  if (!below && !tiny && shown <= rule.high) return true;
   const auto unit = rule.unit.empty() ? std::string() : fmt::format(" {}", rule.unit);
   std::string range;
   if (rule.low > -kUnbounded && rule.high < kUnbounded)

@@ -252,7 +252,7 @@ def test_the_program_becomes_the_server_for_agents(refused, tmp_path):
         pytest.skip("the Python package is not built")
     if SLOWER > 1:
         pytest.skip("a program starts an interpreter without the run-time of the sanitizer, which the package needs first")
-    here = {"MLSYSIM_PYTHON": sys.executable, "PYTHONPATH": str(package)}
+    here = {"MLSYSIM_PYTHON": sys.executable}
     tools = call("mcp", "--schemas", env=here)
     assert tools.code == 0, tools.err
     assert "evaluate" in [tool["name"] for tool in tools.json()]
@@ -262,3 +262,17 @@ def test_the_program_becomes_the_server_for_agents(refused, tmp_path):
     without.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'mlsysim'\" >&2\nexit 1\n")
     without.chmod(stat.S_IRWXU)
     refused("mcp", env={"MLSYSIM_PYTHON": str(without)}, parts=["mlsysim.cli.170", "No module named 'mlsysim'"])
+
+
+def test_no_code_of_the_current_folder_is_run(tmp_path):
+    if not (pathlib.Path(PROGRAM).parents[1] / "python/mlsysim").is_dir() or SLOWER > 1:
+        pytest.skip("the Python package is not built, or built with a sanitizer")
+    for name in ("json", "mlsysim", "argparse", "runpy", "contextlib", "warnings", "importlib", "sitecustomize", "usercustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'a').write({name!r})\n")
+    words = {"cwd": tmp_path, "env": {"MLSYSIM_PYTHON": sys.executable, "PYTHONPATH": str(tmp_path)}}
+    assert call("mcp", "--schemas", **words).code == 0
+    assert call("course", "new", "a1_law", "homework", "--lang", "python", **words).code == 0
+    assert "can be imported" not in call("course", "check", "homework", **words).out
+    call("measure", "--plan", cwd=tmp_path, env={"MLSYSIM_PYTHON": sys.executable})
+    assert not (tmp_path / "owned").exists()
+

@@ -2,7 +2,7 @@
 
 import pytest
 
-MIXTURE = ("DeepSeek_V3", "H200", "--accelerators", 32, "--tp-size", 1, "--ep-size", 32, "-b", 256, "-s", 2048,
+MIXTURE = ("DeepSeek_V3", "H200", "--accelerators", 32, "--tp-size", 1, "--ep-size", 32, "--burst", 256, "-s", 2048,
            "--output-tokens", 64)
 
 
@@ -18,7 +18,7 @@ def test_adapters_of_a_node_bound_what_a_faster_fabric_carries(run):
     """Two stages on two nodes hand over 2 x 2048 x 8192 B / 8 from each device, at each end of the pipeline. At 25 GB/s
     that takes 181 us of which 0.925 sustain, at 50 GB/s half; the cards of a DGX H100 have 400 Gbit/s, so 100 GB/s
     changes nothing, and the answer says why."""
-    plan = ("Llama3_70B", "H100", "--accelerators", 16, "--tp-size", 8, "--pp-size", 2)
+    plan = ("Llama3_70B", "H100", "--accelerators", 16, "--tp-size", 8, "--pp-size", 2, "--burst", 1)
     slow, _, _ = card(run, *plan, "--fabric-bandwidth", "25 GB/s")
     usual, stated, _ = card(run, *plan, "--fabric-bandwidth", "50 GB/s")
     fast, bound, _ = card(run, *plan, "--fabric-bandwidth", "100 GB/s")

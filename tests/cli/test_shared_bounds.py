@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import PROGRAM, call, sealed
 
-SEARCH = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--threads", "1", "--axis", "batch_size=1..128",
+SEARCH = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--load", "burst", "--threads", "1", "--axis", "batch_size=1..128",
           "--axis", "seq_len=1..2048", "--axis", "kwh_price=0.05 USD/kWh..0.3 USD/kWh:16", "--minimize", "cost_per_token",
           "--subject-to", "ttft <= 2 s", "--strategy", "branch-and-bound")
 

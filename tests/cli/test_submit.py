@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-SEARCH = ["optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..40", "--axis", "tp_size=4,8",
+SEARCH = ["optimize", "Llama3_70B", "H100", "--accelerators", "8", "--load", "burst", "--axis", "batch_size=1..40", "--axis", "tp_size=4,8",
           "--minimize", "cost_per_token", "--subject-to", "itl <= 30 ms", "--strategy", "exhaustive"]
 
 # Runs each task of an array one after the other, the second one twice as after a requeue, and other jobs at once.

@@ -11,6 +11,7 @@
  * FAULTS_CLOCK=SECONDS                                   every look at a clock sees it this much further; where it is
  *                                                        negative, the time of day goes back
  * FAULTS_WITHOUT=PREFIX                                  what begins with it is not there
+ * FAULTS_BESIDE=PREFIX:PREFIX                            but these are there all the same
  * FAULTS_COUNT=FILE                                      at the end, how many calls of each kind there were
  *
  * Every wrapper asks fails() and then does what the C library does. Calls are counted over all threads, from
@@ -42,6 +43,7 @@ static long at;
 static double clock_step;
 static atomic_long clock_looks;
 static const char* without;
+static const char* beside;
 
 __attribute__((constructor)) static void attach(void) {
   const char* text = getenv("FAULTS");
@@ -65,6 +67,7 @@ __attribute__((constructor)) static void attach(void) {
   const char* step = getenv("FAULTS_CLOCK");
   clock_step = step == NULL ? 0 : atof(step);
   without = getenv("FAULTS_WITHOUT");
+  beside = getenv("FAULTS_BESIDE");
 }
 
 typedef int main_function(int, char**, char**);
@@ -113,6 +116,12 @@ static int fails(enum kind kind) {
 /* Whether a path is one that is not there. */
 static int gone(const char* path) {
   if (!attached || without == NULL || strncmp(path, without, strlen(without)) != 0) return 0;
+  for (const char* from = beside; from != NULL && *from != 0;) {
+    const char* end = strchr(from, ':');
+    const size_t length = end == NULL ? strlen(from) : (size_t)(end - from);
+    if (strncmp(path, from, length) == 0) return 0;
+    from = end == NULL ? NULL : end + 1;
+  }
   errno = ENOENT;
   return 1;
 }

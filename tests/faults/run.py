@@ -44,6 +44,8 @@ Scenario = collections.namedtuple("Scenario", "name command made grows again cod
 """`made`: files that are whole or what they were; `grows`: files that may be a beginning; `again`: what must give the answer of
 an undisturbed run after any of it; `codes`: with which it may end."""
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 def rows_of(path):
     """The rows of a database, as whoever opens it next finds them; one without tables has none."""
@@ -209,7 +211,8 @@ def surroundings(bench, program):
 
     for where in ("/nowhere", ""):
         same(f"HOME={where!r}", HOME=where, XDG_CONFIG_HOME=where, XDG_DATA_HOME=where, XDG_CACHE_HOME=where, TMPDIR=where)
-    same("no /tmp", FAULTS_WITHOUT="/tmp/")
+    # The build itself may lie below it, and the folder of this test with it.
+    same("no /tmp", FAULTS_WITHOUT="/tmp/", FAULTS_BESIDE=f"{ROOT}/:{program.parents[1]}/:{bench.here}/")
     for step in ("-3600", "-0.5", "86400"):
         same(f"a clock that goes {step} s at each look", FAULTS_CLOCK=step)
     with open("/dev/full", "wb") as full:

@@ -1,23 +1,25 @@
 """Agents: the tools, what they may read, and the server as the client of the SDK sees it."""
 
 import asyncio
+import ctypes
 import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import mlsysim
-from mlsysim.mcp.files import Allowed
-from mlsysim.mcp.server import answer
-from mlsysim.mcp.tools import Call, Stopped, all_tools
+from mlsysim.mcp import calls
+from mlsysim.mcp.calls import Limits, run
+from mlsysim.mcp.tools import all_tools
 
 CHAT = {"workload": "Llama3_70B", "hardware": "H100", "accelerators": 8}
-NONE = Call(Allowed())
 pytestmark = pytest.mark.filterwarnings("ignore:.* is no tool")  # classes that other tests left behind
 
 
@@ -26,15 +28,15 @@ def shipped():
     return [tool for tool in all_tools() if not tool.name.startswith("resolve_")]
 
 
-def asked(tool, call=NONE, **arguments):
-    found, refused = answer(tool, arguments, call)
+def asked(tool, folders=(), **arguments):
+    found, refused = run(tool, arguments, folders)
     json.dumps(found, allow_nan=False)
     assert not refused, found
     return found
 
 
-def refused(tool, call=NONE, **arguments):
-    found, is_refusal = answer(tool, arguments, call)
+def refused(tool, folders=(), **arguments):
+    found, is_refusal = run(tool, arguments, folders)
     assert is_refusal
     return found
 
@@ -115,7 +117,7 @@ def test_names_of_tools_and_of_their_arguments_are_checked():
     assert "did you mean 'condition'" in refused("solve", scenario=CHAT, conditon="itl <= 1 s", free="batch_size")["error"]
     assert "misses 'free'" in refused("solve", scenario=CHAT, condition="itl <= 1 s")["error"]
     assert "about nothing" in refused("explain", result="itl")["error"]
-    assert "no object" in refused("optimize", scenario=CHAT, axes="axes", minimize="itl")["error"]
+    assert "expected object" in refused("optimize", scenario=CHAT, axes="axes", minimize="itl")["error"]
 
 
 PLAN = {"version": "1", "name": "x", "workload": {"name": "Llama3_70B"}, "hardware": {"name": "H100", "accelerators": 8},
@@ -129,32 +131,185 @@ def test_plans():
     assert "once" in refused("check_plan")["error"] and "once" in refused("check_plan", plan=PLAN, file="x")["error"]
 
 
-def test_no_file_outside_of_the_folders_that_were_allowed(tmp_path):
-    inside, outside = tmp_path / "in", tmp_path / "out"
-    inside.mkdir(), outside.mkdir()
-    (outside / "plan.yaml").write_text(json.dumps(PLAN))
-    (inside / "plan.yaml").write_text(json.dumps(PLAN))
-    (inside / "link.yaml").symlink_to(outside / "plan.yaml")
-    (inside / "points_out.yaml").write_text(json.dumps({**PLAN, "workload": {"name": str(outside / "plan.yaml")}}))
-    (inside / "hides.yaml").write_text('name: "\\x2fetc"')
-    call = Call(Allowed([inside]))
-    assert asked("check_plan", call, file=str(inside / "plan.yaml"))["status"] == "sla_failed"
-    for path in (outside / "plan.yaml", inside / "link.yaml", inside / ".." / "out" / "plan.yaml", inside / "points_out.yaml", "/etc/passwd"):
-        assert refused("check_plan", call, file=str(path))["id"] == "mlsysim.python.210"
-    assert refused("check_plan", call, file=str(inside / "hides.yaml"))["id"] == "mlsysim.python.211"
-    for plan in ({**PLAN, "workload": {"name": "/etc/passwd"}}, {**PLAN, "hardware": {"name": "../x.yaml"}}):
-        assert refused("check_plan", call, plan=plan)["id"] == "mlsysim.python.210"
-    for axes in ({"hardware": "@/etc/passwd"}, {"hardware": ["~/x.yaml"]}, {"/etc/passwd": [1]}):
-        assert refused("optimize", call, scenario=CHAT, axes=axes, minimize="itl")["id"] == "mlsysim.python.210"
-    assert asked("resolve", call, resolver="RingAllReduce", inputs=dict(message="1 GB", ranks=8, bandwidth="50 GB/s", alpha="5 us"))
-    with pytest.raises(FileNotFoundError):
-        Allowed([tmp_path / "nowhere"])
+# Files ----------------------------------------------------------------------------------------------------------------
+
+SECRET = "hunter2-of-the-user"
+
+
+class Opened:
+    """What is opened in a folder or below it, by whichever process: as the kernel tells it."""
+
+    def __init__(self, folder):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.queue = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.names = {}
+        for path in (folder, *folder.rglob("*")):
+            if not path.is_symlink() and not path.is_fifo():
+                self.names[self.libc.inotify_add_watch(self.queue, os.fsencode(path), 0x20 | 0x1)] = path  # IN_OPEN, IN_ACCESS
+
+    def read(self):
+        try:
+            data = os.read(self.queue, 1 << 16)
+        except BlockingIOError:
+            return []
+        return [self.names[struct.unpack_from("i", data)[0]]]
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    """A user with secrets: the server works in one folder, may read another, and the rest is private."""
+    private, allowed, here = (tmp_path / name for name in ("private", "allowed", "here"))
+    plan = json.dumps({**PLAN, "name": SECRET})
+    for folder in (private, here):
+        (folder / "model").mkdir(parents=True)
+        (folder / "plan.yaml").write_text(plan)
+        (folder / "values.csv").write_text(f"batch_size\n{SECRET}\n")
+        (folder / "secret.mlir").write_text(f"// {SECRET}\n")
+        (folder / "t.jsonl").write_text(f'{{"timestamp": 1, "input_length": 8, "output_length": 9, "note": "{SECRET}"}}\n' * 40)
+        (folder / "private.log").write_text(f"V0101 00:00:00.000000 1 torch/x.py:1] {SECRET}\n")
+        (folder / ".env").write_text(f"TOKEN={SECRET}\n")
+        (folder / "model/config.json").write_text(json.dumps({"model_type": "llama", "_name_or_path": SECRET, "hidden_size": 64}))
+    (allowed / "logs").mkdir(parents=True)
+    (allowed / "plan.yaml").write_text(json.dumps(PLAN))
+    (allowed / "model").mkdir()
+    (allowed / "link.yaml").symlink_to(private / "plan.yaml")
+    (allowed / "up").symlink_to(private)
+    (allowed / "logs/l.log").symlink_to(private / "private.log")
+    (allowed / "model/config.json").symlink_to(private / "model/config.json")
+    (allowed / "points_out.yaml").write_text(json.dumps({**PLAN, "workload": {"name": str(private / "model")}}))
+    (allowed / "hides.yaml").write_text(json.dumps(PLAN).replace('"Llama3_70B"', '"\\x2e\\x2e/private/model"'))
+    (allowed / "inside.yaml").symlink_to("plan.yaml")
+    monkeypatch.chdir(here)
+    return private, allowed, here
+
+
+def hostile(private, allowed, here):
+    """Texts that name what may not be read, each in the forms that readers trim, expand and guess."""
+    names = [private / "plan.yaml", private / "values.csv", private / "model", private / ".env", private / "t.jsonl",
+             private / "private.log", private / "secret.mlir", "plan.yaml", "values.csv", "secret.mlir", ".env", "t.jsonl", "private.log", "./model",
+             "model", allowed / "link.yaml", allowed / "up/plan.yaml", allowed / "logs", allowed / "logs/l.log", allowed / "model",
+             allowed / "model/config.json", allowed / "../private/plan.yaml", allowed / "points_out.yaml", allowed / "hides.yaml",
+             "/proc/self/cwd/plan.yaml", f"{allowed}/./up/../../private/values.csv"]
+    for name in map(str, names):
+        yield from (name, f"@{name}", f" @{name}", f"@ {name}", f"\t{name}", f"file://{name}", f"{name}\0", f"{name}?batch=1")
+
+
+def filled(tool, text):
+    """Arguments of a tool with a text in every place that takes one."""
+    scenario = {"workload": text, "hardware": "H100"}
+    of_axis = {"scenario": CHAT, "axes": {"batch_size": text}, "show": ["itl"]}
+    yield from {
+        "evaluate": ({**CHAT, key: text} for key in ("workload", "hardware", "fleet", "grid", "engine", "name", "plan", "conventions")),
+        "check_plan": ({"file": text}, {"plan": {**PLAN, "workload": {"name": text}}}, {"plan": {**PLAN, "hardware": {"name": text}}},
+                       {"plan": text}, {"plan": f"version: '1'\nname: x\nworkload: {{name: '{text}'}}\nhardware: {{name: H100}}\n"}),
+        "sweep": (of_axis, {**of_axis, "axes": {"hardware": [text]}}, {**of_axis, "axes": {"hardware": text}}, {**of_axis, "axes": {text: [1]}},
+                  {**of_axis, "show": [text]}, {**of_axis, "axes": {"batch_size": [1]}, "subject_to": [text]}),
+        "optimize": ({"scenario": CHAT, "axes": {"workload": text}, "minimize": "itl"},),
+        "compare": ({"from": {"scenario": CHAT}, "to": {"scenario": scenario}, "result": "itl"},),
+        "solve": ({"scenario": scenario, "condition": "itl <= 1 s", "free": "batch_size"}, {"scenario": CHAT, "condition": text, "free": text}),
+        "sensitivity": ({"scenario": scenario, "result": "itl"},),
+        "explain": ({"scenario": scenario, "result": "itl"}, {"scenario": CHAT, "result": text}),
+        "validate": ({"tables": [text]},),
+        "zoo_search": ({"text": text},),
+        "zoo_show": ({"kind": "hardware", "name": text},),
+        "traffic": ({"file": text},),
+        "compile_report": ({"files": [text]},),
+        "resolver_schema": ({"resolver": text},),
+        "resolve": ({"resolver": "ServingModel", "inputs": {"workload": text, "hardware": "H100"}}, {"resolver": text, "inputs": {}}),
+        "list_available": (),
+    }.get(tool) or of_schema(tool, text)
+
+
+def of_schema(name, text):
+    """Arguments of a tool without a line above: a text, a list of it or a scenario with it, for each argument after the other."""
+    schema = {tool.name: tool for tool in shipped()}[name].schema
+    plain = {"workload": "Llama3_8B", "hardware": "H100"}
+    made = {"string": text, "array": [text], "object": {"workload": text, "hardware": "H100"}, "number": 1, "integer": 1, "boolean": True}
+    base = {key: plain.get(key, made.get(str(schema["properties"][key].get("type")), text)) for key in schema["required"]}
+    return [{**base, key: made.get(str(row.get("type")), text)} for key, row in schema["properties"].items()]
+
+
+def test_no_text_opens_a_file_outside_of_the_allowed_folders(user):
+    """Every tool with hostile texts in every place, in one process that is confined as each call is: each with MLSYSIM_LONG, else a part."""
+    private, allowed, here = user
+    step = 1 if os.environ.get("MLSYSIM_LONG") else 3
+
+    def every(report):
+        found, tools, watched = [], shipped(), [Opened(private), Opened(here)]
+        calls.all_tools = lambda: tools
+        for tool in tools:
+            for k, text in enumerate(hostile(*user)):
+                for arguments in list(filled(tool.name, text))[k % step::step] if step > 1 else filled(tool.name, text):
+                    answered, _ = calls._answer(tool.name, arguments, [allowed], Limits(), None)
+                    leaked = SECRET in json.dumps(answered).replace(json.dumps(text)[1:-1], "")
+                    opened = [str(path) for one in watched for path in one.read()]
+                    if leaked or opened:
+                        found.append([tool.name, arguments, opened])
+        return found, False
+
+    assert calls.Child(every, Limits()).result() == ([], False)
+
+
+def test_what_lies_in_the_allowed_folders_is_read(user):
+    private, allowed, here = user
+    for name in ("plan.yaml", "inside.yaml", "logs/../plan.yaml"):
+        assert asked("check_plan", [allowed], file=str(allowed / name))["status"] == "sla_failed"
+    assert asked("check_plan", [allowed], file=os.path.relpath(allowed / "plan.yaml"))["status"] == "sla_failed"
+    assert asked("check_plan", [here], file="plan.yaml")["status"] == "sla_failed"
+    found = refused("check_plan", [allowed], file=str(private / "plan.yaml"))
+    assert found["id"] == "mlsysim.files.001" and "outside" in found["found"] and "--allow" in found["hint"]
+
+
+# Bounds ---------------------------------------------------------------------------------------------------------------
+
+def test_arguments_are_bounded():
+    assert refused("zoo_search", text="x" * 100_000)["id"] == "mlsysim.python.291"
+    nested = []
+    for _ in range(100):
+        nested = [nested]
+    assert refused("sweep", scenario=CHAT, axes={"batch_size": nested}, show=["itl"])["id"] == "mlsysim.python.290"
+    for tool, arguments in (("zoo_search", {"limit": -1}), ("sweep", {"scenario": CHAT, "axes": {"batch_size": [1]}, "show": ["itl"], "limit": -1}),
+                            ("zoo_search", {"limit": True}), ("zoo_search", {"kind": "nothing"}), ("check_plan", {"plan": "name: x"}),
+                            ("validate", {"tables": [3]})):
+        assert refused(tool, **arguments)["id"] == "mlsysim.python.292"
+
+
+def test_memory_and_time_of_a_call_are_bounded():
+    many = {"scenario": CHAT, "axes": {"batch_size": "1..30000000"}, "show": ["itl"], "limit": 2}
+    found, is_refusal = run("sweep", many, limits=Limits(memory=256 << 20))
+    assert is_refusal and found["id"] == "mlsysim.python.293"
+    found, is_refusal = run("optimize", ENDLESS, limits=Limits(seconds=0.2))
+    assert is_refusal and found["id"] == "mlsysim.python.295"
+
+
+ENDLESS = {"scenario": CHAT, "axes": {"batch_size": "1..4096", "hardware.memory.bandwidth": "1 TB/s..8 TB/s:4000000"}, "minimize": "itl",
+           "strategy": "exhaustive"}
+
+
+def test_a_call_ends_when_nobody_waits_and_with_what_it_started():
+    child = calls.start("optimize", ENDLESS)
+    process = child.process
+    threading.Timer(0.2, child.stop).start()
+    assert child.result()[0]["id"] == "mlsysim.python.296"
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_a_call_holds_up_no_other():
+    children = [calls.start("optimize", ENDLESS) for _ in range(3)]
+    try:
+        assert asked("zoo_search", text="h100")["entries"]
+        assert all(os.waitpid(child.process, os.WNOHANG) == (0, 0) for child in children)
+    finally:
+        for child in children:
+            child.stop()
+            child.result()
 
 
 def test_recorded_traffic(tmp_path):
     path = tmp_path / "trace.jsonl"
     path.write_text("".join(f'{{"timestamp": {400 * k}, "input_length": {800 + k}, "output_length": 90, "hash_ids": [0, {k + 1}]}}\n' for k in range(60)))
-    call = Call(Allowed([tmp_path]))
+    call = [tmp_path]
     found, recorded = asked("traffic", call, file=str(path)), mlsysim.read_traffic(path)
     assert found["requests"] == 60 and found["prompt"]["mean"] == pytest.approx(recorded.prompt.mean, rel=1e-5)
     assert found["rate"]["value"] == pytest.approx(2.5) and found["answer"]["laws"][0]["law"].startswith("constant")
@@ -162,7 +317,7 @@ def test_recorded_traffic(tmp_path):
     # What it says is taken as it is.
     scenario = {key: int(value) for key, value in found["inputs"].items() if key in ("seq_len", "output_tokens", "cached_prefix_len")}
     assert asked("evaluate", **CHAT, **scenario)["metrics"]["ttft"]
-    assert refused("traffic", file=str(path))["id"] == "mlsysim.python.210"
+    assert "outside" in refused("traffic", file=str(path))["error"]
     (tmp_path / "none.jsonl").write_text("{}")
     assert "none.jsonl" in refused("traffic", call, file=str(tmp_path / "none.jsonl"))["error"]
 
@@ -170,20 +325,18 @@ def test_recorded_traffic(tmp_path):
 def test_what_a_compiler_left_behind():
     data = Path(os.environ.get("MLSYSIM_SOURCE_DIR", Path(__file__).parents[2])) / "tests/data/compile"
     file = str(data / "explain_24graphs_bert_tiny_wrapper.txt.gz")
-    found = asked("compile_report", Call(Allowed([data])), files=[file])
+    found = asked("compile_report", [data], files=[file])
     assert found["files"] == 1 and found["by_type"]["groups"][0]["type"] == "Dynamic shape operator"
     assert len(json.dumps(found)) < 10_000
-    assert refused("compile_report", files=[file])["id"] == "mlsysim.python.210"
+    assert "outside" in refused("compile_report", files=[file])["error"]
 
 
-def test_long_work_reports_and_stops_when_nobody_waits():
+def test_long_work_reports():
     seen = []
     space = {"scenario": CHAT, "axes": {"batch_size": "1..4096", "hardware.memory.bandwidth": "1 TB/s..8 TB/s:2000"}, "minimize": "itl",
              "strategy": "exhaustive"}
-    found = asked("optimize", Call(Allowed(), lambda done, total, words: seen.append((done, total))), **space)
+    found, _ = run("optimize", space, report=lambda done, total, words: seen.append((done, total)))
     assert found["points"] == 4096 * 2000 and seen and seen[-1][1] == 4096 * 2000
-    with pytest.raises(Stopped):
-        answer("optimize", space, Call(Allowed(), stopped=lambda: True))
 
 
 def test_resolvers_of_ones_own_appear_by_themselves():
@@ -260,11 +413,11 @@ async def _talk(client):
     listed = (await client.list_tools()).tools
     assert [tool.name for tool in listed][:len(shipped())] == [tool.name for tool in shipped()] and listed[0].input_schema == shipped()[0].schema
     found = await client.call_tool("evaluate", CHAT)
-    assert not found.is_error and found.structured_content == answer("evaluate", CHAT, NONE)[0] == json.loads(found.content[0].text)
+    assert not found.is_error and found.structured_content == run("evaluate", CHAT)[0] == json.loads(found.content[0].text)
     wrong = await client.call_tool("evaluate", {**CHAT, "workload": "Lama3_70B"})
     assert wrong.is_error and "did you mean 'Llama3_70B'" in wrong.structured_content["error"]
     secret = await client.call_tool("check_plan", {"file": "/etc/passwd"})
-    assert secret.is_error and secret.structured_content["id"] == "mlsysim.python.210"
+    assert secret.is_error and "outside" in secret.structured_content["error"]
 
 
 def test_over_standard_input_and_output():

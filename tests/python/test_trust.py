@@ -224,3 +224,31 @@ def test_what_is_written_goes_through_no_link_and_is_whole(tmp_path):
         assert page.read_text().rstrip().endswith("</html>")
     assert other.read_text() == "of somebody else"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other.txt", "own.html", "page.html"]  # nothing is left beside
+
+
+ONCE = """
+import sys
+from mlsysim.__main__ import main
+from mlsysim.core.results import SolverResult
+from mlsysim.core.solver import BaseModel
+from mlsysim.hardware.types import HardwareNode
+
+class OnceResult(SolverResult):
+    seen: float
+
+class OnceModel(BaseModel):
+    "Counts how often it is asked."
+    requires = ("hardware",)
+    produces = OnceResult
+
+    def solve(self, hardware: HardwareNode) -> OnceResult:
+        print("asked", file=sys.stderr)
+        return OnceResult(seen=1.0)
+
+sys.exit(main(["resolver", "run", "OnceModel", "hardware=H100"]))
+"""
+
+
+def test_the_program_asks_a_resolver_once():
+    done = subprocess.run([sys.executable, "-c", ONCE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr.count("asked") == 1, done.stderr

@@ -5,6 +5,7 @@ import http.server
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -123,6 +124,31 @@ def test_each_server_is_a_group_of_its_own():
     paths = [row[1] for row in taken]
     assert len(paths) == 2 and len(set(paths)) == 2 and all(path.startswith("/metrics/job/mlsysim-watch/server@base64/") for path in paths), paths
     assert one in taken[0][3].decode() and two not in taken[0][3].decode()
+
+
+@pytest.mark.parametrize("line", [b"X-A: " + b"b" * 8000 + b"\r\n", b"b" * 8000])
+def test_a_head_without_end_takes_no_memory(line):
+    """Lines without end, and one line without end."""
+    def serve(listener):
+        with contextlib.suppress(OSError):
+            taken, _ = listener.accept()
+            with taken:
+                taken.recv(4096)
+                taken.sendall(b"HTTP/1.1 200 OK\r\n")
+                while True:
+                    taken.sendall(line * 16)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,), daemon=True)
+        server.start()
+        running = subprocess.Popen([PROGRAM, "watch", f"http://127.0.0.1:{listener.getsockname()[1]}", *ASKED, "--timeout", str(10 * servers.SLOWER)],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = running.stderr.read().decode()
+        running.stderr.close()
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 5 and "more than" in said, said
+    assert servers.SLOWER > 1 or used.ru_maxrss < 200_000  # [KiB]; the server sends gigabytes
 
 
 def test_a_server_that_hangs_is_waited_for_as_long_as_was_said():

@@ -7,6 +7,7 @@
 """
 
 import json
+import math
 import os
 import warnings
 
@@ -160,12 +161,13 @@ class Subject:
 
     @property
     def results(self):
-        """{name: value} at these inputs; an Infeasible where a resolver has no answer to them."""
+        """{name: value} at these inputs, of what is finite; an Infeasible where a resolver has no answer to them."""
         why = self._core.infeasible
         if why is not None:
             name, reason, change, facts = why
             return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
-        return {name: value for name, value, _, _ in self._core.results}
+        found = {name: value for name, value, _, _ in self._core.results}
+        return {name: value for name, value in found.items() if math.isfinite(getattr(value, "magnitude", value))}
 
     def export(self, *results, language="json", name="law"):
         """The scenario, or the resolver that is a law, as a program that needs no library: see mlsysim.laws.

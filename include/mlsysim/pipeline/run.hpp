@@ -23,6 +23,7 @@ struct RunOptions {
   unsigned threads =
       1;  ///< above 1, stages that are thread_safe and do not depend on each other run side by side
   bool fail_fast = false;  ///< the first stage that fails or is infeasible keeps all later ones from running
+  bool notes = false;      ///< keeps what stages note, so that `notes` need not run them once more
 };
 
 /// A stage without a full answer.

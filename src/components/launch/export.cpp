@@ -5,6 +5,7 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -272,31 +273,21 @@ class Exporter {
   std::vector<Told> told_;
 };
 
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == ':' || c == '-';
-  });
-  if (plain) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 std::string as_command(const Exporter& plan, const FlagTable& table, LaunchFormat format,
                        const std::vector<Told>& told) {
   std::string out =
-      format == LaunchFormat::vllm ? fmt::format("vllm serve {}", shell_word(plan.model()))
+      format == LaunchFormat::vllm ? fmt::format("vllm serve {}", detail::shell_word(plan.model()))
       : format == LaunchFormat::sglang
-          ? fmt::format("python3 -m sglang.launch_server --model-path {}", shell_word(plan.model()))
+          ? fmt::format("python3 -m sglang.launch_server --model-path {}", detail::shell_word(plan.model()))
       : format == LaunchFormat::llama_cpp
-          ? fmt::format("llama-server --hf-repo {}", shell_word(plan.model()))
+          ? fmt::format("llama-server --hf-repo {}", detail::shell_word(plan.model()))
           : fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", plan.per_node(),
                         plan.nodes());
   for (const auto& [quantity, value] : told) {
     const auto& row = *row_of(table, quantity);
     const bool bare = row.takes == detail::Takes::switched || row.takes == detail::Takes::toggle;
     out += fmt::format(" \\\n  --{}", row.flag);
-    if (!bare) out += " " + shell_word(value);
+    if (!bare) out += " " + detail::shell_word(value);
   }
   return out + "\n";
 }
@@ -393,7 +384,8 @@ LaunchText export_launch(const Scenario& scenario, LaunchFormat format, const st
   switch (format) {
     case LaunchFormat::trtllm:
       name = "launch.yaml";
-      head = fmt::format("# trtllm-serve {} --config THIS\n", plan.model());
+      head = fmt::format("# trtllm-serve {} --config THIS\n",
+                         detail::one_line(detail::shell_word(plan.model())));
       out.text = as_sections(as_tree(table, told), "{}:\n", "{}: {}\n");
       break;
     case LaunchFormat::deepspeed:
@@ -411,7 +403,8 @@ LaunchText export_launch(const Scenario& scenario, LaunchFormat format, const st
   out.not_carried = lost_fields(scenario, plan, out.text, format, name);
   if (format == LaunchFormat::deepspeed) return out;  // JSON has no comments
   std::string comments = fmt::format("# Flags of {} {}.\n", table.engine, table.version) + head;
-  for (const auto& lost : out.not_carried) comments += fmt::format("# not carried: {}\n", lost);
+  for (const auto& lost : out.not_carried)
+    comments += fmt::format("# not carried: {}\n", detail::one_line(lost));
   out.text = comments + out.text;
   return out;
 }

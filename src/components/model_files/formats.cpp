@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <regex>
 
 namespace mlsysim::detail {
@@ -62,6 +63,15 @@ std::string word(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
+/// A length of blocks of weights, in values. @throws InputError for one that no file means
+double block_size(const Json& value, const char* key) {
+  constexpr double kMost = 1e9;
+  const double x = value.is_number() ? value.get<double>() : 0;
+  if (x >= 1 && x <= kMost && std::floor(x) == x) return x;
+  throw InputError("mlsysim.model_files.026", fmt::format("'{}' is no size of a block of weights", key), key,
+                   shown(value), fmt::format("a whole number from 1 to {:g}", kMost),
+                   "correct the file, or write the entry by hand (docs/how-to/add-a-model.md)");
+}
 double number(const Json& object, const char* key, double otherwise) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
@@ -102,7 +112,7 @@ std::optional<Scheme> scheme_of_group(const Json& group, const std::string& over
   else
     return std::nullopt;
   if (size > 0) {
-    s.block = size;
+    s.block = block_size(weights->at("group_size"), "group_size");
     s.block_rows = 1;
     // FP4 keeps 8-bit scales, other groups those of 16 bits.
     s.scale_bytes = s.precision == Precision::fp4 || overall.find("mx") != std::string::npos ? 1 : 2;
@@ -154,10 +164,10 @@ class Quantization {
   [[nodiscard]] std::optional<Scheme> whole() const {
     const auto method = word(json_, "quant_method");
     if (const auto block = json_.find("weight_block_size");
-        block != json_.end() && block->is_array() && block->size() == 2 && (*block)[0].is_number()) {
+        block != json_.end() && block->is_array() && block->size() == 2) {
       const double scale = word(json_, "scale_fmt") == "ue8m0" ? 1 : 4;
-      return Scheme{Precision::fp8, (*block)[1].is_number() ? (*block)[1].get<double>() : 128,
-                    (*block)[0].get<double>(), scale};
+      return Scheme{Precision::fp8, block_size((*block)[1], "weight_block_size"),
+                    block_size((*block)[0], "weight_block_size"), scale};
     }
     // MXFP4 of gpt-oss is for experts; the names of what is left out say so.
     if (auto s = scheme_named(word(json_, "quant_algo"))) return s;

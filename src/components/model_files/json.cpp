@@ -1,11 +1,14 @@
 #include "detail/json.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
+#include <mlsysim/units/detail/json_fault.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim::detail {
 namespace {
@@ -40,6 +43,27 @@ std::string plain_json(std::string_view text, const std::string& file) {
   return out;
 }
 
+/// Every number that is read passes here: none is so large or so small that what is computed of it overflows.
+void check_numbers(const Json& json, const std::string& path, const std::string& file) {
+  constexpr double kLeast = 1e-100, kMost = 1e100;
+  if (json.is_number()) {
+    const double x = std::abs(json.get<double>());
+    if (x == 0 || (x >= kLeast && x <= kMost)) return;
+    throw InputError("mlsysim.model_files.025", fmt::format("'{}' is out of range", path), path, shown(json),
+                     fmt::format("0, or a number between {:g} and {:g}", kLeast, kMost),
+                     "correct the file, or write the entry by hand (docs/how-to/add-a-model.md)", {file});
+  }
+  if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i)
+      if (json[i].is_number() || json[i].is_structured())
+        check_numbers(json[i], fmt::format("{}[{}]", path, i), file);
+  } else if (json.is_object()) {
+    for (const auto& [key, inner] : json.items())
+      if (inner.is_number() || inner.is_structured())
+        check_numbers(inner, path.empty() ? key : path + "." + key, file);
+  }
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& file) {
@@ -51,17 +75,13 @@ Json parse_json(std::string_view text, const std::string& file) {
   try {
     json = Json::parse(plain_json(text, file));
   } catch (const Json::exception& error) {
-    // The library repeats the text it was given; its first line is enough.
-    auto what = std::string(error.what());
-    what.resize(std::min<std::size_t>(what.size(), 160));
-    std::replace_if(
-        what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
-    throw InputError("mlsysim.model_files.003", "the file is no JSON", "", what, "a JSON object", hint,
-                     {file});
+    throw InputError("mlsysim.model_files.003", "the file is no JSON", "", json_fault(error), "a JSON object",
+                     hint, {file});
   }
   if (!json.is_object())
     throw InputError("mlsysim.model_files.003", "the file is no JSON", "", shown(json), "a JSON object", hint,
                      {file});
+  check_numbers(json, "", file);
   return json;
 }
 
@@ -80,9 +100,7 @@ std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, E
     return std::move(got.bytes);
   }
   std::string head;
-  std::error_code none;
-  const auto size = std::filesystem::file_size(path, none);  // 0 for what is none: the reader says so
-  auto why = files::read_pieces(path, none ? 0 : std::min<std::uint64_t>(size, limit),
+  auto why = files::read_pieces(path, std::min(files::size_of(path), limit),
                                 [&](std::string_view piece) { head += piece; });
   if (!why.empty()) unreadable(std::move(why));
   return head;

@@ -1,6 +1,7 @@
 // From a path to a model.
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
@@ -22,8 +23,8 @@ fs::path gguf_in(const fs::path& folder) {
 }
 
 std::string text_if_there(const fs::path& file) {
-  return fs::exists(file) ? detail::read_bytes(file, detail::kJsonLimit, detail::Extent::whole)
-                          : std::string();
+  return files::exists(file) ? detail::read_bytes(file, detail::kJsonLimit, detail::Extent::whole)
+                             : std::string();
 }
 
 /// What the headers of the weights say beside the configuration.
@@ -59,8 +60,7 @@ ModelFile read_config_file(const fs::path& file) {
 /// Headers are short, unless they hold a vocabulary with its merges: a longer piece is read where one is cut.
 ModelFile read_gguf_file(const fs::path& file) {
   constexpr std::uint64_t pieces[] = {1ull << 20, 16ull << 20, 256ull << 20};
-  std::error_code none;
-  const auto found = fs::file_size(file, none), size = none ? 0 : found;
+  const auto size = files::size_of(file);
   for (const auto piece : pieces) {
     const auto bytes = detail::read_bytes(file, piece, detail::Extent::beginning);
     if (size <= piece || piece == pieces[2]) return read_gguf(bytes, size, file.string());
@@ -78,15 +78,13 @@ ModelFile read_gguf_file(const fs::path& file) {
 bool is_model_file(const std::filesystem::path& path) {
   const auto end = path.extension();
   if (end == ".json" || end == ".gguf" || end == ".safetensors") return true;
-  std::error_code none;
-  if (!fs::is_directory(path, none)) return false;
-  return fs::exists(path / "config.json", none) || !gguf_in(path).empty();
+  if (!files::is_folder(path)) return false;
+  return files::exists(path / "config.json") || !gguf_in(path).empty();
 }
 
 ModelFile read_model(const std::filesystem::path& path) {
-  std::error_code none;
-  if (fs::is_directory(path, none)) {
-    if (fs::exists(path / "config.json")) return read_config_file(path / "config.json");
+  if (files::is_folder(path)) {
+    if (files::exists(path / "config.json")) return read_config_file(path / "config.json");
     if (const auto gguf = gguf_in(path); !gguf.empty()) return read_gguf_file(gguf);
     throw InputError("mlsysim.model_files.005", "the folder holds no model", path.string(), "neither",
                      "a config.json or a GGUF file", "give the folder of a downloaded model",
@@ -96,7 +94,7 @@ ModelFile read_model(const std::filesystem::path& path) {
   if (end == ".gguf") return read_gguf_file(path);
   if (end == ".safetensors") {
     const auto config = path.parent_path() / "config.json";
-    if (fs::exists(config)) return read_config_file(config);
+    if (files::exists(config)) return read_config_file(config);
     throw InputError("mlsysim.model_files.006", "weights alone do not say how a model computes",
                      path.string(), "no config.json beside it", "a folder with both",
                      "download config.json too", {path.string()});

@@ -1,4 +1,5 @@
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
 #include "detail/json.hpp"
@@ -118,7 +119,7 @@ std::vector<StoredTensor> safetensors_header(std::string_view bytes, std::uint64
 std::vector<StoredTensor> safetensors_of(const std::filesystem::path& folder) {
   std::set<std::filesystem::path> parts;
   const auto index = folder / "model.safetensors.index.json";
-  if (std::filesystem::exists(index)) {
+  if (files::exists(index)) {
     const auto json = detail::parse_json(detail::read_bytes(index, detail::kJsonLimit, detail::Extent::whole),
                                          index.string());
     const auto map = json.find("weight_map");
@@ -139,8 +140,8 @@ std::vector<StoredTensor> safetensors_of(const std::filesystem::path& folder) {
   }
   std::vector<StoredTensor> out;
   for (const auto& file : parts) {
-    if (!std::filesystem::exists(file)) continue;  // a folder with a part of the model
-    const auto size = std::filesystem::file_size(file);
+    if (!files::exists(file)) continue;  // a folder with a part of the model
+    const auto size = files::size_of(file);
     const auto start = detail::read_bytes(file, 8, detail::Extent::beginning);
     const auto length = header_length(start, size, file.string());
     auto tensors = safetensors_header(detail::read_bytes(file, length + 8, detail::Extent::beginning), size,

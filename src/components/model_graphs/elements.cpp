@@ -95,6 +95,36 @@ double TensorType::elements() const {
   return n;
 }
 
+namespace detail {
+
+void allow_steps(Program& program, std::size_t bytes) {
+  program.names->steps = kFreeSteps + kStepsPerByte * bytes;
+}
+
+void spend(Program& program, std::size_t steps, const std::string& file) {
+  auto& left = program.names->steps;
+  if (steps > left)
+    throw InputError("mlsysim.programs.006", "the program expands to more than its text", "",
+                     fmt::format("calls of functions that multiply what {} operators and {} values began",
+                                 program.ops.size(), program.values.size()),
+                     fmt::format("at most {} steps, and {} more for each byte", kFreeSteps, kStepsPerByte),
+                     "give the program as its compiler prints it", {file});
+  left -= steps;
+}
+
+std::uint32_t add_value(Program& program, TensorType type, ValueRole role, const std::string& file) {
+  constexpr double kMostElements = 0x1p62;
+  spend(program, steps_of(8 * type.dims.size()), file);
+  if (const double n = type.elements(); !(n <= kMostElements))
+    throw InputError("mlsysim.programs.032", "a tensor has too many elements", "",
+                     fmt::format("{} extents with a product of {:.3g}", type.dims.size(), n), "at most 2^62",
+                     "check the extents", {file});
+  program.values.push_back({std::move(type), role});
+  return static_cast<std::uint32_t>(program.values.size() - 1);
+}
+
+}  // namespace detail
+
 Program::Program() : names(std::make_unique<Names>()) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;

@@ -187,6 +187,7 @@ class HloReader {
     TensorType t;
     t.element = &element_type(text.substr(0, open));
     t.dims = integers(text.substr(open, text.find(']') - open));
+    for (auto& d : t.dims) d = std::max<std::int64_t>(d, 0);
     into.types.push_back(std::move(t));
   }
 
@@ -222,6 +223,7 @@ class HloReader {
     std::unordered_map<std::string_view, Arrays> values;
     Arrays last;
     for (const auto& i : computation) {
+      spend(p_, steps_of(path.size() + i.inside.size() + i.attributes.size() + 4 * last.size()), file_);
       last = one(i, given, values, path, times, depth);
       values[i.name] = last;
       if (i.root) return last;
@@ -229,14 +231,7 @@ class HloReader {
     return last;
   }
 
-  std::uint32_t add(TensorType t, ValueRole role) {
-    if (p_.values.size() >= kMostOperators)
-      throw InputError("mlsysim.programs.006", "calls expand to too many operators", "",
-                       fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program",
-                       {file_});
-    p_.values.push_back({std::move(t), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
-  }
+  std::uint32_t add(TensorType t, ValueRole role) { return add_value(p_, std::move(t), role, file_); }
 
   const Computation& computation(std::string_view name, const Instruction& i) const {
     const auto found = computations_.find(plain(trimmed(name)));
@@ -442,6 +437,7 @@ Program read_hlo(std::string text, const std::string& name, const ProgramOptions
   p.text = std::move(text);
   p.format = "HLO text";
   p.notes.emplace_back("unversioned text: a version is stated by portable artifacts only");
+  detail::allow_steps(p, p.text.size());
   detail::HloReader(p, options, name).read();
   detail::finish(p);
   return p;

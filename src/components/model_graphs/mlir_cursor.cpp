@@ -248,6 +248,8 @@ void MlirCursor::read_tensor(MlirType& into, std::string_view inside) {
       if (error != std::errc()) fail("an extent is out of range", "a number below 2^63");
       at = static_cast<std::size_t>(end - inside.data());
       t.dims.push_back(n);
+    } else if (inside[at] == '-') {
+      fail("an extent is negative", "a number, or ? for one that is not known");
     } else {
       break;
     }

@@ -84,14 +84,7 @@ class Expander {
     return ValueRole::activation;
   }
 
-  std::uint32_t value(TensorType type, ValueRole role) {
-    if (p_.values.size() >= kMostOperators)
-      throw InputError("mlsysim.programs.006", "calls expand to too many operators", "",
-                       fmt::format("more than {}", kMostOperators), "fewer", "give a smaller program",
-                       {file_});
-    p_.values.push_back({std::move(type), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
-  }
+  std::uint32_t value(TensorType type, ValueRole role) { return add_value(p_, std::move(type), role, file_); }
 
   Arrays operands(const MlirOp& op, Scope& scope) const {
     Arrays out;
@@ -100,6 +93,7 @@ class Expander {
       const auto& arrays = scope.at(local);
       out.insert(out.end(), arrays.begin(), arrays.end());
     }
+    spend(p_, out.size() / 16, file_);
     return out;
   }
 
@@ -111,6 +105,7 @@ class Expander {
                        "look for a cycle of calls", {file_});
     Arrays last;
     for (const auto& op : region.ops) {
+      spend(p_, steps_of(path.size() + op.attributes.size()), file_);
       const auto name = bare(op.name);
       if (name == "return" || op.name == "func.return") return operands(op, scope);
       if (name == "call" || op.name == "func.call" || (name == "composite" && is_hlo(dialect(op.name))))
@@ -144,6 +139,7 @@ class Expander {
                        std::string(symbol), fmt::format("@{}", symbol), "one of its functions",
                        "give the whole module", place(file_, line(op.offset)));
     const auto& f = *found->second;
+    spend(p_, f.locals / 8, file_);
     Scope inner(f.locals);
     const auto given = operands(op, scope);
     std::size_t at = 0;
@@ -518,6 +514,7 @@ Program read_mlir(std::string text, const std::string& name, const ProgramOption
       p.text.find("mhlo.") != std::string::npos && p.text.find("stablehlo.") == std::string::npos;
   p.format = mhlo ? "MHLO text" : "StableHLO text";
   p.notes.emplace_back("unversioned text: a version is stated by portable artifacts only");
+  detail::allow_steps(p, p.text.size());
   detail::Expander(module, p, options, name).expand();
   detail::finish(p);
   return p;

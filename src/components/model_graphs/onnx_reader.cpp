@@ -136,8 +136,7 @@ class OnnxReader {
   }
 
   std::uint32_t add(TensorType type, ValueRole role) {
-    p_.values.push_back({std::move(type), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
+    return add_value(p_, std::move(type), role, state_.file);
   }
 
   /// The symbol of an extent: its name, or value and axis where it has none ("?") or is bound by them.
@@ -204,6 +203,7 @@ class OnnxReader {
 
   void read_node(const onnx::NodeProto& node, Names& names, const std::string& path, double times,
                  int depth) {
+    spend(p_, steps_of(path.size() + node.ByteSizeLong()), state_.file);
     OnnxNode n;
     n.op = kept(p_, node.op_type());
     n.number = ++count_;
@@ -323,6 +323,7 @@ class OnnxReader {
       std::vector<ProgramOp> chosen;
       const auto from = p_.ops.size();
       for (const auto* g : graphs) {
+        spend(p_, names.size() / 4, state_.file);
         Names inner = names;
         for (const auto& t : g->initializer()) inner[t.name()] = initializer(t);
         nodes(*g, inner, inside, times, depth + 1);
@@ -344,6 +345,7 @@ class OnnxReader {
     }
     // Loop(M, cond, states...) and Scan(states..., sequences...).
     const auto& g = *graphs.front();
+    spend(p_, names.size() / 4, state_.file);
     Names inner = names;
     for (const auto& t : g.initializer()) inner[t.name()] = initializer(t);
     double trips = -1;
@@ -415,6 +417,7 @@ Program read_onnx(std::string_view bytes, const std::string& name, const Program
   Program p;
   p.name = name;
   p.format = "ONNX";
+  detail::allow_steps(p, bytes.size());
   detail::OnnxReader(model, p, options, name).read();
   detail::finish(p);
   return p;

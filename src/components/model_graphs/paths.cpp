@@ -6,6 +6,7 @@
 #include "detail/variants.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/model_files/detail/today.hpp>
 
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kEndings{".mlir",   ".stablehlo", ".hlo", ".bc",
                                                    ".mlirbc", ".onnx",      ".pt2", ".log"};
 constexpr std::uint64_t kMostBytes = 2ull << 30;
+/// What a packed file may become: text of programs packs 50 times.
+constexpr std::uint64_t kFreeUnpacked = 64ull << 20, kMostUnpacked = 200;
 
 /// The path without what binds sizes, and that.
 std::pair<std::string, std::string> parted(std::string_view path) {
@@ -60,8 +63,10 @@ std::string_view without_packing(std::string_view path) {
 
 files::FileBytes unpacked(const std::string& path) {
   files::FileBytes out;
+  const auto most = std::min(kMostBytes, kFreeUnpacked + kMostUnpacked * files::size_of(path));
   out.found = files::read_unpacked(path, [&](std::string_view piece) {
-    if (out.bytes.size() + piece.size() > kMostBytes) unreadable(path, "more than that when it is unpacked");
+    if (out.bytes.size() + piece.size() > most)
+      unreadable(path, fmt::format("more than {} MiB when it is unpacked", most >> 20));
     out.bytes += piece;
   });
   if (!out.found.empty()) out.fault = files::ReadFault::unreadable;

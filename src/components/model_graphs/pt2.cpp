@@ -3,6 +3,8 @@
 
 #include "detail/aten.hpp"
 
+#include <mlsysim/units/detail/json_fault.hpp>
+
 #include <minizip/unzip.h>
 #include <nlohmann/json.hpp>
 
@@ -267,10 +269,7 @@ class Pt2Reader {
     return x;
   }
 
-  std::uint32_t add(TensorType t, ValueRole role) {
-    p_.values.push_back({std::move(t), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
-  }
+  std::uint32_t add(TensorType t, ValueRole role) { return add_value(p_, std::move(t), role, file_); }
 
   /// Names of the tensors of an argument, whatever form it has.
   static void tensors(const Json& arg, std::vector<std::string>& out) {
@@ -360,6 +359,7 @@ class Pt2Reader {
     std::vector<ProgramOp> chosen;
     const auto from = p_.ops.size();
     for (const auto* g : graphs) {
+      spend(p_, names.size() / 4, file_);
       Names inner = names;
       graph(*g, inner, std::string(op.path), times, depth + 1, false);
       double macs = 0;
@@ -408,13 +408,10 @@ Program read_pt2(const std::string& bytes, const std::string& name, const Progra
   detail::check_depth(text, name);
   try {
     const auto root = detail::Json::parse(text);
+    detail::allow_steps(p, text.size());
     detail::Pt2Reader(root, p, options, name).read();
   } catch (const detail::Json::exception& error) {
-    auto what = std::string(error.what());
-    what.resize(std::min<std::size_t>(what.size(), 160));
-    std::replace_if(
-        what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
-    throw InputError(detail::kArchive.with({.found = what, .where = {name}}));
+    throw InputError(detail::kArchive.with({.found = detail::json_fault(error), .where = {name}}));
   }
   detail::finish(p);
   return p;

@@ -65,17 +65,14 @@ class TraceReader {
       std::int64_t n = 0;
       const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), n);
       t.dims.push_back(error == std::errc() && end == one.data() + one.size()
-                           ? n
+                           ? std::max<std::int64_t>(n, 0)
                            : size_of_symbol(p_, options_, std::string(one)));
       dims = comma == std::string_view::npos ? std::string_view() : dims.substr(comma + 1);
     }
     return t;
   }
 
-  std::uint32_t add(TensorType t, ValueRole role) {
-    p_.values.push_back({std::move(t), role});
-    return static_cast<std::uint32_t>(p_.values.size() - 1);
-  }
+  std::uint32_t add(TensorType t, ValueRole role) { return add_value(p_, std::move(t), role, p_.name); }
 
   /// def forward(self, a: "f32[2][1]cpu", b: "Sym(s0)"):
   void arguments(std::string_view text) {
@@ -289,6 +286,7 @@ std::vector<Program> read_torch_trace(std::string_view bytes, const std::string&
       Program p;
       p.name = name;
       p.format = "TORCH_TRACE";
+      detail::allow_steps(p, line.size() + bytes.size());
       const auto frame = line.find("\"frame_id\": ");
       std::uint64_t id = 0;
       if (frame != std::string_view::npos)

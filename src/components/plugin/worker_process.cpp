@@ -87,6 +87,7 @@ Child::Child(const std::string& library, const IsolationLimits& limits) {
   pid_ = ::fork();
   if (pid_ == 0) {
     // Only calls that are safe after fork: this process may have had other threads.
+    ::setpgid(0, 0);  // what the plugin starts ends with it
     ::dup2(output[1], STDOUT_FILENO);
     ::dup2(output[1], STDERR_FILENO);
     if (sockets[1] == 3)
@@ -96,6 +97,7 @@ Child::Child(const std::string& library, const IsolationLimits& limits) {
     ::execv(words[0], const_cast<char* const*>(words.data()));
     ::_exit(127);
   }
+  if (pid_ > 0) ::setpgid(pid_, pid_);  // whichever of the two comes first
   ::close(sockets[1]);
   ::close(output[1]);
   output_ = output[0];
@@ -116,6 +118,7 @@ std::string Child::stop() {
   // A process whose end of the socket is closed ends by itself; one that hangs is killed.
   for (int i = 0; i < 50; ++i) {
     if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      ::kill(-pid_, SIGKILL);  // what it has left behind
       pid_ = -1;
       return how_ = ending(status);
     }
@@ -127,6 +130,7 @@ std::string Child::stop() {
 std::string Child::kill() {
   if (pid_ <= 0) return how_;
   int status = 0;
+  ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, &status, 0);
   pid_ = -1;

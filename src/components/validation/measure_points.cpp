@@ -1,6 +1,7 @@
 #include <mlsysim/validation/measure_points.hpp>
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/units/detail/json_fault.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ MeasurePlan read_plan() {
     throw InputError({.id = "mlsysim.validation.101",
                       .message = "the list of points to measure is damaged",
                       .key = "measure_points.json",
-                      .found = error.what(),
+                      .found = detail::json_fault(error),
                       .expected = "the file that was installed",
                       .hint = "install mlsysim again",
                       .where = {.file = file.generic_string()}});

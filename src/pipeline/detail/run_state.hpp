@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ struct Run::State {
   void skip(std::size_t i, std::size_t because, const RunOptions& options);
   void observed(std::size_t i, SolveContext& context, const RunOptions& options);
   template <class F> void tell(const RunOptions& options, const char* event, F&& call);
+  // The inputs of a stage that nothing was given for, as notes.
+  [[nodiscard]] NoteBook defaults_of(std::size_t i) const;
   // @param notes of the stage; where it is ok, each of its warnings that is no remark is a break
   void tell_end(std::size_t i, double seconds, const NoteBook& notes, const RunOptions& options);
   [[nodiscard]] StageEvent event_of(std::size_t i) const;
@@ -98,7 +101,8 @@ struct Run::State {
   std::vector<Value> values;
   std::vector<Trouble> trouble;
   SolveContext context;
-  NoteBook heard;  // of the stage that runs, while somebody watches
+  NoteBook heard;                             // of the stage that runs, while somebody watches
+  std::vector<std::optional<NoteBook>> kept;  // of stages that ran while notes were wanted
   PipelineReport report;
   std::size_t failed = detail::kNone;  // first stage that threw in this execution
   std::size_t broken = detail::kNone;  // the one that ended it, where it is to fail fast

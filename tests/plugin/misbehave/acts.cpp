@@ -60,6 +60,10 @@ void leaves(std::string_view what) {
   if (what == "exits_at_once") ::_exit(0);
   if (what == "sleeps")
     while (true) ::pause();
+  if (what == "forks")
+    for (int i = 0; i < 4; ++i)
+      if (::fork() == 0)
+        while (true) ::pause();
   if (what == "throws") throw std::runtime_error("across");
   if (what == "throws_int") throw 42;  // NOLINT(hicpp-exception-baseclass)
   if (what == "throws_in_thread") std::thread([] { throw std::runtime_error("in a thread"); }).join();

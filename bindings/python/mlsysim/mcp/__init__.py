@@ -5,5 +5,5 @@
     python3 -m mlsysim.mcp --schemas          prints every tool with its schema, and ends
 
 `tools` are plain functions with schemas made from the tables of fields, `server` hands them to the SDK (pip install 'mcp>=2').
-It reads files in the folders of --allow alone, writes none, and starts no programs. docs/how-to/agents.md has the rest.
+Each call is a process that reads the folders of --allow and the zoo alone, and writes nothing. docs/how-to/agents.md has the rest.
 """

@@ -2,76 +2,55 @@
 
 import argparse
 import json
+import os
 import sys
-import threading
 
-from .files import Allowed
-from .tools import Call, Stopped, all_tools, refusal
+from .calls import Child, Limits, start
+from .tools import all_tools
 
-__all__ = ["answer", "main", "make_server"]
+__all__ = ["main", "make_server"]
+
+_CALLS = 8  # that run at once; others wait for one of them
 
 _INSTRUCTIONS = ("Predicts in closed form what a machine-learning workload does on a machine or fleet. Names of models, devices and fleets "
                  "come from zoo_search. Quantities are texts with a unit ('80 GB', '400 Gbps'). Answers are short: ask with detail for "
                  "assumptions. Resolvers are listed by list_available.")
 
 
-def answer(name, arguments, call):
-    """(what a tool answers, whether it is a refusal), without the protocol."""
-    tools = {tool.name: tool for tool in all_tools()}
-    try:
-        tool = tools.get(name)
-        if tool is None:
-            from .. import _mlsysim as core
-            from ..errors import LookupError, _input_error
-
-            raise _input_error(f"there is no tool '{name}'", key=name, found=f"'{name}'", expected=f"one of {', '.join(tools)}",
-                               hint=core._did_you_mean(name, list(tools)), kind=LookupError, id="mlsysim.python.217")
-        arguments = arguments or {}
-        missing = [key for key in tool.schema["required"] if key not in arguments]
-        odd = [key for key in arguments if key not in tool.schema["properties"]]
-        if name != "evaluate" and not name.startswith("resolve_") and (missing or odd):
-            raise _bad_keys(tool, missing, odd)
-        call.allowed.check(arguments)
-        return tool.run(arguments, call), False
-    except Stopped:
-        raise
-    except Exception as error:  # what an agent gets wrong is an answer to it
-        return refusal(error), True
+def _listed():
+    return [{"name": tool.name, "description": tool.about, "inputSchema": tool.schema} for tool in all_tools()]
 
 
-def _bad_keys(tool, missing, odd):
-    from .. import _mlsysim as core
-    from ..errors import _input_error
-
-    known = list(tool.schema["properties"])
-    if odd:
-        return _input_error(f"{tool.name} takes no '{odd[0]}'", key=odd[0], found=f"'{odd[0]}'", expected=f"some of {', '.join(known)}",
-                            hint=core._did_you_mean(odd[0], known), id="mlsysim.python.218")
-    return _input_error(f"{tool.name} misses '{missing[0]}'", key=missing[0], found="nothing", expected="a value", id="mlsysim.python.219")
-
-
-def make_server(allowed=Allowed()):
-    """The server of the SDK. Work runs beside the loop, so that progress and cancelling get through."""
+def make_server(folders=(), limits=Limits()):
+    """The server of the SDK: calls may read below these folders. Each call is a process; the server itself computes nothing."""
     import anyio
     from mcp import types
     from mcp.server.lowlevel import Server
 
     from .. import __version__
 
+    turns = []
+
+    async def ended(begin, report=None):
+        """What a process finds; it is stopped when the caller leaves."""
+        if not turns:
+            turns.append(anyio.CapacityLimiter(_CALLS))
+        async with turns[0]:
+            child = begin()
+            try:
+                return await anyio.to_thread.run_sync(child.result, report, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+            finally:
+                child.stop()
+
     async def list_tools(context, parameters):
-        return types.ListToolsResult(tools=[types.Tool(name=t.name, description=t.about, input_schema=t.schema) for t in all_tools()])
+        found, _ = await ended(lambda: Child(lambda report: (_listed(), False), limits))
+        return types.ListToolsResult(tools=[types.Tool(name=t["name"], description=t["description"], input_schema=t["inputSchema"]) for t in found])
 
     async def call_tool(context, parameters):
-        gone = threading.Event()
-
         def report(done, total, words):
             anyio.from_thread.run(context.session.report_progress, float(done), float(total), words)
 
-        try:
-            found, refused = await anyio.to_thread.run_sync(
-                lambda: answer(parameters.name, parameters.arguments, Call(allowed, report, gone.is_set)), abandon_on_cancel=True)
-        finally:
-            gone.set()  # the thread stops at its next report
+        found, refused = await ended(lambda: start(parameters.name, parameters.arguments, folders, limits), report)
         return types.CallToolResult(content=[types.TextContent(type="text", text=json.dumps(found))], structured_content=found,
                                     is_error=refused)
 
@@ -90,23 +69,25 @@ def main(words=None):
     parser = argparse.ArgumentParser(prog="python3 -m mlsysim.mcp", description="A server of the Model Context Protocol.")
     parser.add_argument("--allow", metavar="DIR", action="append", default=[], help="a folder whose files may be read; may be repeated")
     parser.add_argument("--http", metavar="[HOST:]PORT", help="streamable HTTP at /mcp in place of standard input and output; HOST is 127.0.0.1")
+    parser.add_argument("--call-seconds", metavar="S", type=float, default=Limits.seconds, help="the longest that one call may take (default: %(default)s)")
+    parser.add_argument("--call-memory", metavar="MIB", type=int, default=Limits.memory >> 20, help="the memory of one call (default: %(default)s)")
     parser.add_argument("--schemas", action="store_true", help="print the tools with their schemas as JSON, and end")
     options = parser.parse_args(words)
     if options.schemas:
-        json.dump([{"name": t.name, "description": t.about, "inputSchema": t.schema} for t in all_tools()], sys.stdout, indent=1)
+        json.dump(_listed(), sys.stdout, indent=1)
         print()
         return 0
-    try:
-        allowed = Allowed(options.allow)
-    except OSError as error:
-        parser.error(f"--allow: {error}")
+    for folder in options.allow:
+        if not os.path.isdir(folder):
+            parser.error(f"--allow: '{folder}' is no folder")
+    limits = Limits(seconds=options.call_seconds, memory=options.call_memory << 20)
     try:
         import anyio
         import mcp.server.lowlevel  # noqa: F401
     except ImportError as error:
         print(f"the server needs the SDK of the protocol: pip install 'mcp>=2' ({error})", file=sys.stderr)
         return 1
-    server = make_server(allowed)
+    server = make_server(options.allow, limits)
     if not options.http:
         anyio.run(_stdio, server)
         return 0

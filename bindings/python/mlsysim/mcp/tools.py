@@ -19,20 +19,14 @@ __all__ = ["Call", "Tool", "all_tools", "refusal"]
 _LINES, _ROWS = 40, 50
 
 
-class Stopped(Exception):
-    """The caller has lost interest."""
-
-
 class Call:
-    """What a tool knows of the call: the files that are allowed, and where to report progress."""
+    """What a tool knows of the call: where to report progress."""
 
-    def __init__(self, allowed, report=None, stopped=lambda: False):
-        self.allowed, self._report, self._stopped = allowed, report, stopped
+    def __init__(self, report=None):
+        self._report = report
 
     def progress(self, done, total, words=""):
-        """Tells how far the work is. Stopped when nobody waits for it any more."""
-        if self._stopped():
-            raise Stopped
+        """Tells how far the work is."""
         if self._report:
             self._report(done, total, words)
 
@@ -63,7 +57,7 @@ def _value(value):
     if isinstance(value, Quantity):
         return {"value": _value(value.magnitude), "unit": str(value.units)}
     if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+        return float(f"{value:.6g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {str(key): _value(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -161,9 +155,6 @@ def _sensitivity(arguments, call):
 
 def _axes(arguments):
     axes = arguments["axes"]
-    if not isinstance(axes, dict):
-        raise _input_error("the axes are no object", key="axes", found=type(axes).__name__, expected="names with their values",
-                           hint="{\"batch_size\": [1, 2, 4]}", id="mlsysim.python.214")
     return {name: [_entry(name, value) for value in values] if isinstance(values, list) else values for name, values in axes.items()}
 
 
@@ -255,10 +246,7 @@ def _check_plan(arguments, call):
     if "plan" in arguments:
         card = plans.check(arguments["plan"])
     else:
-        path = call.allowed.path(arguments["file"])
-        text = _read_text(path, "a plan file")
-        call.allowed.check_text(text)
-        card = plans.check(text, str(path))
+        card = plans.check(_read_text(arguments["file"], "a plan file"), arguments["file"])
     if arguments.get("detail"):
         return card
     short = {key: card[key] for key in ("status", "scenario", "feasible", "assertions", "violations", "remedies", "warnings") if key in card}
@@ -268,8 +256,7 @@ def _check_plan(arguments, call):
 def _traffic(arguments, call):
     from ..traffic import read_traffic
 
-    path = call.allowed.path(arguments["file"])
-    found = read_traffic(path, **{key: arguments[key] for key in ("block_tokens", "characters_per_token") if key in arguments})
+    found = read_traffic(arguments["file"], **{key: arguments[key] for key in ("block_tokens", "characters_per_token") if key in arguments})
     out = {"format": found.format, "requests": _value(found.requests)}
     for name, spread, unit in (("prompt", found.prompt, "token"), ("answer", found.answer, "token"), ("gaps", found.gaps, "s")):
         if spread is not None:
@@ -287,8 +274,7 @@ def _traffic(arguments, call):
 def _compile_report(arguments, call):
     from ..compiling import ingest
 
-    found = ingest(*(call.allowed.path(name) for name in arguments["files"]),
-                   **{key: arguments[key] for key in ("family", "model") if key in arguments})
+    found = ingest(*arguments["files"], **{key: arguments[key] for key in ("family", "model") if key in arguments})
     limit = _ROWS if arguments.get("detail") else 10
     groups = {name: {"groups": _value(found[name][:limit]), "left_out": max(0, len(found[name]) - limit)} for name in ("by_type", "by_place")}
     return {"files": len(found["records"]), **groups, "notes": _value(found["notes"])}
@@ -379,6 +365,7 @@ def _extensions():
 
 _DETAIL = {"type": "boolean", "description": "the whole answer, with assumptions and their sources; short when left out"}
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+_BOUND = {"type": ["string", "number"]}
 
 
 def _object(properties, required=()):
@@ -421,7 +408,7 @@ def all_tools():
                       "scenario": {"type": "object", "description": "fields of evaluate: seq_len, output_tokens"}}, ("claim",)), _claim),
         Tool("solve", "The value of one input at which a condition is met.",
              _object({**subject, "condition": {**_TEXT, "description": 'e.g. "itl <= 30 ms"'}, "free": {**_TEXT, "description": "the input"},
-                      "low": _TEXT, "high": _TEXT}, ("condition", "free")), _solve),
+                      "low": _BOUND, "high": _BOUND}, ("condition", "free")), _solve),
         Tool("sensitivity", "What a result hangs on: elasticities of its inputs, largest first, and what binds.",
              _object({**subject, "result": result, "detail": _DETAIL}, ("result",)), _sensitivity),
         Tool("sweep", "Results at every point of a small space; for large ones use optimize.",

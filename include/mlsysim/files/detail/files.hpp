@@ -18,7 +18,7 @@ namespace mlsysim::files {
 [[nodiscard]] bool secure();
 
 /// Why a file was not read.
-enum class ReadFault : std::uint8_t { none, missing, folder, irregular, too_large, unreadable };
+enum class ReadFault : std::uint8_t { none, missing, folder, irregular, too_large, unreadable, outside };
 
 /// The bytes of a file, or why there are none.
 struct FileBytes {

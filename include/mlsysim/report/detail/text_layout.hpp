@@ -44,9 +44,6 @@ class Box {
   Colour colour_;
   std::vector<std::string> lines_;
 };
-
-/// A text as a field of RFC 4180.
-[[nodiscard]] std::string csv_field(std::string_view text);
 /// A text in a cell of a Markdown table.
 [[nodiscard]] std::string markdown_cell(std::string_view text);
 

@@ -35,11 +35,6 @@ using course::Submission;
 /// Where an installation has its course, beside the zoo.
 fs::path installed_course() { return zoo_directory().parent_path() / "course"; }
 
-fs::path program_folder() {
-  std::error_code failed;
-  return fs::read_symlink("/proc/self/exe", failed).parent_path();
-}
-
 /// The lines of a compiler or interpreter that say what is wrong: those with an error, else the last.
 std::vector<std::string> said(const std::string& text, std::size_t most = 4) {
   std::vector<std::string> errors, lines;
@@ -162,7 +157,9 @@ std::vector<Grade> python_grades(const Submission& submission, const Assignment&
   const auto python = request.python.empty() ? interpreter() : request.python;
   const auto course = assignment.folder.parent_path();
   const auto part = [&](const char* what) {
-    return run_child({python, "-m", "mlsysim.course", what, submission.folder.string(), course.string()});
+    auto words = python_module(python, "mlsysim.course");
+    words.insert(words.end(), {what, submission.folder.string(), course.string()});
+    return run_child(std::move(words));
   };
   const auto done = part("grade");
   if (done.status == 127)

@@ -12,6 +12,7 @@ namespace mlsysim {
 struct Program::Names {
   std::deque<std::string> texts;
   std::unordered_map<std::string_view, std::string_view> known;
+  std::size_t steps = 0;  ///< that its file still pays for
 };
 
 namespace detail {
@@ -66,7 +67,18 @@ void finish(Program& program);
 /// The graph with the most arithmetic; the others are notes. @throws InputError where there is none
 [[nodiscard]] Program largest(std::vector<Program> graphs, const std::string& file);
 
-inline constexpr std::size_t kMostOperators = 20'000'000;
+/// What a file pays for: steps of reading, of which an operator, a value and 64 bytes of names or attributes
+/// are one each. Functions that call others multiply; so time and memory grow with the file, and with nothing
+/// else.
+inline constexpr std::size_t kFreeSteps = 1 << 18, kStepsPerByte = 8;
+/// Begins to count. @param bytes of the file
+void allow_steps(Program& program, std::size_t bytes);
+/// Takes steps. @throws InputError where the file pays for no more
+void spend(Program& program, std::size_t steps, const std::string& file);
+/// Steps of a text that is read again wherever a function is called.
+constexpr std::size_t steps_of(std::size_t characters) { return 1 + characters / 64; }
+/// A value of the program. @throws InputError where it has more elements than any machine counts
+std::uint32_t add_value(Program& program, TensorType type, ValueRole role, const std::string& file);
 inline constexpr int kNesting = 64;
 
 }  // namespace detail

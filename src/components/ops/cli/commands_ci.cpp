@@ -139,7 +139,9 @@ void write_all(const CiRequest& request, const CiReport& report, const std::vect
       f();
     } catch (const Error& error) {
       out.diagnostics += error_text(error);
-      if (out.exit == Exit::fine) out.exit = static_cast<Exit>(kNotWritten);
+      // Before "worse", which is printed all the same: who reads 1 may trust that everything is stored.
+      if (out.exit == Exit::fine || out.exit == static_cast<Exit>(1))
+        out.exit = static_cast<Exit>(kNotWritten);
     }
   };
   for (const auto& w : wanted)

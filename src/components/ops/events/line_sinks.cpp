@@ -7,6 +7,7 @@
 #include <mlsysim/ops/export/compile_metrics.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -1,5 +1,6 @@
 #include <mlsysim/ops/export/compile_metrics.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
@@ -133,13 +134,7 @@ std::string csv_text(const std::vector<LogRecord>& log) {
   std::string out;
   const auto cell = [&](std::string_view text, bool first) {
     if (!first) out += ',';
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-      out += text;
-      return;
-    }
-    out += '"';
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    out += '"';
+    out += detail::csv_field(text);
   };
   for (std::size_t i = 0; i < log[0].fields.size(); ++i) cell(log[0].fields[i].first, i == 0);
   out += "\r\n";

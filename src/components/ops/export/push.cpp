@@ -1,6 +1,7 @@
 #include <mlsysim/ops/export/push.hpp>
 
 #include <mlsysim/ops/export/fetch.hpp>
+#include <mlsysim/units/detail/json_fault.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
@@ -11,8 +12,11 @@
 #endif
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -68,35 +72,67 @@ struct Reply {
   int status = 0;
   std::string text;
 };
-/// Ends a call at its time, whatever the server does: limits of sockets are of single bytes.
+/// Bytes that a connection has received, as the kernel counts them; 0 where it does not.
+std::uint64_t received(int socket) {
+#if defined(__linux__)
+  // `tcpi_bytes_received` of linux/tcp.h, whose names those of the C library's header hide.
+  constexpr std::size_t kPlace = 128;
+  std::array<char, 512> info{};
+  auto size = static_cast<socklen_t>(info.size());
+  std::uint64_t bytes = 0;
+  if (socket >= 0 && ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
+      size >= kPlace + sizeof bytes)
+    std::memcpy(&bytes, info.data() + kPlace, sizeof bytes);
+  return bytes;
+#else
+  (void)socket;
+  return 0;
+#endif
+}
+
+/// Bytes that the kernel may have received ahead of the client, and those of a head.
+constexpr std::uint64_t kAhead = 8 << 20;
+
+/// Ends a call at its time and at its size, whatever the server does: limits of sockets are of single bytes,
+/// and the client keeps every line of a head.
 class Stopper {
  public:
-  Stopper(httplib::Client& client, double seconds)
-      : thread_([this, &client, seconds] {
+  Stopper(httplib::Client& client, double seconds, std::uint64_t most)
+      : thread_([this, &client, seconds, most] {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
           std::unique_lock lock(mutex_);
-          if (done_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; })) return;
-          stopped_ = true;
+          while (!over_ && why_.empty()) {
+            done_.wait_for(lock, std::chrono::milliseconds(5), [&] { return over_; });
+            if (over_) return;
+            if (received(socket_) > most + kAhead)
+              why_ = fmt::format("more than {} B", most);
+            else if (std::chrono::steady_clock::now() >= end)
+              why_ = fmt::format("no whole answer within {:.3g} s", seconds);
+          }
           client.stop();
-        }) {}
+        }) {
+    client.set_socket_options([this](socket_t socket) { socket_ = static_cast<int>(socket); });
+  }
   Stopper(const Stopper&) = delete;
   Stopper& operator=(const Stopper&) = delete;
   ~Stopper() {
-    end();
+    (void)stopped();
     thread_.join();
   }
-  /// Whether it ended the call. From now on it ends nothing.
-  [[nodiscard]] bool stopped() const { return end(); }
-
- private:
-  bool end() const {
+  /// Why it ended the call; empty where it did not. From now on it ends nothing.
+  [[nodiscard]] std::string stopped() const {
     const std::lock_guard lock(mutex_);
     over_ = true;
     done_.notify_all();
-    return stopped_;
+    return why_;
   }
+
+ private:
   mutable std::mutex mutex_;
   mutable std::condition_variable done_;
-  mutable bool over_ = false, stopped_ = false;
+  mutable bool over_ = false;
+  std::string why_;
+  std::atomic<int> socket_{-1};
   std::thread thread_;  // the last: it uses the others
 };
 
@@ -129,9 +165,9 @@ Reply once(const Sending& what, const Parts& parts, double most) {
     body.append(bytes, std::min(count, shown - std::min(shown, body.size())));
     return true;
   };
-  const Stopper stopper(client, limit);
+  Stopper stopper(client, limit, 1 << 20);  // of a body a line is shown
   const auto answer = client.send(request);
-  if (stopper.stopped()) return {0, fmt::format("nothing whole within {:.3g} s", limit)};
+  if (auto why = stopper.stopped(); !why.empty()) return {0, std::move(why)};
   if (!answer) return {0, httplib::to_string(answer.error())};
   return {answer->status, std::move(body)};
 }
@@ -147,15 +183,14 @@ Reply page_of(const Fetching& what, const Parts& parts) {
     client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
   const auto end = Clock::now() + limit;
   std::string body, stopped;
-  const Stopper stopper(client, what.timeout);
+  Stopper stopper(client, what.timeout, what.most);
   const auto answer = client.Get(parts.path, [&](const char* bytes, std::size_t count) {
     if (body.size() + count > what.most) stopped = fmt::format("more than {} B", what.most);
     if (Clock::now() > end) stopped = fmt::format("no whole answer within {} s", what.timeout);
     if (stopped.empty()) body.append(bytes, count);
     return stopped.empty();
   });
-  if (stopper.stopped() && stopped.empty())
-    stopped = fmt::format("no whole answer within {} s", what.timeout);
+  if (auto why = stopper.stopped(); !why.empty() && stopped.empty()) stopped = std::move(why);
   if (!stopped.empty()) return {0, stopped};
   if (!answer)
     return {0,
@@ -236,7 +271,7 @@ std::vector<std::map<std::string, std::string>> groups_of_job(const std::string&
     }
   } catch (const nlohmann::json::exception& error) {
     throw InputError("mlsysim.telemetry.016", fmt::format("{} is no Pushgateway", masked_url(url)), "",
-                     error.what(), "the groups that it holds, at /api/v1/metrics",
+                     detail::json_fault(error), "the groups that it holds, at /api/v1/metrics",
                      "name the address of the gateway alone: http://host:9091");
   }
   return out;

@@ -4,6 +4,7 @@
 #include "detail/readers.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 
 #include <fmt/format.h>
 
@@ -113,23 +114,27 @@ struct Found {
   std::string family;  ///< the folder below the one that was named
 };
 
+/// Adds the regular files in a folder and below it; `family` is empty in the folder that was named.
+void walk(const fs::path& folder, const std::string& family, std::vector<Found>& out) {
+  int failed = 0;  // what cannot be listed holds nothing to read
+  for (const auto& entry : files::entries_of(folder, failed)) {
+    const auto path = folder / entry.name;
+    if (entry.folder)
+      walk(path, family.empty() ? entry.name : family, out);
+    else if (files::exists(path) && files::irregular(path).empty())
+      out.push_back({path, family});
+  }
+}
+
 std::vector<Found> files_of(const std::vector<fs::path>& paths) {
   std::vector<Found> out;
   for (const auto& path : paths) {
-    std::error_code none;
-    if (!fs::is_directory(path, none)) {
+    if (!files::is_folder(path)) {
       out.push_back({path, {}});
       continue;
     }
     std::vector<Found> inside;
-    for (auto at =
-             fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, none);
-         at != fs::recursive_directory_iterator(); at.increment(none)) {
-      if (none) break;
-      if (!at->is_regular_file(none)) continue;
-      const auto below = at->path().lexically_relative(path);
-      inside.push_back({at->path(), below.has_parent_path() ? below.begin()->string() : std::string()});
-    }
+    walk(path, {}, inside);
     // Nothing to read would be a report without breaks, which looks like success.
     if (inside.empty())
       throw InputError("mlsysim.compile.014", "a folder holds no file", path.generic_string(),
@@ -168,8 +173,7 @@ void fill(CompileRecord& r, const Found& found, const IngestHow& how) {
 CompileRecords ingest(const std::vector<fs::path>& paths, const IngestHow& how) {
   const auto own = how.registry.empty() ? BreakRegistry() : BreakRegistry::read(how.registry);
   const auto& registry = how.registry.empty() ? BreakRegistry::shipped() : own;
-  std::error_code none;  // what cannot be looked at is refused where it is read
-  const bool several = paths.size() > 1 || (!paths.empty() && fs::is_directory(paths.front(), none));
+  const bool several = paths.size() > 1 || (!paths.empty() && files::is_folder(paths.front()));
   CompileRecords out;
   std::map<std::string, std::size_t> first;  // digest -> place among the duplicates
   std::map<std::string, std::string> counted;

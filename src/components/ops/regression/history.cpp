@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS numbers(metric INTEGER NOT NULL, cell INTEGER NOT NUL
   value REAL NOT NULL, PRIMARY KEY(metric, cell, commit_id)) WITHOUT ROWID;
 )";
 constexpr int kApplication = 0x6d6c7379;  // "mlsy", in the head of the file
-constexpr int kWaitForLock = 5000;        // [ms]
+constexpr int kWaitForLock = 60000;       // [ms]
 
 constexpr const char* kWritten = "a file that mlsysim ci run --history wrote";
 
@@ -48,9 +48,18 @@ struct CiHistory::State {
 
   ~State() { sqlite3_close(db); }
   [[noreturn]] void fail() const {
+    const bool busy = (sqlite3_extended_errcode(db) & 0xff) == SQLITE_BUSY;
     throw InputError(
         "mlsysim.ci.015", fmt::format("{}: the history cannot be read or written", file.string()), "",
-        sqlite3_errmsg(db), kWritten, "look at the file and the disk; nothing of this call was stored");
+        busy ? fmt::format("others that held it for {} s", kWaitForLock / 1000) : sqlite3_errmsg(db),
+        kWritten,
+        busy ? "run it again; nothing of this call was stored"
+             : "look at the file and the disk; nothing of this call was stored");
+  }
+  [[noreturn]] void bad_number(const char* found) const {
+    throw InputError("mlsysim.ci.027", fmt::format("{}: a number of the history is none", file.string()),
+                     "numbers.value", found, "a finite number",
+                     "remove the row: it was not written by mlsysim ci run");
   }
   void run(const char* sql) const {
     if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
@@ -94,7 +103,14 @@ struct CiHistory::State {
                  : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
     }
     [[nodiscard]] std::int64_t whole(int column) const { return sqlite3_column_int64(statement_, column); }
-    [[nodiscard]] double real(int column) const { return sqlite3_column_double(statement_, column); }
+    [[nodiscard]] double real(int column) const {
+      const int type = sqlite3_column_type(statement_, column);
+      if (type != SQLITE_FLOAT && type != SQLITE_INTEGER)
+        state_.bad_number(type == SQLITE_NULL ? "nothing" : "a text");
+      const double x = sqlite3_column_double(statement_, column);
+      if (!std::isfinite(x)) state_.bad_number("a number beyond all bounds");
+      return x;
+    }
 
    private:
     const State& state_;
@@ -130,28 +146,28 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
   sqlite3_busy_timeout(state_->db, kWaitForLock);
   // What somebody else wrote into the schema is not run.
   state_->run("PRAGMA trusted_schema = OFF");
-  State::Query app(*state_, "PRAGMA application_id");
-  const auto id = app.next() ? app.whole(0) : 0;
-  bool empty = false;
-  {
-    State::Query count(*state_, "SELECT count(*) FROM sqlite_master");
-    empty = count.next() && count.whole(0) == 0;
-  }
-  if (id != kApplication && !(empty && how == Open::write))
+  // One transaction from the first look to the last table: a statement that stays open beside it holds a lock
+  // that another writer waits for, and both would.
+  state_->run(how == Open::write ? "BEGIN IMMEDIATE" : "BEGIN");
+  const auto first = [&](const char* sql) {
+    State::Query q(*state_, sql);
+    return q.next() ? q.whole(0) : 0;
+  };
+  const bool own = first("PRAGMA application_id") == kApplication;
+  const bool empty = first("SELECT count(*) FROM sqlite_master") == 0;
+  if (!own && !(empty && how == Open::write))
     throw InputError("mlsysim.ci.017", fmt::format("{}: this is no history", file.string()), "",
                      empty ? "an empty file" : "tables of another program", kWritten, "name another file");
-  State::Query made(*state_, "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')");
-  if (made.next())
+  const auto made = state_->names("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')");
+  if (!made.empty())
     throw InputError("mlsysim.ci.017", fmt::format("{}: this is no history", file.string()), "",
-                     fmt::format("'{}', which would run statements of its own", made.text(0)), kWritten,
+                     fmt::format("'{}', which would run statements of its own", made.front()), kWritten,
                      "name another file");
-  if (how == Open::write) {
-    // As a whole: what is ended in between is an empty file, which is taken above.
-    state_->run("BEGIN IMMEDIATE");
+  if (empty) {
     state_->run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
     state_->run(kTables);
-    state_->run("COMMIT");
   }
+  state_->run("COMMIT");
 }
 CiHistory::CiHistory(CiHistory&&) noexcept = default;
 CiHistory& CiHistory::operator=(CiHistory&&) noexcept = default;

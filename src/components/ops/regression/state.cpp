@@ -5,6 +5,7 @@
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/specs/content.hpp>
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/json_fault.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
@@ -79,7 +80,7 @@ KnownCells read_state(const std::string& text, const std::string& file, const st
     if (found.empty())
       for (const auto& [name, cell] : j.at("cells").items()) out[name] = cell_of(cell);
   } catch (const Json::exception& error) {
-    found = error.what();
+    found = detail::json_fault(error);
   } catch (const UnitError& error) {
     found = error.what();
   } catch (const std::bad_optional_access&) {

@@ -61,7 +61,8 @@ Answer show_plan(const MeasureRequest& request, const RenderOptions& options) {
 /// 0 where an interpreter has PyTorch; kWithoutTorch, or 127 where it does not run.
 int has_torch(const std::string& python) {
   static constexpr const char* kQuestion =
-      "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else 3)";
+      "import sys; sys.path.remove(''); import importlib.util; sys.exit(0 if "
+      "importlib.util.find_spec('torch') else 3)";
   return run_child({python, "-c", kQuestion}).status;
 }
 
