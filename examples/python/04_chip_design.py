@@ -4,7 +4,7 @@ import mlsysim
 from mlsysim import Hardware, Models
 
 # Eight accelerators serve Llama-3.1-70B; the design that we start from is the H100.
-today = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, accelerators_per_node=8, batch_size=64, seq_len=2048,
+today = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, accelerators_per_node=8, batch_size=64, load="burst", seq_len=2048,
                     output_tokens=512, precision="bf16")
 
 print("Today:", today.sensitivity("itl").binding, end="\n\n")

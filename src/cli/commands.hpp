@@ -2,6 +2,7 @@
 /// The commands of the program, apart from how their arguments are read.
 
 #include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/explore/ask/size.hpp>
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/report/render_options.hpp>
 
@@ -33,6 +34,7 @@ struct ScenarioRequest {
   std::map<std::string, std::string> fields;  ///< of the table of Scenario, as texts
   std::string region;
   int interval = 0;  ///< percent of measurements that intervals are to hold; 0: none are asked for
+  std::vector<ServiceLimit> limits{};  ///< that times of a request must meet
 };
 
 /// The zoo of this call: the shipped one and what the user added.

@@ -103,6 +103,13 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
     evaluation.warnings.insert(evaluation.warnings.end(), reading_notes().begin(), reading_notes().end());
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
+  std::vector<PlanAssertion> limits;
+  for (const auto& limit : request.limits)
+    limits.push_back({.metric = fmt::format("performance.{}", limit.result()),
+                      .min_text = {},
+                      .max_text = AnyQuantity(limit.most).to("ms").str(),
+                      .where = {}});
+  for (auto& result : check_assertions(limits, evaluation)) assertions.push_back(std::move(result));
   Answer out{render(evaluation, options, assertions), mode_note(asked)};
   if (request.interval > 0) {
     const auto subject = subject_of(asked.built.scenario);

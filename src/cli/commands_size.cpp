@@ -78,6 +78,7 @@ Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
     out.machines.push_back(scenario_of(one));
   }
   out.question = mlsysim::size_question(out.machines.front().scenario, asked);
+  out.question.limits = asked.limits;
   for (auto& m : out.machines) m.scenario.arrival_rate.reset();
   return out;
 }

@@ -11,7 +11,8 @@ namespace mlsysim::cli {
 struct SizeRequest : SizeTexts {
   std::vector<std::string> on;      ///< machines
   std::vector<std::string> prices;  ///< MACHINE=PRICE
-  bool page = false;                ///< one page of HTML
+  std::vector<ServiceLimit> limits;
+  bool page = false;  ///< one page of HTML
 };
 /// The only target is the model.
 [[nodiscard]] Answer size_question(const ScenarioRequest& request, const SizeRequest& asked,

@@ -87,6 +87,8 @@ class Program {
   void small_commands();
   void explore_commands();
   void size_commands();
+  /// Options of limits on times of a request. @param take is given each that is asked for
+  void limit_options(CLI::App& app, const std::function<void(ServiceLimit)>& take);
   CLI::Option* subject_words(CLI::App& app, const char* last);
   void sensitivity_command();
   void export_command();

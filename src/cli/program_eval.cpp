@@ -136,6 +136,8 @@ void Program::eval_commands() {
   targets(*e, "HARDWARE");
   scenario_options(*e, std::nullopt);
   interval_option(*e, scenario_.interval);
+  const auto limited = [this](ServiceLimit limit) { scenario_.limits.push_back(std::move(limit)); };
+  limit_options(*e, limited);
   auto* s =
       command(app_, "serve", "the same as eval --mode serve",
               "Examples:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256\n"
@@ -144,6 +146,7 @@ void Program::eval_commands() {
   targets(*s, "HARDWARE");
   scenario_options(*s, Mode::serve);
   interval_option(*s, scenario_.interval);
+  limit_options(*s, limited);
   auto* t = command(
       app_, "train", "the same as eval --mode train",
       "Examples:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
@@ -205,7 +208,8 @@ void Program::sweep_command() {
   demand(*w, "HARDWARE", sweep_.hardware,
          "devices of the zoo, separated by commas; or the inputs of the resolver as key=value")
       ->delimiter(',');
-  offer(*w, "-b,--batch-size", sweep_.batch_sizes, "samples of one batch, separated by commas (default: one)",
+  offer(*w, "-b,--batch-size,--concurrency", sweep_.batch_sizes,
+        "samples of one batch, or requests in flight of a served model, separated by commas (default: one)",
         "N,...")
       ->delimiter(',');
   auto* p = offer(*w, "-p,--precision", sweep_.precisions,

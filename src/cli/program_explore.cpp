@@ -170,6 +170,10 @@ void Program::search_options(CLI::App& app) {
   list("--maximize", search_.maximize, "objective; may be repeated", "EXPRESSION");
   list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated",
        "CONDITION");
+  limit_options(app, [this](const ServiceLimit& limit) {
+    search_.constraints.push_back(
+        fmt::format("{} <= {}", limit.result(), AnyQuantity(limit.most).to("ms").str()));
+  });
   offer(app, "--show", search_.show, "further results or expressions, separated by commas", "EXPRESSION,...")
       ->delimiter(',')
       ->group("Space");

@@ -4,6 +4,18 @@
 
 namespace mlsysim::cli {
 
+void Program::limit_options(CLI::App& app, const std::function<void(ServiceLimit)>& take) {
+  const auto limit = [&](const char* options, const char* time, const char* about) {
+    app.add_option_function<std::string>(
+           options, [take, time](const std::string& text) { take(ServiceLimit::parse(time, text)); }, about)
+        ->type_name("LIMIT")
+        ->group("Limits");
+  };
+  limit("--ttft", "ttft", "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)");
+  limit("--itl,--tpot", "itl", "limit of the time between tokens: '30 ms', 'p99 50 ms'");
+  limit("--e2e", "e2e", "limit of the time of a whole request: '20 s', 'p99 30 s'");
+}
+
 void Program::size_commands() {
   const auto limits = [this](CLI::App& app, bool several) {
     demand(app, "MODEL", scenario_.targets, "a model of the zoo, or a file of one");
@@ -12,10 +24,7 @@ void Program::size_commands() {
                 ->delimiter(',')
                 ->required()]
         .place = Place::machine;
-    offer(app, "--ttft", size_.ttft,
-          "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)", "LIMIT");
-    offer(app, "--itl,--tpot", size_.itl, "limit of the time between tokens: '30 ms', 'p99 50 ms'", "LIMIT");
-    offer(app, "--e2e", size_.e2e, "limit of the time of a whole request: '20 s', 'p99 30 s'", "LIMIT");
+    limit_options(app, [this](ServiceLimit limit) { size_.limits.push_back(std::move(limit)); });
     offer(app, "--tokens", size_.tokens,
           "tokens of a training run, e.g. 15T (default: as the model was trained)", "N");
     offer(app, "--within", size_.within,

@@ -164,7 +164,13 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
 /// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
 template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
   Notes quiet;
-  const Mode mode = ResolvedScenario(s, quiet).mode();
+  std::optional<Mode> known = s.mode;
+  try {
+    if (!known) known = ResolvedScenario(s, quiet).mode();
+  } catch (const DomainError&) {  // degrees for more devices than there are: whoever answers says so
+    return;
+  }
+  const Mode mode = *known;
   for (const auto& [name, given] : texts) {
     const auto& place = detail::plan_place(name);
     if (place.used_in(mode)) continue;

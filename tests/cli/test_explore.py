@@ -168,7 +168,8 @@ def test_a_search_that_was_interrupted_is_gone_on_with_to_the_same_bytes(run, tm
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_rows_that_were_interrupted_are_gone_on_with_to_the_same_bytes(run, refused, tmp_path, ending):
     rows, state, whole = tmp_path / f"rows.{ending}", tmp_path / "rows.json", tmp_path / f"whole.{ending}"
-    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..512", "--axis", "seq_len=512..8192+8", "--show", "itl")
+    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--load", "burst", "--axis", "batch_size=1..512", "--axis", "seq_len=512..8192+8",
+                "--show", "itl")
     written = (*question, "--rows", rows, "--state", state)
     out, err = interrupted_with_a_state(written, state, lambda attempt, s: rows.exists() and rows.stat().st_size > 1 << 17, rows)
     assert "interrupted" in err and " of 492032 rows" in out
@@ -460,13 +461,13 @@ def test_a_histogram_needs_no_objective(run):
 
 
 def test_solve_keeps_to_what_fits(run):
-    done = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8")
+    done = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8", "--load", "burst")
     assert done.code == 0 and "1305 meets the condition as well, but does not fit" in done.out
-    answer = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
+    answer = run("solve", "Llama3_70B", "H100", "itl <= 100 ms", "batch_size", "--accelerators", "8", "--load", "burst", "-o", "json").json()
     largest = int(answer["value"])
     assert "1305" in answer["memory"] and f"{largest} meets the condition and fits, {largest + 1} does not" in answer["verification"]
-    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest)).code == 0
-    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest + 1)).code == 2
+    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "--burst", str(largest)).code == 0
+    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "--burst", str(largest + 1)).code == 2
 
 
 def test_a_question_without_a_result_asks_for_the_main_one(run):

@@ -317,10 +317,8 @@ def closed_loop(steady, requests, slots, before):
     everyone = max(most - 1.0, 0.0) if own else most
     first = at(everyone).then
     second = at(first).then
-    bend = (second - first) - (first - everyone)
-    others = first
-    if bend != 0:
-        others = min(max(first - (second - first) * (first - everyone) / bend, 0.0), everyone)
+    fall = max((second - first) - (first - everyone), 1e-12)
+    others = min(max(first - (second - first) * (first - everyone) / fall, 0.0), everyone)
     return at(others)
 
 

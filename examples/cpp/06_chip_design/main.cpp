@@ -24,6 +24,7 @@ int main() {
   scenario.accelerators = 8;
   scenario.accelerators_per_node = 8;
   scenario.batch_size = 64;
+  scenario.load = Load::burst;
   scenario.seq_len = 2048;
   scenario.output_tokens = 512;
   scenario.precision = Precision::bf16;

@@ -306,9 +306,9 @@ template <class T, class F>
   };
   const T all = select(queued, most, max(T(most - 1.0), none));
   const T first = others_at(all), second = others_at(first);
-  const T bend = (first - second) - (all - first);  // of what is missing, between the two
-  const T secant = first - (second - first) * (first - all) / select(bend != none, T(-bend), one);
-  (void)others_at(select(bend != none, clamp(secant, none, all), first));
+  // What is missing falls on the way from all to fewer, so that the secant divides by more than nothing.
+  const T fall = max(T((second - first) - (first - all)), T{1e-12});
+  (void)others_at(clamp(T(first - (second - first) * (first - all) / fall), none, all));
   out.wait = max(Time<T>::from_base(requests / out.rate) - out.first - out.decoding, Time<T>());
   return out;
 }

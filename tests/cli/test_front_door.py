@@ -1,0 +1,108 @@
+"""Questions of a student and of an engineer, each as they would put it at the first try: what they get is what they asked for."""
+
+import json
+
+import pytest
+
+LENGTHS = ["--seq-len", "4096", "--output-tokens", "1024"]
+DEEPSEEK = ["DeepSeek_V3", "H200", "--accelerators", "8", *LENGTHS]
+
+
+def card(run, *words):
+    done = run(*words, "-o", "json")
+    return done.code, done.json()
+
+
+def test_does_it_fit_and_how_fast_is_it(run):
+    code, answer = card(run, "eval", "Llama3_70B", "H100", "--accelerators", "8", "--precision", "bf16", "--batch-size", "16",
+                        "--output-tokens", "512")
+    assert code == 0 and answer["f_status"] == "PASS" and answer["load"] == "16 in flight"
+    # 141 GB of weights over eight devices at 3.35 TB/s are 5.3 ms: no step is shorter.
+    assert 5.3 < answer["p_itl"] < 30 and answer["p_ttft"] < 1000
+
+
+def test_the_first_token_is_that_of_a_steady_state(run):
+    code, answer = card(run, "eval", *DEEPSEEK, "--batch-size", "64")
+    assert code == 0 and 200 < answer["p_ttft"] < 900 and answer["p_ttft"] < answer["p_p99_ttft"] < 2000
+
+
+def test_an_optimum_under_limits_is_one_in_steady_state(run):
+    done = run("optimize", "DeepSeek_V3", "H200", "--accelerators", "8", *LENGTHS, "--axis", "tp_size=1,2,4,8", "--axis",
+               "ep_size=1,2,4,8", "--axis", "concurrency=1..256", "--subject-to", "itl <= 30 ms", "--subject-to", "ttft <= 2 s",
+               "--maximize", "throughput_per_accelerator", "-o", "json")
+    best = done.json()["best"][0]["objectives"]["throughput_per_accelerator"]
+    assert done.code == 0 and 150 < best < 216  # 176 to 188 predicted by others, within 15 %
+
+
+def test_several_machines_in_one_optimum(run):
+    done = run("optimize", "Llama3_70B", "H100,H200", "--accelerators", "8", "--output-tokens", "256", "--axis", "batch_size=1..64*2",
+               "--minimize", "itl", "--show", "itl")
+    assert done.code == 0 and "hardware" in done.out.splitlines()[0]
+
+
+def test_a_number_of_devices_is_asked_without_a_first_guess(run):
+    done = run("solve", "Llama3_8B", "H100", "training_time <= 90 d", "accelerators", "--mode", "train", "--tp-size", "8",
+               "--batch-size", "2048", "--seq-len", "8192")
+    assert done.code == 0 and "accelerators = " in done.out
+    done = run("optimize", "Llama3_8B", "H100", "--mode", "train", "--batch-size", "2048", "--axis", "accelerators=256,512",
+               "--tp-size", "8", "--minimize", "step_latency")
+    assert done.code == 0
+
+
+def test_no_lever_is_an_absurdity(run):
+    done = run("sensitivity", *DEEPSEEK[:2], "ttft", *DEEPSEEK[2:], "--batch-size", "64", "-o", "json")
+    for lever in done.json()["levers"]:
+        if lever["slope"] == "smooth":
+            assert abs(lever["elasticity"]) < 100, lever["input"]
+        assert lever["input"] != "cp_size"
+
+
+def test_assumptions_are_no_choices(run):
+    done = run("resolver", "run", "ParallelismOptimizer", "--workload", "Llama3_70B", "--fleet", "Frontier_8K", "--batch-size", "2048",
+               "--seq-len", "8192", "-o", "json")
+    assert done.code == 0 and json.loads(done.out)["stages"][0]["result"]["tp_overlap"] == 0
+
+
+def test_a_flagship_of_2026_fits_in_the_formats_of_its_checkpoint(run):
+    assert run("eval", "DeepSeek_V4_Pro", "H200", "--accelerators", "8").code == 0
+
+
+def test_a_machine_that_nobody_measured_is_marked(run):
+    assert "nobody measured MI355X" in run("eval", "Llama3_70B", "MI355X", "--accelerators", "8").out
+    assert "estimates of its class" in run("decide", "Llama3_70B", "--on", "H200,MI355X", "--rate", "5/s", *LENGTHS).out
+
+
+def test_replicas_for_a_rate_and_their_cost(run):
+    code, answer = card(run, "size", "DeepSeek_V3", "--on", "H200", "--rate", "10/s", "--ttft", "p99 2 s", "--itl", "30 ms", *LENGTHS)
+    best = answer["best"]
+    assert code == 0 and best["cost_usd_per_h"] > 0 and best["limited_by"]
+    assert 150 < best["token_throughput_per_s"] / best["devices"] < 450
+
+
+def test_money_as_it_is_paid(run):
+    rented = card(run, "eval", "Llama3_8B", "H200", "--payment", "rented")[1]
+    assert rented["m_tco_usd"] == pytest.approx(4.75 * 720)
+    code, instance = card(run, "eval", "Llama3_8B", "AWS_p6_b200_48xlarge")
+    assert code == 0 and instance["m_tco_usd"] > 50_000
+
+
+def test_capacity_without_a_limit_on_the_whole_request(run):
+    done = run("resolver", "run", "ServingCapacityModel", "--workload", "DeepSeek_V3", "--hardware", "H200", "--tp-size", "8",
+               "--arrival-rate", "10 request/s", "--target-p99-ttft", "2 s", "--target-itl", "60 ms", "--mean-request-tokens", "5120",
+               "--output-tokens", "1024", "--max-seq-len", "8192", "--max-batch-size", "64")
+    assert done.code == 0 and "limit" in done.out
+
+
+def test_words_in_the_wrong_order_get_the_right_ones(refused):
+    refused("eval", "H100", "Llama3_70B", parts=["the model comes first: Llama3_70B H100"])
+
+
+def test_common_words_for_results(run):
+    assert run("explain", "Llama3_8B", "H100", "tpot").code == 0
+
+
+def test_a_launch_and_its_verdict_agree(run):
+    words = ["vllm serve Qwen/Qwen3-32B -tp 2 --max-model-len 32k --max-num-seqs 64", "--hardware", "H100"]
+    assert run("fit", "--from", *words).code == 0
+    plan = run("import", *words)
+    assert plan.code == 0
