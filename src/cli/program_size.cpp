@@ -62,12 +62,13 @@ void Program::size_commands() {
       [this] { return decide_question(scenario_, size_, render_); }, {Place::model});
   limits(*d, true);
   d->add_flag("--page", size_.page, "one printed page of HTML");
-  auto* c =
-      command(app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
-              "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "
-              "--output-tokens 256\n"
-              "Exit codes: 0 it can be, 1 bad input, 2 impossible.",
-              [this] { return claim_question(scenario_, render_); });
+  auto* c = command(
+      app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
+      "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "
+      "--output-tokens 256\n"
+      "mlsysim claim 'DeepSeek_V3 8xH200 1500 token/s at itl 30 ms' --seq-len 4096 --output-tokens 1024\n"
+      "Exit codes: 0 it can be, 1 bad input, 2 impossible.",
+      [this] { return claim_question(scenario_, render_); });
   demand(*c, "CLAIM", scenario_.targets, "MODEL, machine with its number, rate of tokens, and a limit");
   scenario_options(*c, std::nullopt);
 }

@@ -258,8 +258,8 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
       const Time<> first = workers->terms(step, rate, running).sum();
       return {first, first};  // a request holds a slot from where it decodes
     }
-    const auto first = first_of(p, s, step, own, rate, running, at_once).terms;
-    return {first.sum(), first.ingress};
+    const auto first = first_of(p, s, step, own, rate, running, at_once);
+    return {first.terms.sum(), first.terms.ingress + (first.in_step ? Time<>() : first.spread.rest)};
   };
   const auto full = detail::closed_loop(s, most * detail::kEndless, most, before);
   r.capacity = full.rate * (unit::request / unit::s);

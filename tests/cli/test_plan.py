@@ -90,7 +90,8 @@ def test_the_list_holds_every_key_of_serving_plans(run):
         keys |= {f"{name}.{inner}" for inner in content["properties"]} if content.get("properties") else {name}
     tested = {key for keys in (KEYS_SERVE, KEYS_TRAIN, KEYS_EXPERTS) for key, _, _ in keys}
     elsewhere = {"version", "mode", "constraints.assert", "hardware.node_count", "ops.grid", "ops.datacenter",
-                 "parallelism.ep_size", "parallelism.expert_tp_size"}
+                 "parallelism.ep_size", "parallelism.expert_tp_size", "parallelism.host_memory",
+                     "parallelism.host_memory_bandwidth", "parallelism.offload_experts", "parallelism.offload_gradients"}
     assert keys == tested | elsewhere
 
 

@@ -71,7 +71,7 @@ def test_percentiles_are_in_order_and_times_grow_with_the_load():
         assert parts == pytest.approx(r["ttft"], rel=1e-9)
         full = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
                            arrival_rate=Q_(1e-6, "request/s"), **options).results["capacity"]
-        rates = [share * base(full, "request/s") for share in (0.1, 0.5, 0.9, 0.99)]
+        rates = [share * base(full, "request/s") for share in (0.1, 0.4, 0.7)]
         rows = [mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
                             arrival_rate=Q_(rate, "request/s"), **options).results for rate in rates]
         for name in ("ttft", "itl", "request_latency", "running_requests"):

@@ -353,6 +353,9 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
         out["p99_ttft"] = queueing.quantile(told, 0.99, late, longest)
         if s.target_ttft:
             out["slo_attainment"] = told(s.target_ttft)
+    # Who waits for a slot gets it where a pass ends.
+    in_step = steady.in_step() and at_once / lanes > 1
+    out["rest"] = 0.0 if in_step else step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2)
     out["ttft"] = mean
     owe(out, own, request_time, shown)
     if s.num_requests and not s.arrival_rate:
@@ -482,7 +485,7 @@ def answer(**asked):
             return told["ttft"], told["ttft"]
         alone = SimpleNamespace(**{**vars(s), "num_requests": None, "target_ttft": None})
         first_token(alone, engine, steady, step, rate, running, told, at_once)
-        return told["ttft"], engine["request_time"]
+        return told["ttft"], engine["request_time"] + told["rest"]
 
     full = closed_loop(steady, 1e6 * most, most, before)
     out["capacity"] = full.rate
@@ -515,6 +518,7 @@ def answer(**asked):
             rate = separate_first_token(s, engine, steady, passes, step, rate, running, out, begun=begun)
         else:
             first_token(s, engine, steady, step, begun, running, out, at_once)
+            out.pop("rest")
     queue = not s.concurrency and not s.arrival_rate
     late = max(0.0, s.concurrency / rate - loop.first - loop.decoding) if s.concurrency else 0.0
     if "ttft" in out:

@@ -316,7 +316,7 @@ EXCEPTIONS = [
     Known("longer first tokens leave fewer requests that decode",
           "By Little's law requests that wait for their first token do not decode. What makes prompts longer, and steps less so, "
           "leaves fewer in a step, which is shorter.",
-          ON_TIME, 0.2, lambda a: a.options.get("load") == "concurrency"),
+          ON_TIME, 0.6, lambda a: a.options.get("load") == "concurrency"),
     Known("attention in chunks",
           "A token of Llama 4 sees its own chunk of 8,192 tokens in most layers: right after a chunk it sees least.",
           [SEQUENCE], 0.5, lambda a: a.options["workload"].startswith("Llama4")),

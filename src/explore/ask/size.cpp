@@ -172,6 +172,20 @@ class ServedUnit {
         rate = e.steady.request_throughput.base();
       }
     }
+    // Where a step gets longer by a jump, the rate falls beyond it: a higher rate may be met with fewer that
+    // decode.
+    const auto met = [&](double x) {
+      const auto e = at(x);
+      return e.steady.overload <= RequestRate<>() && broken(e, factor) == nullptr;
+    };
+    constexpr double next = 1.001;
+    if (double more = idle.steady.capacity.base(); low > 0 && met(rate * next)) {
+      rate *= next;
+      while (more - rate > close * more) {
+        const double middle = 0.5 * (rate + more);
+        (met(middle) ? rate : more) = middle;
+      }
+    }
     out.rate = low > 0 ? rate / factor : 0;
     out.limited_by = why->text();
     out.nearest = out.limited_by;

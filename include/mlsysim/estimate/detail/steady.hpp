@@ -353,6 +353,7 @@ template <class T> struct SpreadArrivals {
   FirstTokenTerms<T> terms;
   T crowd{0.0}, busy{0.0};
   Time<T> late;
+  Time<T> rest;  ///< of the pass under way; who waits for a slot gets it where a pass ends
 };
 /// @param rate of all requests a second @param in_flight of all micro-batches
 template <class T>
@@ -376,6 +377,7 @@ template <class T>
                .dispatch = s.dispatch(own, step.requests),
                .prefill = own.kernels,
                .egress = step.decode_pass * p.engine.lookahead};
+  out.rest = step.mean_pass() * (out.busy * (0.5 * (1.0 + cv * cv)));
   // The chunks of one prompt follow each other.
   out.late = step.prompt_pass * T{s.chunks() - 1} + out.terms.egress + p.engine.request_time;
   out.terms.fill_queue(apply<InFlightFirstToken, T>({.mean_pass = step.mean_pass(),
@@ -392,6 +394,7 @@ template <class T>
 template <class T>
 [[nodiscard]] ReplicaPasses<T> draft_passes(const ServingProblem<T>& v, const ReplicaPasses<T>& own) {
   ReplicaPasses<T> out = own;
+  out.step_device = v.step_device();  // without what engines bring for experts
   out.model = v.draft.model;
   out.decode_structure = v.draft.model.structure;
   out.plan.tp = v.draft.tp;
@@ -458,7 +461,7 @@ template <class T> struct SteadyState {
     const T slots = max(fit, T{1.0});
     const auto before = [&](const typename Steady<T>::Step& at, const T& rate, const T& running) {
       const auto arrivals = spread_arrivals(p, s, at, own, rate, running);
-      return BeforeDecoding<T>{arrivals.terms.sum(), arrivals.terms.ingress};
+      return BeforeDecoding<T>{arrivals.terms.sum(), arrivals.terms.ingress + arrivals.rest};
     };
     if (v.load != Load::rate) {
       loop = closed_loop(s, p.concurrency, slots, before);
