@@ -66,7 +66,7 @@ void Program::size_commands() {
       app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
       "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "
       "--output-tokens 256\n"
-      "mlsysim claim 'DeepSeek_V3 8xH200 1500 token/s at itl 30 ms' --seq-len 4096 --output-tokens 1024\n"
+      "  mlsysim claim 'DeepSeek_V3 8xH200 1500 token/s at itl 30 ms' --seq-len 4096 --output-tokens 1024\n"
       "Exit codes: 0 it can be, 1 bad input, 2 impossible.",
       [this] { return claim_question(scenario_, render_); });
   demand(*c, "CLAIM", scenario_.targets, "MODEL, machine with its number, rate of tokens, and a limit");
