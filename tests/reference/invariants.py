@@ -76,11 +76,12 @@ def request(a):
 def littles_law(a):
     """Tokens per second times the time of a request are the tokens in flight."""
     n, batch = a.options.get("output_tokens"), a.options["batch_size"]
-    if n is None or "itl" not in a or "replicas" not in a:
+    # A request of one token has no step: its prompt stands for one.
+    if n is None or n < 2 or "itl" not in a or "replicas" not in a:
         return True
     flown = a["token_throughput"] * a["request_latency"]
     # Where no request fits, numbers are those of one, as if it did.
-    return near(flown, batch * n, 1e-6) or a.get("max_active_requests", 1) < 1
+    return near(flown, batch * n, 1e-6) or ("max_active_requests" in a and a["max_active_requests"] < 1)
 
 
 def shares(a):

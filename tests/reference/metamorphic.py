@@ -312,7 +312,7 @@ EXCEPTIONS = [
           "In steady state as many requests run as fit. Where that is what limits them, more memory, fewer layers or shorter "
           "sequences let more of them run: each waits less for a slot and takes longer steps.",
           ON_TIME, 20, lambda a: a.options.get("load") == "concurrency" and
-          number(a.numbers["running_requests"]) > 0.9 * number(a.numbers["max_active_requests"])),
+          number(a.numbers["waiting_requests"]) > 0),
     Known("longer first tokens leave fewer requests that decode",
           "By Little's law requests that wait for their first token do not decode. What makes prompts longer, and steps less so, "
           "leaves fewer in a step, which is shorter.",
