@@ -24,7 +24,7 @@ void refuse_counts(const ScenarioRequest& request) {
   for (const std::string_view name :
        {"accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst"})
     if (request.fields.contains(std::string(name)))
-      throw InputError({.id = "mlsysim.cli.160",
+      throw InputError({.id = "mlsysim.cli.240",
                         .message = fmt::format("'{}' is part of the answer", name),
                         .key = std::string(name),
                         .found = fmt::format("{} {}", name, request.fields.at(std::string(name))),
@@ -37,7 +37,7 @@ std::string price_of(const std::vector<std::string>& prices, std::string_view ma
   for (const auto& p : prices) {
     const auto equals = p.find('=');
     if (equals == std::string::npos)
-      throw InputError({.id = "mlsysim.cli.161",
+      throw InputError({.id = "mlsysim.cli.241",
                         .message = "this is no price of a machine",
                         .key = "price",
                         .found = fmt::format("'{}'", p),
@@ -51,7 +51,7 @@ std::string price_of(const std::vector<std::string>& prices, std::string_view ma
 Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
   if (request.targets.size() != 1 || asked.on.empty())
     throw InputError(
-        {.id = "mlsysim.cli.162",
+        {.id = "mlsysim.cli.242",
          .message = "a size needs a model and a machine",
          .found = fmt::format("{} words and {} machines", request.targets.size(), asked.on.size()),
          .expected = "MODEL --on MACHINE",
@@ -60,7 +60,7 @@ Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
   for (const auto& p : asked.prices)
     if (const auto name = p.substr(0, p.find('='));
         std::find(asked.on.begin(), asked.on.end(), name) == asked.on.end())
-      throw InputError({.id = "mlsysim.cli.163",
+      throw InputError({.id = "mlsysim.cli.243",
                         .message = fmt::format("there is a price for '{}', which is not asked about", name),
                         .key = "price",
                         .found = fmt::format("'{}'", p),
@@ -105,7 +105,7 @@ std::string notes_of(const std::vector<BuiltScenario>& machines) {
 
 Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, const RenderOptions& options) {
   if (asked.on.size() > 1)
-    throw InputError({.id = "mlsysim.cli.164",
+    throw InputError({.id = "mlsysim.cli.244",
                       .message = "size is asked of one machine",
                       .key = "on",
                       .found = fmt::format("{}", fmt::join(asked.on, ", ")),

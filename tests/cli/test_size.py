@@ -148,12 +148,12 @@ def test_training_is_sized_by_tokens_and_a_time(run):
 
 def test_what_is_part_of_the_answer_is_refused(refused):
     common = ["size", "Llama3_8B", "--on", "H100"]
-    refused(*common, "--rate", "5/s", "--accelerators", "8", parts=["mlsysim.cli.160", "accelerators"])
-    refused(*common, parts=["mlsysim.explore.081", "rate"])
-    refused(*common, "--rate", "5/s", "--ttft", "p97 2 s", parts=["mlsysim.explore.084", "p97", "p99"])
-    refused(*common, "--rate", "5/s", "--itl", "30 GB", parts=["mlsysim.explore.084", "30 GB"])
-    refused(*common, "--rate", "5/s", "--price", "H200=3 USD/h", parts=["mlsysim.cli.163", "H200"])
-    refused("claim", "Llama3_8B H100 fast", parts=["mlsysim.explore.087"])
+    refused(*common, "--rate", "5/s", "--accelerators", "8", parts=["mlsysim.cli.240", "accelerators"])
+    refused(*common, parts=["mlsysim.explore.181", "rate"])
+    refused(*common, "--rate", "5/s", "--ttft", "p97 2 s", parts=["mlsysim.explore.184", "p97", "p99"])
+    refused(*common, "--rate", "5/s", "--itl", "30 GB", parts=["mlsysim.explore.184", "30 GB"])
+    refused(*common, "--rate", "5/s", "--price", "H200=3 USD/h", parts=["mlsysim.cli.243", "H200"])
+    refused("claim", "Llama3_8B H100 fast", parts=["mlsysim.explore.187"])
 
 
 def test_a_cloud_instance_costs_what_it_is_sold_for(run):

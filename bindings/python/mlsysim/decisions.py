@@ -72,7 +72,7 @@ def _asked(options, rate):
     for name in ("accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst"):
         if name in options:
             raise _input_error(f"'{name}' is part of the answer", key=name, found=repr(options[name]),
-                               expected="a rate and limits, or tokens and a time", id="mlsysim.python.250")
+                               expected="a rate and limits, or tokens and a time", id="mlsysim.python.260")
     return {name: value if isinstance(value, (int, float)) else str(value) for name, value in asked.items()}
 
 
@@ -107,7 +107,7 @@ def decide(model, on, rate=None, *, price=None, **options):
     machines = [_scenario(model, m, options, prices.pop(_name(m), None)) for m in on]
     if prices:
         raise _input_error("there is a price for a machine that is not asked about", key="price", found=", ".join(map(str, prices)),
-                           expected=", ".join(map(_name, on)), id="mlsysim.python.251")
+                           expected=", ".join(map(_name, on)), id="mlsysim.python.261")
     return Decision(_core._decide(machines, asked))
 
 

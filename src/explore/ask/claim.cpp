@@ -127,7 +127,7 @@ Claim Claim::parse(std::string_view text) {
   Claim out;
   const auto words = words_in(text);
   const auto refuse = [&](std::string missing, std::string expected) {
-    throw InputError({.id = "mlsysim.explore.087",
+    throw InputError({.id = "mlsysim.explore.187",
                       .message = "this is no claim: " + missing,
                       .key = "claim",
                       .found = fmt::format("'{}'", text),
@@ -221,7 +221,7 @@ ClaimVerdict judge(const Claim& claim, const Scenario& scenario) {
         }
       }
   if (!fits)
-    throw DomainError({.id = "mlsysim.explore.088",
+    throw DomainError({.id = "mlsysim.explore.188",
                        .message = "the model does not fit on these devices in any plan",
                        .key = "claim",
                        .found = fmt::format("{} on {:g} x {}", claim.model, claim.devices, claim.machine),

@@ -327,7 +327,7 @@ double shared_error(std::string_view metric) {
 
 Outcome<DecideAnswer> decide(const DecideQuestion& q) {
   if (q.machines.empty())
-    throw InputError({.id = "mlsysim.explore.086",
+    throw InputError({.id = "mlsysim.explore.186",
                       .message = "there is nothing to decide between",
                       .key = "on",
                       .found = "no machine",

@@ -42,7 +42,7 @@ class Machines {
  public:
   explicit Machines(const Scenario& s) : base_(s) {
     if (s.hardware == nullptr && s.fleet == nullptr)
-      throw InputError({.id = "mlsysim.explore.080",
+      throw InputError({.id = "mlsysim.explore.180",
                         .message = "there is nothing to size",
                         .key = "hardware",
                         .found = "no device",
@@ -302,7 +302,7 @@ void set_degrees(Scenario& s, const Degrees& d) {
 
 Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
   if (!(q.rate > RequestRate<>()))
-    throw InputError({.id = "mlsysim.explore.081",
+    throw InputError({.id = "mlsysim.explore.181",
                       .message = "there is no load to size for",
                       .key = "rate",
                       .found = "no rate",
@@ -466,7 +466,7 @@ SizedPlan trained_plan(const TrainedUnit& unit, const Degrees& d, double devices
 
 Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   if (!q.within)
-    throw InputError({.id = "mlsysim.explore.082",
+    throw InputError({.id = "mlsysim.explore.182",
                       .message = "a training run is sized for a time",
                       .key = "within",
                       .found = "no time",
@@ -476,7 +476,7 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   base.mode = Mode::train;
   if (!q.tokens && !base.workload->training.tokens)
     throw InputError(
-        {.id = "mlsysim.explore.083",
+        {.id = "mlsysim.explore.183",
          .message = fmt::format("nobody says on how many tokens '{}' is trained", base.workload->name),
          .key = "tokens",
          .found = "no tokens",
@@ -520,7 +520,7 @@ std::string SizedPlan::degrees() const { return words_of({tp, pp, ep}); }
 
 Outcome<SizeAnswer> size(const SizeQuestion& q) {
   if (q.scenario.workload == nullptr)
-    throw InputError({.id = "mlsysim.explore.085",
+    throw InputError({.id = "mlsysim.explore.185",
                       .message = "a size is asked of a model",
                       .key = "workload",
                       .found = "none",

@@ -44,7 +44,7 @@ ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
   };
   skip();
   const auto refuse = [&](std::string found) {
-    throw InputError({.id = "mlsysim.explore.084",
+    throw InputError({.id = "mlsysim.explore.184",
                       .message = fmt::format("this is no limit on {}", time),
                       .key = std::string(time),
                       .found = std::move(found),

@@ -76,11 +76,14 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
 
 InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) {
   const Conventions& c = conventions_or_standard(in.conventions);
-  const auto stored = in.weight_format
-                          ? std::optional(served_format(
-                                *in.workload, {.precision = in.precision, .weight_format = in.weight_format},
-                                *in.hardware, nullptr, notes))
-                          : std::nullopt;
+  const bool stores = in.weight_format && in.workload->main() != nullptr;
+  if (in.weight_format && !stores)
+    notes.remark("no effect on a model without layers of a transformer: weight_format");
+  const auto stored =
+      stores ? std::optional(served_format(*in.workload,
+                                           {.precision = in.precision, .weight_format = in.weight_format},
+                                           *in.hardware, nullptr, notes))
+             : std::nullopt;
   const Precision precision =
       stored ? stored->precision : precision_or_default(in.precision, *in.hardware, notes);
   detail::warn_of_idle(in, {"trainable_fraction"}, "on a pass that trains nothing", notes);
