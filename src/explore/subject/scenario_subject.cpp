@@ -287,6 +287,12 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   };
 }
 
+/// A number of devices that varies starts from those of one replica.
+void start_devices(Scenario& s) {
+  if (s.fleet == nullptr && !s.accelerators && !s.node_count && !s.accelerators_per_node)
+    s.accelerators = s.tp_size.value_or(1) * s.pp_size * s.ep_size * s.cp_size;
+}
+
 }  // namespace
 
 Subject subject_of(const Scenario& scenario, std::span<const std::string> varied) {
@@ -309,10 +315,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
        {"v_stages", &Scenario::v_stages}}};
   for (const auto& [name, degree] : degrees)
     if (among(varied, name)) asked.*degree = 1;
-  // A number of devices that varies starts from those of one replica.
-  if (among(varied, "accelerators") && asked.fleet == nullptr && !asked.accelerators && !asked.node_count &&
-      !asked.accelerators_per_node)
-    asked.accelerators = asked.tp_size.value_or(1) * asked.pp_size * asked.ep_size * asked.cp_size;
+  if (among(varied, "accelerators")) start_devices(asked);
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
@@ -344,11 +347,13 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
 }
 
 Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs) {
-  auto out = subject_of(scenario);
+  Scenario asked = scenario;
+  if (among(inputs, "accelerators")) start_devices(asked);
+  auto out = subject_of(asked);
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
                [&](const std::string& name) { return find_field(out.entry.inputs, name) == nullptr; });
-  return missing.empty() ? out : subject_of(scenario, missing);
+  return missing.empty() ? out : subject_of(asked, missing);
 }
 
 }  // namespace mlsysim

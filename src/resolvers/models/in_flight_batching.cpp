@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace mlsysim {
 namespace {
@@ -66,38 +67,43 @@ void warn_of_no_effect(const In& in, Notes& notes) {
   if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
 }
 
-/// A part of a model as a model of its own, with what its views point to.
+/// The layers that a model has for drafting, as a model of its own, with what its views point to.
 struct OwnDraft {
   Workload workload;
   std::shared_ptr<const StackView<>> stack;
 };
 
-/// The passes of the draft, and how much its weights take.
-void set_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
-  p.has_draft = true;
-  p.own_draft = in.draft_model == in.workload;
-  const auto own =
-      p.own_draft ? std::make_shared<OwnDraft>(OwnDraft{detail::own_draft(*in.workload), {}}) : nullptr;
+/// The passes of the model's own draft: multiplied and stored in the format of the model.
+void set_own_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
+  p.own_draft = true;
+  const auto own = std::make_shared<OwnDraft>(OwnDraft{detail::own_draft(*in.workload), {}});
   In d = in;
-  d.workload = own ? &own->workload : in.draft_model;
+  d.workload = &own->workload;
   d.draft_model = nullptr;
-  d.tp_size = detail::draft_degree(*d.workload, in.tp_size, notes);
+  d.tp_size = detail::draft_degree(own->workload, in.tp_size, notes);
   d.pp_size = 1;
-  if (!own) d.ep_size = 1;
-  p.draft_predicts = d.workload->main()->predicts.value_or(1);
-  // It is multiplied in the format of the model, and stored in it.
   Notes quiet;
-  const Precision precision = served_format(*in.workload, {in.precision, in.weight_format, in.weight_bits},
-                                            *in.hardware, nullptr, quiet)
-                                  .precision;
-  d.precision = precision;
+  const auto format = served_format(*in.workload, {in.precision, in.weight_format, in.weight_bits},
+                                    *in.hardware, nullptr, quiet);
+  d.precision = format.precision;
+  if (!d.kv_precision) d.kv_precision = format.kv_precision;
   d.weight_format.reset();
   d.weight_bits.reset();
-  p.draft_weights = parameter_count(*d.workload) * (bytes_per_element(precision) * unit::B / unit::param);
+  p.draft_weights = parameter_count(own->workload) * (bytes_per_element(format.precision) * unit::B / unit::param);
   p.draft = pass_times(d, engine, notes);
-  if (!own) return;
   own->stack = p.draft.model.stack;
   p.draft.model.stack = {own, own->stack.get()};
+}
+
+/// The passes of the model that drafts, and how much its weights take.
+void set_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
+  p.has_draft = true;
+  p.draft_predicts = (in.draft_model == in.workload ? detail::own_draft(*in.workload) : *in.draft_model)
+                         .main()
+                         ->predicts.value_or(1);
+  if (in.draft_model == in.workload) return set_own_draft(in, engine, p, notes);
+  (void)detail::draft_degree(*in.draft_model, in.tp_size, notes);
+  std::tie(p.draft, p.draft_weights) = draft_pass_times(in, engine, p.passes);
 }
 
 void set_speculation(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {

@@ -1,5 +1,6 @@
 // Prices the passes of a replica.
 
+#include <mlsysim/estimate/detail/steady.hpp>
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
@@ -39,6 +40,20 @@ ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, const S
 ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                            Notes& notes) {
   return replica_passes(settle(serving_of(in, engine, notes), notes));
+}
+
+std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel::Inputs& in,
+                                                    const ServingEngine& engine,
+                                                    const ReplicaPasses<>& passes) {
+  Notes quiet;  // the model's own passes have said what is assumed
+  auto asked = serving_of(in, engine, quiet);
+  asked.draft_model = in.draft_model;
+  asked.draft_acceptance_decay = in.draft_acceptance_decay;
+  asked.acceptance_length = in.acceptance_length;
+  const auto serving = settle(asked, quiet);
+  auto draft = detail::draft_passes(serving, passes);
+  const Data<> weights = detail::draft_weights(serving, draft);
+  return {std::move(draft), weights};
 }
 
 const ServingEngine& usual_engine() { return standard_zoo().at<ServingEngine>("generic"); }

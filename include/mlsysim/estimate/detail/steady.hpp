@@ -403,6 +403,12 @@ template <class T>
   return out;
 }
 
+/// Weights of the model that drafts, of all its ranks.
+template <class T>
+[[nodiscard]] Data<T> draft_weights(const ServingProblem<T>& v, const ReplicaPasses<T>& draft) {
+  return draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
+}
+
 /// One replica of a served model, as a problem of in-flight batching.
 template <class T>
 [[nodiscard]] InFlightProblem<T> one_replica(const ServingProblem<T>& v, const T& replicas) {
@@ -429,7 +435,7 @@ template <class T>
   p.acceptance = v.acceptance == Acceptance::measured ? Acceptance::measured : Acceptance::decaying;
   p.acceptance_length = v.acceptance_length;
   p.draft = draft_passes(v, p.passes);
-  p.draft_weights = p.draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
+  p.draft_weights = draft_weights(v, p.draft);
   return p;
 }
 

@@ -5,6 +5,8 @@
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 
+#include <utility>
+
 namespace mlsysim {
 
 /// The engine where none is named: `generic` of zoo/engines.yaml.
@@ -20,6 +22,11 @@ namespace mlsysim {
 /// @param engine names kernels, and host times of prompts' passes
 [[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                          Notes& notes);
+/// The passes of the request's draft, which is a model of its own, beside those of the model; and the weights
+/// of all its ranks. A served scenario takes the same.
+[[nodiscard]] std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel::Inputs& in,
+                                                                  const ServingEngine& engine,
+                                                                  const ReplicaPasses<>& passes);
 /// The problem on top of given passes. The seq_len of `in` is given. @throws InputError, DomainError
 [[nodiscard]] InFlightProblem<> settle(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                        ReplicaPasses<> passes, Notes& notes);
