@@ -12,7 +12,8 @@ void Program::limit_options(CLI::App& app, const std::function<void(ServiceLimit
         ->group("Limits");
   };
   limit("--ttft", "ttft", "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)");
-  limit("--itl,--tpot", "itl", "limit of the time between tokens: '30 ms', 'p99 50 ms'");
+  limit("--itl,--tpot", "itl",
+        "limit of the mean time between tokens of a request: '30 ms', 'p99 50 ms' (p90, p99 over requests)");
   limit("--e2e", "e2e", "limit of the time of a whole request: '20 s', 'p99 30 s'");
 }
 

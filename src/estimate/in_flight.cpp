@@ -148,8 +148,10 @@ void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::St
   r.prompts_per_step = step.prompts;
   r.prefill_share = step.prompt_share;
   const bool often = step.prompt_passes > 0.01;
-  r.p99_itl = (often ? step.prompt_pass + (p.engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
-              s.tokens_per_pass();
+  r.p99_itl = r.itl + detail::token_time_deviation(p, s, step, running) * detail::kNinetyNine;
+  r.p99_token_gap =
+      (often ? step.prompt_pass + (p.engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
+      s.tokens_per_pass();
 }
 
 /// Adds a wait before the slot to the time to the first token.
@@ -177,7 +179,11 @@ void describe_service(const InFlightProblem<>& p, double rate, Out& r) {
   if (r.ttft) r.request_latency = *r.ttft + answer;
   if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
   if (p.has_target_itl) {
-    const double meets = r.itl <= p.target_itl ? 1.0 : 0.0;
+    // Normally distributed over the requests, where they differ.
+    const Time<> spare = p.target_itl - r.itl, deviation = (r.p99_itl - r.itl) / detail::kNinetyNine;
+    const double meets = deviation > Time<>() ? 0.5 * std::erfc(-(spare / deviation) / std::sqrt(2.0))
+                         : spare >= Time<>()  ? 1.0
+                                              : 0.0;
     r.slo_attainment = p.has_target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
   }
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
@@ -188,7 +194,7 @@ void report_first_token(const InFlightProblem<>& p, const Steady::Step& step, Fi
                         Out& r) {
   if (!first.in_step) {
     const detail::SpreadFirstToken<double> token(step, first.spread.crowd, first.spread.busy,
-                                                 first.spread.late);
+                                                 first.spread.late, first.spread.queued, first.spread.wait);
     const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
     report_quantiles(p50, p99, first.terms, r);
     if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());

@@ -33,7 +33,8 @@ const std::vector<Seed>& seeds() {
   static const std::vector<Seed> all{
       {"command line",
        "X=1 vllm serve Llama-3.1-8B -tp 2 --max-model-len 8k --kv-cache-dtype fp8 --no-enable-prefix-caching "
-       "--speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":3}' --enforce-eager --port 80"},
+       "--speculative-config '{\"method\":\"eagle\",\"num_speculative_tokens\":3}' --enforce-eager --port "
+       "80"},
       {"s.sh",
        "# a script\nTP=8\nARGS=( --tp $TP --enable-dp-attention --dp-size ${DP:-8} )\npython3 -m "
        "sglang.launch_server "

@@ -135,7 +135,7 @@ def check_file(path, root, rooms):
                 wrong = check_idea(path, root, inner, rooms)
                 if wrong:
                     found.append(f"{where}: {wrong}")
-            if "detail" in inner[:-1] and public:
+            if "detail" in inner[:-1] and public and "detail" not in path.parts:
                 found.append(f"{where}: a public header includes the private {name}")
         elif room and not (path.parent / name).exists() and any((root / top / name).exists() for top in ("src", "src/components")):
             inner = name.split("/")

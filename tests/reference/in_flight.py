@@ -332,6 +332,14 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     busy = min(1.0, running) if s.arrival_rate else min(max(running - 1, 0.0), 1.0)  # others must be there
     around = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment
     crowd = (1 - step.prompt_passes) * min(1.0, rate / ranks * around) if busy > 0 else 0.0
+    queued, wait = 0.0, 0.0
+    if s.arrival_rate and not s.prefill_replicas:
+        # Prompts queue in front of the passes: M/D/1 (kleinrock1975queueing, section 5.7) where each takes one.
+        crowd *= 1 - 0.5 / steady.together
+        filled = step.prompts * steady.chunks / steady.together
+        queued = min(min(filled, 1.0) * step.prompt_pass / step.itl, 0.95)
+        one = step.prompt_pass / max(filled, 1.0)
+        wait = queued * (steady.chunks * one / (1 - queued) - one) / (2 * steady.together)
     lookahead = engine.get("lookahead", 0)
     late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
     # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3), which hold as many
@@ -340,7 +348,7 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     together = min(steady.together, waiting)
     prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
-    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
+    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late + wait
     own, shown = steady.alone(running / ranks), step.decode_pass * lookahead
     if steady.in_step() and at_once / lanes > 1:
         passes = step.prompt_pass * steady.chunks
@@ -349,13 +357,20 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     else:
         told = lambda t: queueing.first_token_by(t, step, crowd, busy, late)  # noqa: E731
         longest = late + step.prompt_pass + step.decode_pass
-        out["p50_ttft"] = queueing.quantile(told, 0.5, late, longest)
-        out["p99_ttft"] = queueing.quantile(told, 0.99, late, longest)
-        if s.target_ttft:
+        queue_by = lambda q: wait / queued * max(0.0, math.log(queued / (1 - q))) if wait > 0 else 0.0  # noqa: E731
+        at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q)  # noqa: E731
+        out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
+        if s.target_ttft and wait <= 0:
             out["slo_attainment"] = told(s.target_ttft)
+        elif s.target_ttft:
+            low, high = 0.0, told(s.target_ttft)
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if at(middle) <= s.target_ttft else (low, middle)
+            out["slo_attainment"] = low
     # Who waits for a slot gets it where a pass ends.
     in_step = steady.in_step() and at_once / lanes > 1
-    out["rest"] = 0.0 if in_step else step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2)
+    out["rest"] = 0.0 if in_step else step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + wait
     out["ttft"] = mean
     owe(out, own, request_time, shown)
     if s.num_requests and not s.arrival_rate:
@@ -508,8 +523,9 @@ def answer(**asked):
         prompts_per_step=step.prompts,
         prefill_share=step.prompt_share,
     )
+    out["p99_itl"] = step.itl + 2.3263478740408408 * token_time_deviation(s, steady, step, running)
     often = step.prompt_passes > 0.01
-    out["p99_itl"] = (
+    out["p99_token_gap"] = (
         step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
     )
     out["kv_cache_size"] = passes.cache(held) * running
@@ -545,6 +561,17 @@ def answer(**asked):
     return out
 
 
+def token_time_deviation(s, steady, step, running):
+    """Over requests that arrive at random: a Poisson number of prompts meets each, and a Poisson number of requests
+    runs beside it, whose mean over a stay has 2/3 of the variance."""
+    if not s.arrival_rate:
+        return 0.0
+    added, by_requests = max(step.itl - step.decode_pass, 0.0), 0.0
+    by_requests = max(step.device - steady.decode_pass(s.ep_size, steady.lanes(running)), 0.0)
+    prompts = added**2 / (max(step.prompts, 1e-12) * steady.steps)
+    return math.sqrt(prompts + by_requests**2 * 2 / 3 / max(running, 1e-12))
+
+
 def rates_and_latencies(s, out, rate, devices):
     out["request_throughput"] = rate
     out["token_throughput"] = rate * s.output_tokens
@@ -554,6 +581,7 @@ def rates_and_latencies(s, out, rate, devices):
         if first in out:
             out[whole] = out[first] + generation
     if s.target_itl:
-        meets = 1.0 if out["itl"] <= s.target_itl else 0.0
+        spare, deviation = s.target_itl - out["itl"], (out["p99_itl"] - out["itl"]) / 2.3263478740408408
+        meets = 0.5 * math.erfc(-spare / deviation / math.sqrt(2)) if deviation > 0 else float(spare >= 0)
         out["slo_attainment"] = out.get("slo_attainment", 0.0) * meets if s.target_ttft else meets
     out["goodput"] = rate * out.get("slo_attainment", 1.0) if out["is_stable"] else 0.0

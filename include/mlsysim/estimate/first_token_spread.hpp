@@ -40,18 +40,23 @@ template <class T> struct FirstTokenTerms {
 
 /// Distribution of the time to the first token after an arrival at a random moment: the rest of the pass
 /// under way, then a pass for each of the other prompts that wait, a Poisson number with mean `crowd` of at
-/// most 1, and the own.
+/// most 1, and the own; before that the share `queued` of the prompts waits for those before them, an
+/// exponential time with mean `wait` over all. Quantiles of both are added: a request that is late in one is
+/// taken to be late in the other.
 template <class T> class SpreadFirstToken {
  public:
   /// @param step with the passes of a steady state
   template <class Step>
-  SpreadFirstToken(const Step& step, const T& crowd, const T& busy, const Time<T>& late)
+  SpreadFirstToken(const Step& step, const T& crowd, const T& busy, const Time<T>& late,
+                   const T& queued = T{0.0}, const Time<T>& wait = {})
       : decode_(step.decode_pass.base()),
         prompt_(step.prompt_pass.base()),
         share_(step.prompt_passes),
         mean_(step.mean_pass().base()),
         busy_(busy),
-        fixed_(late.base()) {
+        fixed_(late.base()),
+        queued_(queued),
+        wait_(wait.base()) {
     T weight = exp(-crowd);
     for (int k = 0; k < kOthers; ++k) {
       weights_[k] = weight;
@@ -59,8 +64,16 @@ template <class T> class SpreadFirstToken {
     }
   }
 
-  /// Share of the requests that have their token by `t` seconds.
-  [[nodiscard]] T by(const T& t) const { return at(t).after; }
+  /// Share of the requests that have their token by `t` seconds, by bisection where prompts queue.
+  [[nodiscard]] double by(double t) const {
+    if (wait_ <= 0 || t <= fixed_ + prompt_) return at(t).after;
+    double low = 0, high = at(t).after;
+    while (high - low > 1e-12) {
+      const double middle = 0.5 * (low + high);
+      (quantiles<1>({middle})[0].base() <= t ? low : high) = middle;
+    }
+    return low;
+  }
   /// Times by which these shares of the requests have their token. Between the ends of the passes for which a
   /// request may have waited the distribution is linear.
   template <std::size_t N>
@@ -95,8 +108,8 @@ template <class T> class SpreadFirstToken {
           clamp(T((wanted - below[i].share) / select(rise > T{0.0}, rise, T{1.0})), T{0.0}, T{1.0});
       // Where the share jumps at the end of the interval, it is reached there.
       const T inside = below[i].time + (above[i].time - below[i].time) * part;
-      out[i] =
-          Time<T>::from_base(select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside));
+      out[i] = Time<T>::from_base(
+          select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside) + queue_by(shares[i]));
     }
     return out;
   }
@@ -129,7 +142,13 @@ template <class T> class SpreadFirstToken {
     return 1.0 - busy_ * under_way;
   }
 
-  T decode_, prompt_, share_, mean_, busy_, fixed_;
+  /// What a share of the prompts waits at most for those before them.
+  [[nodiscard]] T queue_by(double share) const {
+    const T safe = max(queued_, T{1e-12});
+    return wait_ / safe * log(max(T(queued_ / (1.0 - share)), T{1.0}));
+  }
+
+  T decode_, prompt_, share_, mean_, busy_, fixed_, queued_, wait_;
   std::array<T, kOthers> weights_;
 };
 

@@ -218,7 +218,7 @@ template <class T = double> struct InFlightProblem {
 template <class T = double> struct InFlightEstimate {
   bool feasible = false, is_stable = false;
   T running_requests{0.0}, max_active_requests{0.0};
-  Time<T> itl, p99_itl;
+  Time<T> itl, p99_itl, p99_token_gap;
   std::optional<Time<T>> ttft, p50_ttft, p99_ttft, request_latency, p99_request_latency;
   std::optional<Time<T>> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
   std::optional<Time<T>> p50_ttft_queue, p99_ttft_queue;
@@ -253,7 +253,9 @@ template <class T = double> struct InFlightEstimate {
              field(&R::running_requests, "running_requests", "", "requests that decode together, mean"),
              field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit"),
              field(&R::itl, "itl", "ms", "inter-token latency, mean"),
-             field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
+             field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
+             field(&R::p99_token_gap, "p99_token_gap", "ms",
+                   "99 % of the tokens come no later after the one before"),
              field(&R::ttft, "ttft", "ms", "time to first token, mean of the run"),
              field(&R::p50_ttft, "p50_ttft", "ms",
                    "half of the first tokens come no later; none in step or in "

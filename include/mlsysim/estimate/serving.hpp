@@ -127,7 +127,8 @@ template <class T = double> struct ServingProblem {
 template <class T = double> struct SteadyEstimate {
   T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
   RequestRate<T> request_throughput, capacity, overload;
-  Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft, p99_itl, p99_request_latency;
+  Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft;
+  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency;
 
   static constexpr auto fields() {
     using R = SteadyEstimate;
@@ -143,7 +144,10 @@ template <class T = double> struct SteadyEstimate {
         field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens come no later"),
         field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens come no later"),
         field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
-        field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
+        field(&R::p90_itl, "p90_itl", "ms", "mean time between tokens that 90 % of the requests keep"),
+        field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
+        field(&R::p99_token_gap, "p99_token_gap", "ms",
+              "99 % of the tokens come no later after the one before"),
         field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
   }
 };

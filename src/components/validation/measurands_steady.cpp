@@ -51,6 +51,13 @@ Prediction token(const Result& r, const Replica& replica, const PredictionContex
   return {r.itl.base(), terms(r, replica, context)};
 }
 
+/// The mean time between tokens that 99 % of the requests keep.
+Prediction slow_token(const Result& r, const Replica& replica, const PredictionContext& context) {
+  auto p = token(r, replica, context);
+  if (p.reason.empty()) p = {r.p99_itl.base(), {}};
+  return p;
+}
+
 Prediction first(const Result& r, const Replica& replica, const PredictionContext& context) {
   if (!r.feasible) return {0, {}, std::string(kNoRoom)};
   if (!r.is_stable || !r.ttft) return {0, {}, std::string(kTooMany)};
@@ -182,7 +189,10 @@ std::vector<const Measurand*> steady_measurands() {
   static const RowMeasurand<ServingRow, at_replica<open_loop, first_at<&Result::p99_ttft>>> j(
       "open_loop_first_token_p99", measured("ttft"), MeasurandKind::time, "ms",
       "99th percentile of the time to first token at a rate of arrivals");
-  return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j};
+  static const RowMeasurand<ServingRow, at_replica<open_loop, slow_token>> k(
+      "open_loop_token_time_p99", measured("itl"), MeasurandKind::time, "ms",
+      "99th percentile over requests of the mean time between tokens at a rate of arrivals");
+  return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k};
 }
 
 }  // namespace mlsysim::detail

@@ -38,16 +38,15 @@ double number_in(std::string text) {
 /// A time of a request under a limit, of an estimate in steady state.
 bool meets(const ServingEstimate<>& e, const std::optional<ServiceLimit>& limit) {
   if (!limit) return true;
-  const auto name = limit->result();
-  const Time<> value = name == "itl"                   ? e.itl
-                       : name == "ttft"                ? e.ttft
-                       : name == "p50_ttft"            ? e.steady.p50_ttft
-                       : name == "p90_ttft"            ? e.steady.p90_ttft
-                       : name == "p95_ttft"            ? e.steady.p95_ttft
-                       : name == "p99_ttft"            ? e.steady.p99_ttft
-                       : name == "p99_itl"             ? e.steady.p99_itl
-                       : name == "p99_request_latency" ? e.steady.p99_request_latency
-                                                       : e.request_latency;
+  Time<> value;
+  const auto read = [&](const auto& of) {
+    for_each_row(std::remove_cvref_t<decltype(of)>::fields(), [&](const auto& row) {
+      if constexpr (requires { value = of.*(row.member); })
+        if (row.name == limit->result()) value = of.*(row.member);
+    });
+  };
+  read(e);
+  read(e.steady);
   return value <= limit->most;
 }
 

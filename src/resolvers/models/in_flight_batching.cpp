@@ -89,7 +89,8 @@ void set_own_draft(const In& in, const ServingEngine& engine, InFlightProblem<>&
   if (!d.kv_precision) d.kv_precision = format.kv_precision;
   d.weight_format.reset();
   d.weight_bits.reset();
-  p.draft_weights = parameter_count(own->workload) * (bytes_per_element(format.precision) * unit::B / unit::param);
+  p.draft_weights =
+      parameter_count(own->workload) * (bytes_per_element(format.precision) * unit::B / unit::param);
   p.draft = pass_times(d, engine, notes);
   own->stack = p.draft.model.stack;
   p.draft.model.stack = {own, own->stack.get()};

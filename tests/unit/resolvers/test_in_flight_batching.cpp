@@ -257,7 +257,7 @@ TEST_CASE("in flight: chunks of one prompt follow each other and stop no step fo
   CHECK_THAT(
       (8.0 * chunked.prompt_pass).base(),
       WithinRel(whole.prompt_pass.base() + 7 * PlainPasses::prompt(3), 1e-2));  // not as many decode beside
-  CHECK(chunked.p99_itl < 0.2 * whole.p99_itl);
+  CHECK(chunked.p99_token_gap < 0.2 * whole.p99_token_gap);
   in.cached_prefix_len = 7000;
   CHECK(*steady(in).ttft < 0.3 * *chunked.ttft);
 }
@@ -334,7 +334,7 @@ TEST_CASE("in flight: goodput counts what meets the targets", "[catalogue][in_fl
   in.target_ttft = *free.p50_ttft;
   CHECK_THAT(steady(in).goodput.base(), WithinRel(4.0, 1e-6));
   in.target_itl = 0.5 * free.itl;
-  CHECK(steady(in).goodput.base() == 0);
+  CHECK(steady(in).goodput.base() < 1e-3);
   in.target_itl = 2.0 * free.itl;
   CHECK_THAT(steady(in).goodput.base(), WithinRel(4.0, 1e-6));
 }

@@ -1,267 +1,19 @@
 #pragma once
-// What a replica in steady state asks of its passes, over any scalar: steps with and without prompts, a
-// prompt alone, what fits, how many run, and when the first token comes.
+// A replica in steady state, over any scalar: how many requests run, when the first token comes, what is
+// finished.
 
+#include <mlsysim/estimate/detail/steady_steps.hpp>
 #include <mlsysim/estimate/first_token_spread.hpp>
-#include <mlsysim/estimate/in_flight.hpp>
-#include <mlsysim/estimate/last_time.hpp>
 #include <mlsysim/estimate/serving.hpp>
-#include <mlsysim/physics/in_flight.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <type_traits>
-#include <vector>
 
 namespace mlsysim::detail {
 
-/// Whether a number is known to be 0, so that what it multiplies need not be priced. Never while recording.
-template <class T> [[nodiscard]] bool known_zero(const T& x) {
-  if constexpr (std::is_same_v<T, double>)
-    return x == 0;
-  else
-    return false;
-}
-
-/// A steady state prices a prompt several times, and its chunks more coarsely than a burst.
-inline constexpr ChunkSampling kSteadyChunks{.priced = 512, .runs = 128};
-
-/// What a problem asks for, in the terms of the laws. One thread at a time.
-template <class T = double> class Steady {
- public:
-  explicit Steady(const InFlightProblem<T>& p)
-      : p_(p),
-        fresh_(p.seq_len - p.cached_prefix_len),
-        together_(max(T(floor(p.prefill_chunk_tokens / fresh_)), T{1.0})),
-        context_(p.seq_len + (p.output_tokens + 1.0) / 2.0),  // token i of n sees i of them
-        drafted_(p.speculates ? p.draft_tokens : T{0.0}),
-        tokens_per_pass_(yield_of_check(p)),
-        // The first of the generated tokens comes with the prompt.
-        steps_(max(T((p.output_tokens - 1.0) / tokens_per_pass_), T{1.0})) {
-    if (!p.has_draft) return;
-    // Draft layers are spread as the model is; a model of its own is held by every group of ranks, which
-    // drafts for its own requests. Stages are as full as the fullest.
-    if (!p.own_draft) draft_groups_ = p.passes.plan.ep;
-    draft_copies_ = p.passes.plan.tp / p.draft.plan.tp * p.passes.plan.pp;
-    draft_steps_ = ceil_div(drafted_, p.draft_predicts);
-  }
-
-  /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
-  struct Step {
-    Time<T> itl, decode_pass, prompt_pass;  ///< host included
-    Time<T> device;                         ///< of a step without prompts
-    T prompts{0.0};                         ///< of a rank and step
-    T prompt_passes{0.0};                   ///< share of the passes that hold prompts
-    T prompt_share{0.0};                    ///< share of the time that they take
-    T inflight{1.0};                        ///< micro-batches
-    T requests{1.0};                        ///< of a rank and micro-batch
-    [[nodiscard]] Time<T> mean_pass() const {
-      return decode_pass * (1.0 - prompt_passes) + prompt_pass * prompt_passes;
-    }
-    /// Standard deviation of the passes over their mean.
-    [[nodiscard]] T pass_cv() const {
-      return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((prompt_pass - decode_pass) / mean_pass()));
-    }
-  };
-  ///
-  /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
-  /// then of one of them, and a step is a cycle of all. With one stage there is one.
-  [[nodiscard]] Step step(const T& all_running, const T& all_others) const {
-    Step s;
-    const T one{1.0}, ranks = p_.passes.plan.ep, chunks{p_.chunks};
-    const T running = max(T(all_running / p_.passes.plan.pp), T(min(all_running, one)));
-    s.inflight = max(T(all_running / max(running, T{1e-300})), one);
-    const T others = all_others / s.inflight;
-    s.requests = running / ranks;
-    s.device = decode(running, s.inflight);
-    if (!separate()) s.prompts = others / ranks / steps_;
-    if (in_step() && !p_.engine.mixed && !separate())
-      // All start together: those whose prompt came first wait for the passes of the others.
-      s.prompts = max(T(others + 1.0 - min(together_, T(others + 1.0))), T{0.0}) / (2.0 * steps_);
-    // What a step brings in more prompts or chunks than one pass takes, further passes take.
-    const T often = s.prompts * chunks, share = min(often, one);
-    const T prompts = clamp(s.prompts, one, together_), passes = max(T(often / together_), one);
-    const bool mixes = p_.engine.mixed && !separate();
-    Time<T> prompt;
-    if (mixes && p_.passes.pricing->lists_operators()) {
-      // The running requests take their step in one of these passes.
-      prompt = mixed_pass(prompts, running, s.inflight);
-      if (const T more = passes - 1.0; !known_zero(more)) prompt += prompt_pass(prompts, s.inflight) * more;
-    } else {
-      prompt = prompt_pass(prompts, s.inflight) * passes;
-      if (p_.engine.mixed)  // totals read the weights once; the requests add what they add to a step
-        prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
-                      Time<T>());
-    }
-    s.decode_pass = with_host(p_.engine, s.device, s.requests);
-    s.prompt_pass = with_host(p_.engine, prompt, s.requests);
-    const Time<T> replaced = p_.engine.mixed ? s.decode_pass : Time<T>();
-    s.itl = apply<InFlightStep, T>({.decode_pass = s.decode_pass,
-                                    .added = max(s.prompt_pass - replaced, Time<T>()),
-                                    .prompts_per_step = often})
-                .itl;
-    s.prompt_passes = p_.engine.mixed ? share : T(share / (1.0 + share));
-    s.prompt_share = share * s.prompt_pass / s.itl;
-    return s;
-  }
-  /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
-  [[nodiscard]] Time<T> prompt_pass(const T& prompts, const T& inflight = T{1.0}) const {
-    return prompt_.at(prompts, inflight, [&] {
-      Time<T> sum;
-      for_each_chunk([&](const T& now, const T& context, double times) {
-        const auto pass = p_.prompts().prefill(prompts * prompt_ranks(), now, context);
-        sum += pipeline_cycle(pass, inflight) * T{times};
-      });
-      return sum / p_.chunks;
-    });
-  }
-  /// Device time of a pass of `prompts` prompts a rank in which the others of `running` requests take a step:
-  /// products, norms and exchanges are those of all its tokens, attention that of the prompts and that of the
-  /// requests. The pass does not end before the host has prepared it.
-  [[nodiscard]] Time<T> mixed_pass(const T& prompts, const T& running, const T& inflight) const {
-    const T stages = p_.passes.plan.pp, ranks = p_.passes.plan.ep, one{1.0};
-    const auto& model = p_.passes.model;
-    const T layers = layers_of(model.structure, model.shape(), model.layers);
-    const T others = max(T(running - prompts * ranks), T{0.0});
-    const Time<T> step = step_of(max(others, one)).cost.sequence_mixing * min(others, one);
-    Time<T> sum;
-    for_each_chunk([&](const T& now, const T& context, double times) {
-      const auto own = p_.passes.prefill(prompts * ranks, now, context);
-      auto pass = p_.passes.prefill(prompts * ranks + others * (drafted_ + 1.0) / now, now, context);
-      const Time<T> more = own.cost.sequence_mixing + step - pass.cost.sequence_mixing,
-                    wait = pass.cost.launch_wait(p_.passes.plan, layers);
-      const Time<T> host = pass.cost.host_launch_time, dispatch = p_.passes.prompt_device.dispatch_overhead;
-      pass.slot = max(pass.slot + (more - wait) / stages, host / stages + dispatch);
-      pass.total = max(pass.total + more - wait, host + dispatch);
-      sum += pipeline_cycle(pass, inflight) * T{times};
-    });
-    return sum / p_.chunks;
-  }
-  /// A prompt that nobody else is there for.
-  struct Alone {
-    Time<T> kernels, launches;  ///< its kernels, and what launching them adds
-    PassBreakdown<T> cost;      ///< of all its chunks
-    MemoryDemand<T> first, last;
-  };
-  [[nodiscard]] Alone alone() const {
-    Alone out;
-    bool begun = false;
-    for_each_chunk([&](const T& now, const T& context, double times) {
-      const auto pass = p_.prompts().prefill(prompt_ranks(), now, context);
-      // A cost without parts has no launches.
-      const Time<T> launches =
-          select(pass.cost.overhead > Time<T>(), pass.total * (dispatch_share(pass.cost) * times), Time<T>());
-      out.launches += launches;
-      out.kernels += pass.total * T{times} - launches;
-      const PassBreakdown<T> cost = times == 1 ? pass.cost : pass.cost * T{times};
-      out.cost = begun ? out.cost + cost : cost;
-      out.first = begun ? widest(out.first, pass.demands.first) : pass.demands.first;
-      out.last = begun ? widest(out.last, pass.demands.last) : pass.demands.last;
-      begun = true;
-    });
-    return out;
-  }
-  /// What launches and the host add to a prompt that is alone.
-  /// @param requests whose books the host keeps in its passes, at most its own
-  [[nodiscard]] Time<T> dispatch(const Alone& own, const T& requests) const {
-    const Time<T> chunk = (own.kernels + own.launches) / p_.chunks;
-    return own.launches + (with_host(p_.engine, chunk, T(min(requests, T{1.0}))) - chunk) * T{p_.chunks};
-  }
-  /// Time between two prompts of a rank that the stages of a pipeline of prompts take in turn.
-  [[nodiscard]] Time<T> prompt_slot() const {
-    Time<T> sum;
-    for_each_chunk([&](const T& now, const T& context, double times) {
-      sum += p_.prompts().prefill(prompt_ranks(), now, context).slot * T{times};
-    });
-    return with_host(p_.engine, Time<T>(sum / p_.chunks), T{1.0}) * T{p_.chunks};
-  }
-  [[nodiscard]] Time<T> decode(const T& running, const T& inflight = T{1.0}) const {
-    const T n = max(running, T{1.0});
-    if (!p_.speculates) return pipeline_cycle(p_.passes.decode(n, context_), inflight);
-    const Time<T> drafting =
-        p_.has_draft ? Time<T>(p_.draft.decode(n, context_).total * draft_steps_) : Time<T>();
-    return drafting + checked_cycle(step_of(n), drafting, inflight);
-  }
-  /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
-  [[nodiscard]] Time<T> busy(const T& running) const {
-    const T n = max(running, T{1.0});
-    const Time<T> own = step_of(n).busy;
-    return p_.speculates && p_.has_draft ? Time<T>(own + p_.draft.decode(n, context_).busy * draft_steps_)
-                                         : own;
-  }
-
-  /// ... and what the prompts of a step add to it. A mixed pass reads the weights once.
-  [[nodiscard]] Time<T> busy_prompts(const Step& s) const {
-    const T one{1.0}, often = s.prompts * p_.chunks, share = min(often, one), ranks = p_.passes.plan.ep;
-    if (known_zero(share)) return {};
-    Time<T> sum;
-    for_each_chunk([&](const T& now, const T& context, double times) {
-      sum += p_.passes.prefill(clamp(s.prompts, one, together_) * ranks, now, context).busy * T{times};
-    });
-    sum = sum / p_.chunks * max(T(often / together_), one);
-    return share * (p_.engine.mixed ? max(sum - busy(ranks), Time<T>()) : sum);
-  }
-
-  /// A step of `n` requests of a micro-batch, or the check of their proposals.
-  [[nodiscard]] PassEstimate<T> step_of(const T& n) const {
-    return p_.speculates ? p_.passes.check(n, context_ + drafted_, drafted_ + 1.0)
-                         : p_.passes.decode(n, context_);
-  }
-  /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
-  [[nodiscard]] T capacity(const T& held, const T& kv_share) const {
-    const T alone = p_.passes.capacity(held, kv_share);
-    if (!p_.has_draft) return alone;
-    const Data<T> one = p_.passes.cache(held);
-    const Data<T> weights = p_.draft_weights * (draft_copies_ * draft_groups_);
-    return max(T(floor((one * alone - weights * kv_share) / (one + p_.draft.cache(held) * draft_copies_))),
-               T{0.0});
-  }
-  [[nodiscard]] const T& steps() const { return steps_; }
-  [[nodiscard]] double chunks() const { return p_.chunks; }
-  [[nodiscard]] const T& together() const { return together_; }
-  [[nodiscard]] const T& context() const { return context_; }
-  [[nodiscard]] const T& tokens_per_pass() const { return tokens_per_pass_; }
-  [[nodiscard]] bool separate() const { return p_.has_workers; }
-  /// Ranks of a prefill worker, each of which takes a prompt at a time.
-  [[nodiscard]] const T& prompt_ranks() const { return p_.prompts().plan.ep; }
-  /// A closed loop of equal requests keeps its order.
-  [[nodiscard]] bool in_step() const { return p_.equal_lengths && p_.arrivals != ArrivalProcess::random; }
-
- private:
-  /// Tokens that a pass yields of a request.
-  [[nodiscard]] static T yield_of_check(const InFlightProblem<T>& p) {
-    if (!p.speculates) return T{1.0};
-    if (p.acceptance == Acceptance::measured) return p.acceptance_length;
-    return apply<DecayingAcceptance, T>({p.draft_acceptance_rate, p.draft_acceptance_decay, p.draft_tokens})
-        .expected_tokens;
-  }
-  [[nodiscard]] static MemoryDemand<T> widest(const MemoryDemand<T>& before, MemoryDemand<T> now) {
-    now.activations = max(now.activations, before.activations);
-    return now;
-  }
-  /// Tokens of a chunk, its context, and for how many chunks it stands.
-  template <class F> void for_each_chunk(F&& f) const {
-    for_chunks(
-        p_.chunks,
-        [&](double i, double times) {
-          const T begun = p_.prefill_chunk_tokens * i,
-                  done = min(T(p_.prefill_chunk_tokens * (i + 1)), fresh_);
-          f(done - begun, p_.cached_prefix_len + done, times);
-        },
-        kSteadyChunks);
-  }
-
-  const InFlightProblem<T>& p_;
-  T fresh_, together_, context_, drafted_, tokens_per_pass_, steps_;
-  T draft_groups_{1.0}, draft_copies_{1.0};  ///< of the draft for the devices that share a request
-  T draft_steps_{0.0};
-  mutable LastTime<T> prompt_,
-      emptiest_;  ///< a search for the number in flight mostly asks for one and the same
-};
-
 /// Requests of a loop for each slot where the queue never empties.
 inline constexpr double kEndless = 1e6;
+/// A queue of prompts that is fuller has no wait worth stating.
+inline constexpr double kFullest = 0.95;
+/// Deviations from the mean that so many of normally distributed requests stay below.
+inline constexpr double kNinety = 1.2815515655446004, kNinetyNine = 2.3263478740408408;
 
 /// Times of a request before it decodes.
 template <class T> struct BeforeDecoding {
@@ -352,8 +104,9 @@ template <class T>
 template <class T> struct SpreadArrivals {
   FirstTokenTerms<T> terms;
   T crowd{0.0}, busy{0.0};
-  Time<T> late;
-  Time<T> rest;  ///< of the pass under way; who waits for a slot gets it where a pass ends
+  T queued{0.0};       ///< share of the prompts that wait for those before them
+  Time<T> late, wait;  ///< after the own pass; for the prompts before it, mean
+  Time<T> rest;        ///< before the own pass; who waits for a slot gets it where a pass ends
 };
 /// @param rate of all requests a second @param in_flight of all micro-batches
 template <class T>
@@ -372,12 +125,23 @@ template <class T>
   const T cv = step.pass_cv(), around = step.mean_pass().base() * (1.0 + cv * cv);
   out.crowd = select(out.busy > T{0.0},
                      T((1.0 - step.prompt_passes) * min(T(rate / p.passes.plan.ep * around), one)), T{0.0});
+  if (p.arrivals == ArrivalProcess::random && !s.separate()) {
+    // Where a pass takes one prompt, those that came after it take others.
+    out.crowd = out.crowd * (1.0 - 0.5 / s.together());
+    const T filled = step.prompts * s.chunks() / s.together();
+    out.queued = clamp(T(min(filled, one) * (step.prompt_pass / step.itl)), T{0.0}, T{kFullest});
+    out.wait = apply<PromptQueue, T>({.pass = step.prompt_pass / max(filled, one),
+                                      .passes = T{s.chunks()},
+                                      .together = s.together(),
+                                      .share = out.queued})
+                   .wait;
+  }
   out.terms = {.ingress = p.engine.request_time,
                .queue = {},
                .dispatch = s.dispatch(own, step.requests),
                .prefill = own.kernels,
                .egress = step.decode_pass * p.engine.lookahead};
-  out.rest = step.mean_pass() * (out.busy * (0.5 * (1.0 + cv * cv)));
+  out.rest = step.mean_pass() * (out.busy * (0.5 * (1.0 + cv * cv))) + out.wait;
   // The chunks of one prompt follow each other.
   out.late = step.prompt_pass * T{s.chunks() - 1} + out.terms.egress + p.engine.request_time;
   out.terms.fill_queue(apply<InFlightFirstToken, T>({.mean_pass = step.mean_pass(),
@@ -386,7 +150,8 @@ template <class T>
                                                      .crowd = out.crowd,
                                                      .busy = out.busy,
                                                      .late = out.late})
-                           .ttft);
+                           .ttft +
+                       out.wait);
   return out;
 }
 
@@ -437,6 +202,22 @@ template <class T>
   p.draft = draft_passes(v, p.passes);
   p.draft_weights = draft_weights(v, p.draft);
   return p;
+}
+
+/// Standard deviation of the time between tokens, over requests that arrive at random. In a closed loop every
+/// request meets the prompts of all others.
+template <class T>
+[[nodiscard]] Time<T> token_time_deviation(const InFlightProblem<T>& p, const Steady<T>& s,
+                                           const typename Steady<T>::Step& step, const T& running) {
+  if (p.arrivals != ArrivalProcess::random) return {};
+  const T least{1e-12};
+  return apply<TokenTimeSpread, T>({.added = max(step.itl - step.decode_pass, Time<T>()),
+                                    .by_requests = max(step.device - s.emptiest(step.inflight), Time<T>()),
+                                    .prompts_per_step = max(step.prompts, least),
+                                    .steps = s.steps(),
+                                    .running = max(running, least)})
+             .deviation /
+         s.tokens_per_pass();
 }
 
 /// A served model in steady state, settled: its replica, steps, and how many requests decode.
@@ -509,7 +290,8 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   // Others arrive as often as those that decode begin.
   const T begun = running / (step.itl * s.steps()).base();
   SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
-  const SpreadFirstToken<T> token(step, arrivals.crowd, arrivals.busy, arrivals.late);
+  const SpreadFirstToken<T> token(step, arrivals.crowd, arrivals.busy, arrivals.late, arrivals.queued,
+                                  arrivals.wait);
   const auto quantiles = token.template quantiles<4>({0.5, 0.9, 0.95, 0.99});
   arrivals.terms.queue += loop.wait;
   arrivals.terms.report(out);
@@ -521,7 +303,10 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   out.itl = step.itl / s.tokens_per_pass();
   const T often = select(step.prompt_passes > T{0.01}, one, none);
   const Time<T> slow = step.prompt_pass + (p.engine.mixed ? Time<T>() : step.decode_pass);
-  steady.p99_itl = (step.decode_pass + (slow - step.decode_pass) * often) / s.tokens_per_pass();
+  steady.p99_token_gap = (step.decode_pass + (slow - step.decode_pass) * often) / s.tokens_per_pass();
+  const Time<T> deviation = token_time_deviation(p, s, step, running);
+  steady.p90_itl = out.itl + deviation * kNinety;
+  steady.p99_itl = out.itl + deviation * kNinetyNine;
   const Time<T> answer = out.itl * (p.output_tokens - 1.0);
   out.request_latency = out.ttft + answer;
   steady.p99_request_latency = steady.p99_ttft + answer;
