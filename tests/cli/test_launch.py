@@ -88,7 +88,8 @@ def test_export_refuses_what_an_engine_does_not_do(refused):
 
 
 def test_fit_says_what_import_says(run):
-    words = ("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --cpu-offload-gb 30 --max-model-len 8192", "--hardware", "A100")
+    words = ("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --cpu-offload-gb 30 --disable-custom-all-reduce --max-model-len 8192",
+             "--hardware", "A100")
     said = run("import", *words).err.splitlines()
     fit = run("fit", "--from", *words)
     assert len(said) > 2 and fit.err.splitlines()[:len(said)] == said

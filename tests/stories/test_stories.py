@@ -84,12 +84,10 @@ def test_s1_a_plugin_from_the_template_is_everywhere(say, tmp_path, language):
     # In Python and by an agent, in a process that knows nothing of this one.
     code = f"""
 import json, mlsysim
-from mlsysim.mcp.files import Allowed
-from mlsysim.mcp.server import answer
-from mlsysim.mcp.tools import Call
+from mlsysim.mcp.calls import run
 {setup}
 inputs = {{"hardware": "H100", "duration": "20 ms"}}
-told, refused = answer("resolve_{name.replace('/', '_')}", inputs, Call(Allowed()))
+told, refused = run("resolve_{name.replace('/', '_')}", inputs)
 asked = mlsysim.ask("{name}", hardware=mlsysim.Hardware.H100, duration=mlsysim.Q_("1 ms"))
 swept = asked.optimize({{"duration": ["10 ms", "20 ms"]}}, maximize="pass_energy").evaluated
 card = mlsysim.SystemEvaluator.evaluate("x", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, also="{name}")
