@@ -206,7 +206,7 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
                         "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
   const auto condition = pop(request, "a condition",
                              "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
-  const auto q = subject_asked(std::move(request), std::span(&free, 1));
+  const auto q = subject_asked(request, std::span(&free, 1));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
   if (!asked.high.empty()) domain.high = AnyQuantity::parse(asked.high);
@@ -214,7 +214,14 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
   if (!answer)
     return {render(*answer.why(), options), fmt::format("mlsysim: infeasible: {}\n", answer.why()->reason),
             Exit::infeasible};
-  return {render(*answer, options)};
+  auto text = render(*answer, options);
+  if (request.interval > 0) {
+    Subject there = q.subject;
+    there.point[there.input(free)] = answer->value;
+    const std::vector<std::string> one{answer->result.name};
+    text = with_intervals(std::move(text), intervals(there, q.about, one, request.interval), options);
+  }
+  return {std::move(text)};
 }
 
 AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes) {
@@ -261,7 +268,18 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
                       .hint = "e.g. --with hardware=H200"});
   const auto from = changed_subject(request, asked.against), to = changed_subject(request, asked.with);
   if (result.empty()) result = main_result(from.subject);
-  return {render(compare(from.subject, to.subject, result), options)};
+  auto text = render(compare(from.subject, to.subject, result), options);
+  if (request.interval > 0) {
+    std::vector<NumberInterval> both;
+    const std::vector<std::string> one{result};
+    for (const auto& [name, of] : {std::pair("first", &from), std::pair("second", &to)})
+      for (auto& n : intervals(of->subject, of->about, one, request.interval)) {
+        n.result = fmt::format("{}.{}", name, n.result);
+        both.push_back(std::move(n));
+      }
+    text = with_intervals(std::move(text), both, options);
+  }
+  return {std::move(text)};
 }
 
 namespace {

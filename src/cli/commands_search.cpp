@@ -7,6 +7,7 @@
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
@@ -150,15 +151,34 @@ class IntervalColumns {
 /// What has no place for intervals says so.
 void check_interval(const SearchRequest& asked, const Question& question) {
   if (asked.interval == 0) return;
-  const bool lists = asked.command == "sweep" && question.objectives.empty() && !question.histogram &&
-                     asked.rows.empty() && asked.shard.empty() && asked.state.empty();
-  if (lists) return;
+  const bool points = asked.command != "sweep" || !question.objectives.empty() || !question.histogram;
+  if (points && asked.rows.empty() && asked.shard.empty() && asked.state.empty()) return;
   throw InputError({.id = "mlsysim.cli.169",
-                    .message = "searches, histograms, shards and files of rows have no intervals",
+                    .message = "histograms, shards, states and files of rows have no intervals",
                     .key = "--interval",
                     .found = fmt::format("--interval {}", asked.interval),
-                    .expected = "a sweep that lists its points",
-                    .hint = "leave out what reduces the points, or ask mlsysim explain about one"});
+                    .expected = "a sweep that lists its points, or a search in one process",
+                    .hint = "leave out --interval, or what divides the search; mlsysim explain takes "
+                            "--interval about one point"});
+}
+
+/// A search with the intervals of what it lists: of the best point by name, of several by "POINT.RESULT".
+std::string with_intervals_of(const ExploreAnswer& a, const AskedSpace& s, int level, std::string text,
+                              const RenderOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& o : a.objectives) names.push_back(o.text);
+  names.insert(names.end(), a.show.begin(), a.show.end());
+  SpaceIntervals at(*s.space, s.about, names, level);
+  const auto& points = a.best.empty() ? a.front : a.best;
+  std::vector<NumberInterval> found;
+  for (const auto& point : points) {
+    if (point.between) continue;  // no point of the grid
+    for (auto& n : at.numbers_at(point.index)) {
+      if (points.size() > 1) n.result = fmt::format("{}.{}", point.index, n.result);
+      found.push_back(std::move(n));
+    }
+  }
+  return with_intervals(std::move(text), found, options);
 }
 
 /// Every row in the answer, for small sweeps without an objective.
@@ -350,7 +370,11 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
   observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
-  return mpi ? joined_on_ranks(s, answer, options) : answer_of(answer, options);
+  if (mpi) return joined_on_ranks(s, answer, options);
+  auto out = answer_of(answer, options);
+  if (asked.interval > 0)
+    out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);
+  return out;
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ void Program::solve_command() {
   subject_words(*v, "a CONDITION and the free INPUT");
   offer(*v, "--low", solve_.low, "lower end of the search", "QUANTITY");
   offer(*v, "--high", solve_.high, "upper end of the search", "QUANTITY");
+  interval_option(*v, scenario_.interval);
   scenario_options(*v, std::nullopt);
 }
 
@@ -141,6 +142,7 @@ void Program::compare_command() {
         "NAME=VALUE|FILE");
   offer(*c, "--measurand", compare_measured_.measurand,
         "what a CSV file measures: matrix_product, token_time, ...", "NAME");
+  interval_option(*c, scenario_.interval);
   scenario_options(*c, std::nullopt);
 }
 
@@ -154,6 +156,13 @@ Answer Program::compare() {
                       .found = fmt::format("no words, and {} times --against", compare_.against.size()),
                       .expected = "MODEL HARDWARE RESULT, or --against with a file of measurements",
                       .hint = "mlsysim compare --help"});
+  if (scenario_.interval > 0)
+    throw InputError({.id = "mlsysim.cli.250",
+                      .message = "measurements against predictions have no intervals",
+                      .key = "--interval",
+                      .found = fmt::format("--interval {} beside a file", scenario_.interval),
+                      .expected = "two configurations: MODEL HARDWARE RESULT --with NAME=VALUE",
+                      .hint = "mlsysim validate --tables lists how far predictions are from measurements"});
   compare_measured_.against = compare_.against.front();
   return compare_measured(compare_measured_, render_);
 }
@@ -232,6 +241,7 @@ void Program::search_commands() {
                         {Place::model, Place::machine});
     demand(*app, "WORDS", scenario_.targets, "MODEL HARDWARE, a plan file, or a resolver with key=value");
     search_options(*app);
+    interval_option(*app, search_.interval);
     scenario_options(*app, std::nullopt);
   };
   add("optimize", "the best point of a space under constraints, with a proof",

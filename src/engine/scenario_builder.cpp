@@ -279,7 +279,7 @@ void ScenarioBuilder::check(std::string_view field, std::string_view text, const
     (void)machine_of(reader, text, where);
   else if (field == "engine" && is_release(text))
     (void)release_of(*zoo_, text, where);
-  else
+  else if (field != "draft_model" || !is_head(text))
     (void)reader.read(*find_field(describe<Scenario>(), field), text, where);
 }
 

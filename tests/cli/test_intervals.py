@@ -80,7 +80,7 @@ def test_points_of_axes_have_the_intervals_of_the_points(run, refused):
             assert row[f"{name}_upper"] == pytest.approx(one[name]["upper"], rel=1e-3)
     header = run("sweep", *question, "--axis", "batch_size=1,2", "--interval", "50", "-o", "csv").out.splitlines()[0]
     assert "itl_lower" in header and "itl_upper" in header
-    refused("sweep", *question, "--axis", "batch_size=1,2", "--minimize", "itl", "--interval", "80", parts=("mlsysim.cli.169", "mlsysim explain"))
+    refused("sweep", *question, "--axis", "batch_size=1,2", "--minimize", "itl", "--shard", "1/2", "--interval", "80", parts=("mlsysim.cli.169", "mlsysim explain"))
 
 
 def test_resolvers_run_with_intervals(run):
@@ -108,3 +108,24 @@ def test_what_is_derived_from_measured_numbers_says_so(run):
         assert cost["model_error"][end] / cost["value"] == pytest.approx(rate["value"] / rate["model_error"][1 - end], rel=1e-6)
     assert "first token" in request["basis"] and "time between tokens" in request["basis"]
     assert cost["basis"].startswith("serving throughput: ")
+
+
+def test_every_question_has_the_intervals_of_its_points(run):
+    """solve, compare, optimize and pareto state the intervals that eval states of the same scenario, but for other samples."""
+    where = ("Llama3_70B", "H100", "--accelerators", "8")
+    ask = lambda *words: run(*words, "--interval", "80", "-o", "json").json()["intervals"]  # noqa: E731
+    of = lambda *more: ask("eval", *where, *more)  # noqa: E731
+    ends = lambda row: [row["level"], *(pytest.approx(row[n], rel=1e-3) for n in ("value", "lower", "upper"))]  # noqa: E731
+    plain = lambda row: [row[n] for n in ("level", "value", "lower", "upper")]  # noqa: E731
+    solved = run("solve", *where, "itl <= 30 ms", "batch_size", "--interval", "80", "-o", "json").json()
+    assert plain(solved["intervals"]["itl"]) == ends(of("--batch-size", f"{solved['value']:.0f}")["itl"])
+    sides = ask("compare", *where, "itl", "--with", "tp_size=4")
+    assert plain(sides["first.itl"]) == ends(of()["itl"]) and plain(sides["second.itl"]) == ends(of("--tp-size", "4")["itl"])
+    space = ("--axis", "batch_size=1..8*2", "--maximize", "token_throughput")
+    best = ask("optimize", *where, *space, "--show", "itl")
+    there = of("--batch-size", "8")
+    assert {n: plain(row) for n, row in best.items()} == {n: ends(there[n]) for n in ("token_throughput", "itl")}
+    front = ask("pareto", *where, *space, "--minimize", "itl")
+    assert plain(front["3.itl"]) == ends(there["itl"]) and len(front) == 8
+    assert run("optimize", *where, *space, "--interval", "80", "--shard", "1/2", "--state", "unused.json").code == 1
+    assert run("compare", "--against", "mine.csv", "--interval", "80").code == 1

@@ -45,12 +45,12 @@ def test_schemas_are_made_from_the_tables():
     tools = {tool.name: tool for tool in shipped()}
     rows = {row["name"]: row for row in mlsysim._mlsysim._scenario_rows()}
     schema = tools["evaluate"].schema
-    assert set(schema["properties"]) == set(rows) - {"conventions"} | {"detail"} and schema["required"] == ["workload"]
+    assert set(schema["properties"]) == set(rows) - {"conventions"} | {"detail", "interval"} and schema["required"] == ["workload"]
     assert schema["properties"]["precision"]["enum"] == list(rows["precision"]["choices"])
     assert schema["properties"]["efficiency"]["maximum"] == 1 and schema["properties"]["fabric_bandwidth"]["examples"] == ["1 GB/s"]
     for tool in tools.values():
         assert tool.about and tool.schema["type"] == "object" and set(tool.schema["required"]) <= set(tool.schema["properties"])
-    assert len(json.dumps([tool.schema for tool in tools.values()])) < 26_000  # every agent reads all of it first; size, decide, claim and loads took 1100 of it
+    assert len(json.dumps([tool.schema for tool in tools.values()])) < 27_000  # every agent reads all of it first; size, decide, claim and loads took 1100 of it, intervals 500
 
 
 def test_evaluate_is_short_and_has_units():
@@ -81,6 +81,13 @@ def test_questions():
     assert best["best"][0]["axes"] == {"batch_size": "64"} and best["points"] == 64
     text = asked("explain", scenario=CHAT, result="itl")
     assert text["value"]["unit"] == "ms" and text["lines_left_out"] > 0 and asked("explain", scenario=CHAT, result="itl", detail=True)["lines_left_out"] == 0
+    at = {n: asked("evaluate", **{**CHAT, **more}, interval=80)["intervals"]["itl"] for n, more in {"here": {}, "H200": {"hardware": "H200"}}.items()}
+    sides = asked("compare", **{"from": {"scenario": CHAT}, "to": {"scenario": {**CHAT, "hardware": "H200"}}, "result": "itl"}, interval=80)["intervals"]
+    assert [sides[side]["itl"]["model_error"] for side in ("from", "to")] == [one["model_error"] for one in at.values()]
+    best = asked("optimize", scenario=CHAT, axes={"hardware": ["H100", "H200"]}, minimize="itl", interval=80)["best"]
+    assert best[0]["intervals"]["itl"]["upper"]["value"] == pytest.approx(at["H200"]["upper"]["value"], rel=1e-3)  # other samples
+    held = asked("solve", scenario=CHAT, condition="itl <= 30 ms", free="batch_size", interval=80)["intervals"]["itl"]
+    assert held["lower"]["value"] < 30 < held["upper"]["value"]
     law = dict(resolver="RingAllReduce", inputs=dict(message="1 GB", ranks=8, bandwidth="50 GB/s", alpha="5 us"))
     assert asked("explain", **law, result="time")["value"] == {"value": 35.07, "unit": "ms"}
     assert asked("validate", tables=["kernels/azure_hbm_a100_h100"])["tables"][0]["errors"]["rows"] == 10

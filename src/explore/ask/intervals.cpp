@@ -243,7 +243,7 @@ SpaceIntervals::SpaceIntervals(const Space& space, IntervalSubject of, std::span
       results_.push_back(name);
 }
 
-std::vector<SpaceIntervals::Ends> SpaceIntervals::at(std::uint64_t index) {
+std::vector<NumberInterval> SpaceIntervals::numbers_at(std::uint64_t index) {
   const std::uint64_t choice = index / space_->inner();
   if (choice != choice_) {
     subject_ = space_->bind(choice);
@@ -253,8 +253,12 @@ std::vector<SpaceIntervals::Ends> SpaceIntervals::at(std::uint64_t index) {
   }
   for (const auto& c : columns_)
     subject_.point[c.input] = c.values[(index % space_->inner()) / c.stride % c.values.size()];
+  return intervals(subject_, of_choice_, results_, level_);
+}
+
+std::vector<SpaceIntervals::Ends> SpaceIntervals::at(std::uint64_t index) {
   std::vector<Ends> out(results_.size(), {std::nan(""), std::nan("")});
-  for (const auto& n : intervals(subject_, of_choice_, results_, level_)) {
+  for (const auto& n : numbers_at(index)) {
     const auto at = std::ranges::find(results_, n.result) - results_.begin();
     out[static_cast<std::size_t>(at)] = {n.lower, n.upper};
   }

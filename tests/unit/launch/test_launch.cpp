@@ -578,6 +578,9 @@ TEST_CASE("weights in host memory, and heads that propose tokens", "[launch]") {
   REQUIRE(built.scenario.draft_model != nullptr);
   CHECK(built.scenario.draft_model->layers() == 1);
   CHECK(built.scenario.draft_model->hidden() == built.scenario.workload->hidden());
+  const auto planned = parse_plan(launch_plan(eagle), "plan.yaml", standard_zoo()).build();
+  REQUIRE(planned.scenario.draft_model != nullptr);
+  CHECK(planned.scenario.draft_model->layers() == 1);
   const auto mtp = read(
       "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 "
       "--speculative-algorithm NEXTN --speculative-num-steps 1");

@@ -85,11 +85,27 @@ def _subject(arguments):
     return Subject(_core._ask_scenario(dict(arguments["scenario"])))
 
 
+def _ends(subject, axes, results, level):
+    """The intervals of results at one point: for each that tables measure, its ends."""
+    found = subject.sweep(axes, results, anything=True, interval=level)
+    column = lambda name: {"value": _value(found.columns[name][0].item()), "unit": found.units[name]}  # noqa: E731
+    return {name: {"level": level, "lower": column(f"{name}_lower"), "upper": column(f"{name}_upper")}
+            for name in results if f"{name}_lower" in found.columns}
+
+
+def _with_intervals(out, arguments, subject, results=()):
+    """An answer with the intervals of its numbers, where they are asked for."""
+    if "interval" in arguments:
+        out["intervals"] = _value(subject.intervals(results, arguments["interval"]).intervals)
+    return out
+
+
 def _evaluate(arguments, call):
     from ..engine import SystemEvaluator
 
     asked = dict(arguments)
-    detail = asked.pop("detail", False)
+    detail, level = asked.pop("detail", False), asked.pop("interval", None)
+    question = {"scenario": dict(asked)} if level is None else {"scenario": dict(asked), "interval": level}
     name, model = asked.pop("name", "scenario"), asked.pop("workload", None)
     hardware, fleet = asked.pop("hardware", None), asked.pop("fleet", None)
     if fleet is not None:
@@ -108,14 +124,18 @@ def _evaluate(arguments, call):
     }
     if detail:
         out["memory"] = _value(card.memory)
-    return out
+    return out if level is None else _with_intervals(out, question, _subject(question))
 
 
 def _compare(arguments, call):
-    found = _subject(arguments["from"]).compare(_subject(arguments["to"]), arguments["result"])
+    sides, result = (_subject(arguments["from"]), _subject(arguments["to"])), arguments["result"]
+    found = sides[0].compare(sides[1], result)
     terms = found.terms if arguments.get("detail") else found.terms[:10]
-    return {"result": found.result, "from": _value(found.at_from), "to": _value(found.at_to),
-            "terms": [dict(zip(("input", "from", "to", "part", "share"), _value(term))) for term in terms]}
+    out = {"result": found.result, "from": _value(found.at_from), "to": _value(found.at_to),
+           "terms": [dict(zip(("input", "from", "to", "part", "share"), _value(term))) for term in terms]}
+    if "interval" in arguments:
+        out["intervals"] = {side: _with_intervals({}, arguments, one, [result])["intervals"] for side, one in zip(("from", "to"), sides)}
+    return out
 
 
 def _sized(arguments, call):
@@ -139,11 +159,15 @@ def _claim(arguments, call):
 
 
 def _solve(arguments, call):
-    found = _subject(arguments).solve(arguments["condition"], arguments["free"], arguments.get("low"), arguments.get("high"))
+    subject = _subject(arguments)
+    found = subject.solve(arguments["condition"], arguments["free"], arguments.get("low"), arguments.get("high"))
     if not found.feasible:
         return {"feasible": False, "reason": found.reason, "smallest_change": found.smallest_change}
-    return {"feasible": True, "free": found.free, "value": _value(found.value), "result_there": _value(found.at_value),
-            "ranges": _value(found.ranges), "exhaustive": found.exhaustive, "verification": found.verification}
+    out = {"feasible": True, "free": found.free, "value": _value(found.value), "result_there": _value(found.at_value),
+           "ranges": _value(found.ranges), "exhaustive": found.exhaustive, "verification": found.verification}
+    if "interval" in arguments:
+        out["intervals"] = _ends(subject, {found.free: [found.value]}, [re.match(r"[\w.]+", arguments["condition"])[0]], arguments["interval"])
+    return out
 
 
 def _sensitivity(arguments, call):
@@ -166,7 +190,7 @@ def _entry(kind, value):
 
 
 def _sweep(arguments, call):
-    found = _subject(arguments).sweep(_axes(arguments), arguments["show"], arguments.get("subject_to", ()))
+    found = _subject(arguments).sweep(_axes(arguments), arguments["show"], arguments.get("subject_to", ()), interval=arguments.get("interval", 0))
     names = list(found.columns)
     limit = min(arguments.get("limit", _ROWS), 1000)
     rows = [[_value(found.columns[name][k].item()) for name in names] for k in range(min(limit, len(found)))]
@@ -180,8 +204,14 @@ def _optimize(arguments, call):
         call.progress(done, total, f"{rate:.3g} points/s, {left:.0f} s left")
 
     what = {name: arguments[name] for name in ("minimize", "maximize", "subject_to", "show", "top", "strategy") if name in arguments}
-    found = _subject(arguments).optimize(_axes(arguments), progress=told, **what)
-    return {"best": [{"axes": point.labels, "objectives": _value(point.objectives), "shown": _value(point.shown)} for point in found.best],
+    subject = _subject(arguments)
+    found = subject.optimize(_axes(arguments), progress=told, **what)
+    best = [{"axes": point.labels, "objectives": _value(point.objectives), "shown": _value(point.shown)} for point in found.best]
+    if "interval" in arguments:
+        for point in best:
+            at = {name: [_entry(name, label)] if name in schemas.REGISTRIES else label for name, label in point["axes"].items()}
+            point["intervals"] = _ends(subject, at, [*point["objectives"], *point["shown"]], arguments["interval"])
+    return {"best": best,
             "points": found.total, "evaluated": found.evaluated, "feasible": found.feasible, "exactness": found.exactness,
             "why_not": found.infeasible, "method": found.method}
 
@@ -385,18 +415,19 @@ def all_tools():
     conditions = {**_TEXTS, "description": 'what must hold, e.g. "ttft <= 500 ms"'}
     show = {**_TEXTS, "description": "results to show"}
     both = _object(subject)
+    level = {"interval": {"enum": [50, 80, 95], "description": "also the interval that holds this percentage of measurements"}}
     load = {
         "workload": _TEXT, "rate": {**_TEXT, "description": 'requests that arrive, e.g. "10/s"'},
         **{name: {**_TEXT, "description": words} for name, words in (
-            ("ttft", 'limit of the first token: "2 s", "p99 2 s"'), ("itl", 'limit of the time between tokens: "30 ms"'),
+            ("ttft", 'limit of the first token: "2 s", "p99 2 s"'), ("itl", 'limit of the time between tokens: "30 ms", "p99 40 ms"'),
             ("e2e", 'limit of a whole request: "20 s"'), ("tokens", 'of a training run, e.g. "15T"'), ("within", 'its time, e.g. "90 d"'))},
         "scenario": {"type": "object", "description": "further fields of evaluate: seq_len, output_tokens, precision, engine"},
     }
     return [
         Tool("evaluate", "Scorecard of a model on hardware: does it fit, how fast is it, what limits it, what does it cost and emit.",
-             _object({**scenario["properties"], "detail": _DETAIL}, scenario["required"]), _evaluate),
+             _object({**scenario["properties"], **level, "detail": _DETAIL}, scenario["required"]), _evaluate),
         Tool("compare", "Why a result differs between two scenarios, divided among the inputs that differ.",
-             _object({"from": both, "to": both, "result": result, "detail": _DETAIL}, ("from", "to", "result")), _compare),
+             _object({"from": both, "to": both, "result": result, **level, "detail": _DETAIL}, ("from", "to", "result")), _compare),
         Tool("size", "How many devices, in what plan, serve a rate of requests within limits, or train in time: proof, interval, cost, launch.",
              _object({**load, "on": {**_TEXT, "description": "the machine"}, "price": {**_TEXT, "description": '"3.2 USD/h" of one device'}},
                      ("workload", "on")), _sized),
@@ -408,15 +439,15 @@ def all_tools():
                       "scenario": {"type": "object", "description": "fields of evaluate: seq_len, output_tokens"}}, ("claim",)), _claim),
         Tool("solve", "The value of one input at which a condition is met.",
              _object({**subject, "condition": {**_TEXT, "description": 'e.g. "itl <= 30 ms"'}, "free": {**_TEXT, "description": "the input"},
-                      "low": _BOUND, "high": _BOUND}, ("condition", "free")), _solve),
+                      "low": _BOUND, "high": _BOUND, **level}, ("condition", "free")), _solve),
         Tool("sensitivity", "What a result hangs on: elasticities of its inputs, largest first, and what binds.",
              _object({**subject, "result": result, "detail": _DETAIL}, ("result",)), _sensitivity),
         Tool("sweep", "Results at every point of a small space; for large ones use optimize.",
-             _object({**subject, "axes": axes, "show": show, "subject_to": conditions,
+             _object({**subject, "axes": axes, "show": show, "subject_to": conditions, **level,
                       "limit": {"type": "integer", "minimum": 1, "maximum": 1000}}, ("axes", "show")), _sweep),
         Tool("optimize", "The best points of a space under conditions, with a statement of how sure that is.",
              _object({**subject, "axes": axes, "minimize": result, "maximize": result, "subject_to": conditions, "show": show,
-                      "top": {"type": "integer", "minimum": 1}, "strategy": _TEXT}, ("axes",)), _optimize),
+                      "top": {"type": "integer", "minimum": 1}, "strategy": _TEXT, **level}, ("axes",)), _optimize),
         Tool("explain", "Where a number comes from, law by law, with sources.",
              _object({**subject, "result": result, "detail": _DETAIL}, ("result",)), _explain),
         Tool("validate", "How far predictions are from published measurements.",

@@ -72,6 +72,9 @@ class SpaceIntervals {
   };
   /// @throws Error where the point has no subject
   [[nodiscard]] std::vector<Ends> at(std::uint64_t index);
+  /// With what the intervals rest on; results that are not positive finite numbers there are passed over.
+  /// @throws Error where the point has no subject
+  [[nodiscard]] std::vector<NumberInterval> numbers_at(std::uint64_t index);
 
  private:
   const Space* space_;

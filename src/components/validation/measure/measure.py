@@ -707,7 +707,7 @@ def check_row(p, dtype, model):
             "checkpointing": "False", "parameters": parameters_of(MODELS[model]), "dtype": dtype, **p.size}
 
 # ------------------------------------------------------------------------------------------------------------------- machine
-KNOWN = (("H100 PCIe", "H100_PCIe"), ("H100 NVL", "H100_NVL"), ("H100", "H100"), ("H200", "H200"), (r"H20\b", "H20"), ("B200", "B200"),
+KNOWN = (("H100 PCIe", "H100_PCIe"), ("H100 NVL", "H100_NVL"), ("H100", "H100"), ("H200 NVL", "H200_NVL"), ("H200", "H200"), (r"H20\b", "H20"), ("B200", "B200"),
          ("A100.*80GB", "A100"), ("V100", "V100"), ("MI300X", "MI300X"), ("MI325X", "MI325X"), ("MI250X", "MI250X"))  # names of the zoo
 
 def core_share() -> float:
