@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import extend  # noqa: E402
+import prose  # noqa: E402
 import run_snippets  # noqa: E402
 
 TOOLCHAIN = run_snippets.Toolchain(sys.argv.pop())
@@ -67,6 +68,29 @@ class Changes(unittest.TestCase):
         self.assertEqual("a\nb\n", extend.applied("x", change, None))
         with self.assertRaisesRegex(extend.Broken, "already there"):
             extend.applied("x", change, "a\n")
+
+
+class Prose(unittest.TestCase):
+    def measured(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.md"
+            page.write_text(text)
+            return prose.measure(page)
+
+    def test_long_sentences_and_listed_words_are_faults(self):
+        long = " ".join(["word"] * 31)
+        self.assertEqual(0, self.measured("A short sentence. Another one.\n")["faults"])
+        self.assertEqual(2, self.measured(f"A short one. {long.capitalize()}. Nobody mends it.\n")["faults"])
+        self.assertEqual(0, self.measured(f"```sh\n{long}\n```\n\n| {long} |\n| --- |\n")["faults"])
+
+    def test_code_is_not_counted(self):
+        self.assertEqual(4, self.measured("One `a b c` [two](there.md) three.\n\n```sh\nx y z\n```\n")["words"])
+
+    def test_pages_keep_to_their_limits(self):
+        page = {"words": 1601, "faults": 3, "sentences": 10}
+        self.assertEqual(2, len(list(prose.problems({"docs/a.md": page}, {}))))
+        self.assertEqual([], list(prose.problems({"docs/a.md": page}, {"docs/a.md": {"words": 1550, "faults": 1}})))
+        self.assertEqual(1, len(list(prose.problems({}, {"docs/gone.md": {"faults": 1}}))))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every requirement of plugins has a line in docs/explanation/plugins.md, and every test that the page names exists.
+"""Every requirement of plugins has a line in tests/plugin/requirements.md, and every test that the page names exists.
 
 usage: check_requirements.py <source folder> <mlsysim-plugin-check>
 """
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 SOURCE, KIT = pathlib.Path(sys.argv[1]), sys.argv[2]
-PAGE = SOURCE / "docs/explanation/plugins.md"
+PAGE = SOURCE / "tests/plugin/requirements.md"
 # How many requirements each group has.
 GROUPS = {"ABI": 14, "ENT": 7, "DISC": 8, "LIFE": 13, "CAP": 6, "SUP": 7, "ERR": 5, "VER": 5, "SAFE": 6, "PY": 5, "CTS": 4}
 

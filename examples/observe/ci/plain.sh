@@ -13,6 +13,6 @@ mlsysim compile ingest "$records" --commit "$commit" --by place -o markdown > "$
 mlsysim compile export "$records" --commit "$commit" --form logfmt > "$out/breaks.log"
 mlsysim compile export "$records" --commit "$commit" --alias-compile-breaks --job graph-breaks "$@" > "$out/compile.prom"
 
-# The last word: 0 fine, 1 worse than accepted or over budget; the other codes are in docs/how-to/observe.md.
+# The last word: 0 fine, 1 worse than accepted or over budget; the other codes are in docs/how-to/gate-in-ci.md.
 mlsysim ci run "$matrix" --commit "$commit" --job predictions "$@" --history "$out/predictions.sqlite" --report "junit=$out/predictions.xml" \
   --report "markdown=$out/predictions.md" --report "html=$out/predictions.html"

@@ -162,7 +162,7 @@ std::string honest_columns(std::span<const TableResult> results, std::span<const
       "**Group left out**: the constants of a\n"
       "device or engine fitted without the group, over all tables of its fit; \"no fit\": no fit of "
       "`calibrations.yaml` uses the table, but figures and\n"
-      "rules that people chose may have been chosen with it in sight (docs/explanation/residuals.md). "
+      "rules that people chose may have been chosen with it in sight (docs/explanation/accuracy.md). "
       "**Zoo**: "
       "with the constants of the zoo, in sample\n"
       "where there is a fit. **Nearest row**: the measured value of the row with the nearest other inputs, "

@@ -66,7 +66,8 @@ constexpr std::string_view kMore =
     "* `zoo/validation/record.yaml` records the errors of each table over the sample and over the whole "
     "table. `mlsysim validate\n"
     "  --check` fails if a table got worse than its tolerance.\n"
-    "* [Residuals](../explanation/residuals.md) explains where the larger errors come from.\n";
+    "* [Where predictions are wrong](../explanation/accuracy.md) explains where the larger errors come "
+    "from.\n";
 
 constexpr std::size_t kWorstTables = 20;
 
