@@ -40,7 +40,5 @@ struct ReportRequest {
                             const RenderOptions& options);
 /// Puts what was asked for of records of compilers behind the pictures of a page. @throws InputError
 void add_records(const ReportRequest& asked, ReportPage& page);
-/// Prints a report to a file, as PDF. @throws SolverError where nothing here prints
-void print_page(const ReportPage& page, const std::string& file);
 
 }  // namespace mlsysim::cli

@@ -1,7 +1,9 @@
 #include "commands_size.hpp"
+#include "output.hpp"
 
 #include <mlsysim/explore/ask/claim.hpp>
 #include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/size_report.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -119,13 +121,35 @@ Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, c
 
 Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
                        const RenderOptions& options) {
+  const auto target = target_of(asked.output);
+  if (!target.file.empty() && target.form != "html" && target.form != "md" && target.form != "pdf")
+    throw InputError(
+        {.id = "mlsysim.cli.251",
+         .message = "a decision has no such form",
+         .key = "--output",
+         .found = fmt::format("'{}'", asked.output),
+         .expected = "text, json, markdown, csv, html, or a file that ends in .html, .md or .pdf",
+         .hint = "e.g. -o decision.pdf"});
+  const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
+                            .mark = "mlsysim"};
+  if (!target.file.empty()) files::check_target(target.file, how);
   const Asked q = ask(request, asked);
   DecideQuestion question{.ask = q.question, .machines = {}};
   for (const auto& m : q.machines) question.machines.push_back(m.scenario);
   const auto found = decide(question);
   if (!found) return refused(*found.why(), options);
-  if (asked.page) return {decision_page(question, found.value()), notes_of(q.machines)};
-  return {render(question, found.value(), options), notes_of(q.machines)};
+  const auto notes = notes_of(q.machines);
+  if (target.form != "html" && target.file.empty()) return {render(question, found.value(), options), notes};
+  const auto page = target.form == "md"
+                        ? "<!-- mlsysim decide -->\n\n" +
+                              render(question, found.value(), {.format = OutputFormat::markdown})
+                        : decision_page(question, found.value());
+  if (target.file.empty()) return {page, notes};
+  if (target.form == "pdf")
+    print_html(page, page, target.file);
+  else
+    files::write(target.file, page, how);
+  return {fmt::format("{}\n", target.file), notes};
 }
 
 Answer claim_question(const ScenarioRequest& request, const RenderOptions& options) {

@@ -12,7 +12,8 @@ struct SizeRequest : SizeTexts {
   std::vector<std::string> on;      ///< machines
   std::vector<std::string> prices;  ///< MACHINE=PRICE
   std::vector<ServiceLimit> limits;
-  bool page = false;  ///< one page of HTML
+  std::string output = "text";  ///< a form of answers, html, or a file that ends in .html, .md or .pdf
+  bool force = false;           ///< replace a file that others wrote
 };
 /// The only target is the model.
 [[nodiscard]] Answer size_question(const ScenarioRequest& request, const SizeRequest& asked,

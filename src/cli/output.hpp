@@ -30,6 +30,15 @@ void add_zoo_paths(const std::vector<std::string>& paths);
 /// stay.
 [[nodiscard]] std::string printable(std::string_view text, Colour colours = Colour::off);
 
+/// What -o names: a form, or a file with the form that its ending names.
+struct Target {
+  std::string form, file;
+};
+[[nodiscard]] Target target_of(const std::string& output);
+/// Prints a page to a file, as PDF: by Chromium, or by weasyprint, which draws no MathML.
+/// @param plain the page without MathML @throws SolverError where nothing here prints
+void print_html(const std::string& html, const std::string& plain, const std::string& file);
+
 /// "mlsysim: error: ..." with what to do.
 [[nodiscard]] std::string error_text(const std::exception& error);
 

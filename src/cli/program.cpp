@@ -165,6 +165,8 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
 /// Which forms an answer has depends on the command: pictures have their own.
 void Program::settle_format(std::string_view command) {
   if (command == "plot" || command == "report") return;
+  if (command == "decide" && (format_ == "html" || format_.find('.') != std::string::npos)) return;
+  if (format_ == "md") format_ = "markdown";
   explain_.latex = format_ == "latex";
   if (explain_.latex && command != "explain")
     throw InputError({.id = "mlsysim.cli.087",

@@ -58,11 +58,18 @@ void Program::size_commands() {
       "  mlsysim decide DeepSeek_V3 --on H200,B200,MI355X --rate 10/s --ttft '2 s' --itl '30 ms' --seq-len "
       "4096 "
       "--output-tokens 1024 \\\n    --price 'MI355X=4 USD/h'\n"
-      "  mlsysim decide Llama3_70B --on A100,H100,H200 --rate 5/s --ttft 'p99 1 s' --page > decision.html\n"
+      "  mlsysim decide Llama3_70B --on A100,H100,H200 --rate 5/s --ttft 'p99 1 s' -o decision.pdf\n"
+      "-o html, or a file that ends in .html, .md or .pdf, is one page for the person who pays; PDF is "
+      "printed "
+      "by weasyprint\nor Chromium, where there is one.\n"
       "Exit codes: 0 fine, 1 bad input, 2 no machine does it.",
-      [this] { return decide_question(scenario_, size_, render_); }, {Place::model});
+      [this] {
+        size_.output = format_;
+        return decide_question(scenario_, size_, render_);
+      },
+      {Place::model});
   limits(*d, true);
-  d->add_flag("--page", size_.page, "one printed page of HTML");
+  d->add_flag("--force", size_.force, "replace a file that others wrote");
   auto* c = command(
       app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
       "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "

@@ -129,12 +129,20 @@ def test_a_machine_without_a_price_is_ranked_without_money(run):
     assert priced["unit"] == "USD/h"
 
 
-def test_forms_of_a_decision(run):
+def test_forms_of_a_decision(run, tmp_path):
     rows = list(csv.DictReader(io.StringIO(run(*DECISION, "-o", "csv").out)))
     assert {row["machine"] for row in rows} == {"A100", "H100", "H200"}
-    page = run(*DECISION, "--page").out
+    page = run(*DECISION, "-o", "html").out
     assert page.startswith("<!doctype html>") and len(page) < 300_000 and page.count("<svg") == 1
     assert run(*DECISION, "-o", "markdown").out.count("|") > 20
+    assert run(*DECISION, "-o", "md").out == run(*DECISION, "-o", "markdown").out
+    for name, start in {"d.html": "<!doctype html>", "d.md": "<!-- mlsysim"}.items():
+        file = tmp_path / name
+        for _ in range(2):  # one's own file is replaced
+            assert run(*DECISION, "-o", file).out.strip() == str(file) and file.read_text().startswith(start)
+    (tmp_path / "mine.html").write_text("a page of somebody")
+    assert run(*DECISION, "-o", tmp_path / "mine.html").code == 1
+    assert run(*DECISION, "-o", tmp_path / "d.docx").code == 1
 
 
 def test_training_is_sized_by_tokens_and_a_time(run):

@@ -160,20 +160,6 @@ const std::vector<std::pair<std::string, Make>>& makers() {
   return all;
 }
 
-/// The form that an output means, and the file, if it names one.
-struct Target {
-  std::string form, file;
-};
-Target target_of(const std::string& output) {
-  const auto dot = output.rfind('.');
-  if (dot == std::string::npos) return {output, {}};
-  auto form = output.substr(dot + 1);
-  if (form == "txt") form = "text";
-  if (output.ends_with(".vl.json")) form = "vega";
-  if (output.ends_with(".trace.json")) form = "trace";
-  return {form, output};
-}
-
 }  // namespace
 
 const std::vector<std::string>& plot_kinds() {
@@ -253,10 +239,14 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
                     : target.form == "html" ? to_html(page)
                                             : to_markdown(page);
   if (target.file.empty()) return {text};
-  if (target.form == "pdf")
-    print_page(page, target.file);
-  else
+  if (target.form == "pdf") {
+    auto plain = page;
+    for (auto& part : plain.parts)
+      for (auto& detail : part.details) detail.html.clear();
+    print_html(to_html(page), to_html(plain), target.file);
+  } else {
     files::write(target.file, text, how);
+  }
   return {fmt::format("{}\n", target.file)};
 }
 
