@@ -5,6 +5,8 @@
 
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/specs/detail/torus.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -118,6 +120,20 @@ Machine machine_called(Keep& keep, const std::string& text, const Location& wher
   if (named != text && zoo.find<HardwareNode>(text) == nullptr && zoo.find<Node>(text) == nullptr)
     out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
   return machine;
+}
+
+/// The host of which a pod has many, or the pod as one node where its own axes are others.
+const Node* host_of(const Pod& pod, Keep& keep, BuiltScenario& out) {
+  const auto axes = axes_of(pod);
+  out.assumptions.push_back(
+      {"pod", AssumedValue::exact(pod.chips),
+       fmt::format("a torus of sides {} joins the devices of the pod {}", fmt::join(axes, " x "), pod.name)});
+  const Node* host = reference_node(*pod.accelerator);
+  if (host != nullptr && host->domain_accelerators.value_or(0) >= pod.chips &&
+      torus_sides(host->intra_node_topology, pod.chips) == axes)
+    return host;
+  keep.nodes.push_back(node_of(pod));
+  return &keep.nodes.back();
 }
 
 /// What a region means: a grid, or else a facility.
@@ -323,17 +339,12 @@ BuiltScenario ScenarioBuilder::build() const {
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;
-    if (machine.pod != nullptr) {
-      keep->nodes.push_back(node_of(*machine.pod));
-      node = &keep->nodes.back();
-      out.assumptions.push_back({"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
-                                 fmt::format("a torus of sides {} joins the devices of the pod {}",
-                                             fmt::join(axes_of(*machine.pod), " x "), machine.pod->name)});
-    }
+    if (machine.pod != nullptr) node = host_of(*machine.pod, *keep, out);
+    const double several = machine.pod != nullptr ? machine.pod->chips / node->accelerators_per_node : 1;
     if (node != nullptr) {
       must_agree(s.accelerators_per_node, node->accelerators_per_node, "accelerators_per_node", node->name,
                  where);
-      double count = s.node_count.value_or(1);
+      double count = s.node_count.value_or(1) * several;
       if (s.accelerators && !s.node_count) count = *s.accelerators / node->accelerators_per_node;
       if (std::floor(count) != count ||
           (s.accelerators && *s.accelerators != count * node->accelerators_per_node))
@@ -342,7 +353,9 @@ BuiltScenario ScenarioBuilder::build() const {
                          fmt::format("{} accelerators", *s.accelerators),
                          fmt::format("node_count x {}", node->accelerators_per_node),
                          "change the number, or name the device instead", where);
-      keep->fleets.push_back({.name = count > 1 ? fmt::format("{} x {}", count, node->name) : node->name,
+      keep->fleets.push_back({.name = machine.pod != nullptr && count == several ? machine.pod->name
+                                      : count > 1 ? fmt::format("{} x {}", count, node->name)
+                                                  : node->name,
                               .node = node,
                               .count = count});
       s.fleet = &keep->fleets.back();

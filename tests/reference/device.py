@@ -183,15 +183,20 @@ def shipped_node(hardware, devices):
 
 
 def near_equal(devices, axes):
-    """Sides of a torus of so many devices, as near to equal as whole sides can be."""
-    sides = []
-    for more in range(axes, 0, -1):
-        side = round(devices ** (1 / more))
-        while devices % side:
-            side -= 1
-        sides.append(side)
-        devices //= side
-    return sides
+    """Sides of a torus of so many devices, as near to equal as whole sides can be: those of the least sum."""
+    ways = [[]]
+    for _ in range(axes - 1):
+        ways = [w + [d] for w in ways for d in range(1, int(devices) + 1) if devices % (math.prod(w) * d) == 0]
+    ways = [sorted(w + [devices // math.prod(w)]) for w in ways]
+    return min(ways, key=lambda sides: (sum(sides), sides))
+
+
+def torus_of(node, devices):
+    """The axes of the torus that joins so many devices of a node or of several; none where a switch does."""
+    shape = node.get("intra_node_topology", "")
+    if not shape.startswith("torus_"):
+        return []
+    return [{"name": "axis", "peers": n, "topology": "torus"} for n in near_equal(devices, int(shape[6]))]
 
 
 def of_replica(fleet):
@@ -208,8 +213,22 @@ def of_replica(fleet):
     return count
 
 
+def fleet_of_node(node, count):
+    """So many of one node, with the usual network."""
+    return SimpleNamespace(
+        hardware=entry("hardware", node["accelerator"]),
+        node=node,
+        nodes=count,
+        devices=count * node["accelerators_per_node"],
+        fabric=None,
+        levels=[],
+    )
+
+
 def cluster(name):
-    """A fleet of the zoo."""
+    """A fleet of the zoo, or one node."""
+    if name in ZOO["node"]:
+        return fleet_of_node(entry("node", name), 1)
     c = entry("cluster", name)
     node = entry("node", c["node"])
     devices = c["node_count"] * node["accelerators_per_node"]
@@ -224,14 +243,13 @@ def cluster(name):
 
 
 def pod(name):
-    """A pod of the zoo: one node, whose devices lie on a torus."""
+    """A pod of the zoo: its hosts, or where none is known one node; either way its devices lie on a torus."""
     p = entry("pod", name)
-    hardware = entry("hardware", p["accelerator"])
+    for node in ZOO["node"].values():
+        if node.get("reference") and node["accelerator"] == p["accelerator"]:
+            return fleet_of_node(node, p["chips"] / node["accelerators_per_node"])
     axes = [{"name": "axis", "peers": side, "topology": "torus"} for side in p["axes"]]
-    node = {"accelerator": p["accelerator"], "accelerators_per_node": p["chips"], "levels": axes}
-    return SimpleNamespace(
-        hardware=hardware, node=node, nodes=1, devices=p["chips"], fabric=None, levels=[]
-    )
+    return fleet_of_node({"accelerator": p["accelerator"], "accelerators_per_node": p["chips"], "levels": axes}, 1)
 
 
 def links_view(fleet, phase):
@@ -253,11 +271,13 @@ def links_view(fleet, phase):
     if l.mesh == 1 and node.get("pair_bandwidth"):
         l.mesh = max(1, inside.bandwidth / node["pair_bandwidth"])
     l.inside = inside.bandwidth  # all of a device's links together
-    add_levels(l, node.get("levels", []), inside)
+    # One inner network may join nodes.
+    inside.peers = max(per_node, min(node.get("domain_accelerators", per_node), fleet.devices))
+    add_levels(l, node.get("levels") or torus_of(node, inside.peers), inside)
     if not l.levels:
-        # One inner network may join nodes.
-        inside.peers = max(per_node, min(node.get("domain_accelerators", per_node), fleet.devices))
         l.levels.append(inside)
+    elif not l.axes and len(l.levels) > 1:
+        l.algorithm = "flat"  # libraries take the devices of a node as equal, whatever joins them
     l.joined = math.prod(level.peers for level in l.levels)
     # Between nodes: the slower of adapter and port, of which a device has its share.
     port = fabric.get("bandwidth", default("fabric_bandwidth"))

@@ -47,7 +47,8 @@ class OperatorPasses:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)
         fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
         self.links = device.links_view(fleet, "decode")
-        self.links.algorithm = s.collective_algorithm
+        if s.collective_algorithm != "usual":
+            self.links.algorithm = s.collective_algorithm
 
     def plan(self, phase, batch, new_tokens, context):
         plan = serving_plan(self.s.precision, self.s.kv_precision)

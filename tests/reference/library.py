@@ -96,10 +96,16 @@ def zoo_names(asked):
 
 
 def machine_of(name):
-    """A cluster of the zoo, or a pod as one node whose levels are the axes of a torus."""
+    """A cluster or node of the zoo, or a pod: its hosts, or one node whose levels are the axes of a torus."""
+    if name in ZOO["node"]:
+        return Fleet(name=name, node=mlsysim.Systems.Nodes[name], count=1, fabric=NetworkFabric(name="fabric"))
     if name not in ZOO["pod"]:
         return mlsysim.Systems.Clusters[name]
     pod = mlsysim.Systems.Pods[name]
+    hosts = [n for n in mlsysim.Systems.Nodes if n.reference and n.accelerator.name == pod.accelerator.name]
+    if hosts:
+        count = pod.chips / hosts[0].accelerators_per_node
+        return Fleet(name=name, node=hosts[0], count=count, fabric=NetworkFabric(name="fabric"))
     axes = [LinkLevel(name=f"axis {i}", peers=side, topology="torus") for i, side in enumerate(pod.axes)]
     node = Node(name=name, accelerator=pod.accelerator, accelerators_per_node=pod.chips, levels=axes)
     return Fleet(name=name, node=node, count=1, fabric=NetworkFabric(name="fabric"))
@@ -116,11 +122,11 @@ def node_of(asked, options, devices):
             per_node = devices
         axes = [LinkLevel(name="axis", peers=axis["peers"], topology="torus") for axis in slice_of]
         node = Node(name="node", accelerator=options["hardware"], accelerators_per_node=per_node, levels=axes)
-    elif devices < shipped[0].accelerators_per_node:
-        part, cards = devices / shipped[0].accelerators_per_node, shipped[0].nics_per_node
-        node = shipped[0].replace(accelerators_per_node=devices, **({"nics_per_node": cards * part} if cards else {}))
     else:
-        node = shipped[0]
+        some, cards = device.shipped_node(entry("hardware", name), devices), shipped[0].nics_per_node
+        part = some["accelerators_per_node"]
+        cards = {"nics_per_node": cards * part / shipped[0].accelerators_per_node} if cards else {}
+        node = shipped[0].replace(accelerators_per_node=part, **cards)
     if options.get("intra_node_bw") is not None:
         node = node.replace(intra_node_bandwidth=options["intra_node_bw"])
     return node

@@ -239,7 +239,8 @@ def serve(s):
         if s.efficiency is None:
             experts.set_products(view, s.device, launches.engine_of(s), s.precision)
         links = device.links_view(s.fleet, "decode")
-        links.algorithm = s.collective_algorithm
+        if s.collective_algorithm != "usual":
+            links.algorithm = s.collective_algorithm
         a = serving.serve(
             h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.budget, s.chunk, mean, final
         )

@@ -44,7 +44,7 @@ def read(text):
             continue
         what, _, words = row.partition(": ")
         model, machine, *settings = words.split()
-        asked = {"model": model, ("fleet" if machine in ZOO["cluster"] | ZOO["pod"] else "hardware"): machine}
+        asked = {"model": model, ("fleet" if machine in ZOO["cluster"] | ZOO["pod"] | ZOO["node"] else "hardware"): machine}
         for setting in settings:
             name, _, value = setting.partition("=")
             asked[name] = value_of(value)

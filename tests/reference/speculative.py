@@ -66,7 +66,8 @@ def speed_up(s, a, batch, mean, final):
             experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         view.issue = launches.issue_of_step(view, math.ceil(a.s / s.ep_size))
         links = device.links_view(s.fleet, "decode")
-        links.algorithm = s.collective_algorithm
+        if s.collective_algorithm != "usual":
+            links.algorithm = s.collective_algorithm
         check = checking(s, view, links, a.s, drafted, mean)
         check_busy = check.whole.loaded(view)
         h, plan = model.model_view(draft), serving_plan(s.precision, s.kv_precision)

@@ -81,7 +81,8 @@ def view(s):
         d.attention_share *= of(s.hardware, "efficiency.flash1")
     set_efficiency(d, s.efficiency)
     v.links = links_view(s.fleet, "training")
-    v.links.algorithm = s.collective_algorithm
+    if s.collective_algorithm != "usual":
+        v.links.algorithm = s.collective_algorithm
     d.limits = power_cap.limits_of(s.hardware, s.power_cap, s.clock_limit)
     return v
 

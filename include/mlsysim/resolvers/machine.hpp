@@ -6,6 +6,8 @@
 
 namespace mlsysim {
 
+/// The node of the zoo in which a device ships; none where none is known.
+[[nodiscard]] const Node* reference_node(const HardwareNode& hardware);
 /// The node in which a device ships, for `devices` of them (noted): the zoo's reference node, the least torus
 /// of its pod that holds them, or else nodes of eight.
 ///

@@ -30,7 +30,7 @@ TrainingProblem<> settle(const In& asked, Notes& notes) {
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
   v.links = v.pricing->links(*in.fleet, c, notes, Phase::training);
-  v.links.form.algorithm = in.collective_algorithm;
+  if (in.collective_algorithm != CollectiveAlgorithm::usual) v.links.form.algorithm = in.collective_algorithm;
   if (in.fleet->total_accelerators() <= devices_inside(v.links))
     detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
   v.pricing->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);

@@ -275,7 +275,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
                                 : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);
-  v.links.form.algorithm = in.collective_algorithm;
+  if (in.collective_algorithm != CollectiveAlgorithm::usual) v.links.form.algorithm = in.collective_algorithm;
   if (devices <= devices_inside(v.links))
     detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
   v.plan.tp = in.tp_size;

@@ -1,6 +1,7 @@
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/optimizers/parallelism.hpp>
+#include <mlsysim/specs/detail/torus.hpp>
 #include <mlsysim/timing/pricing.hpp>
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pr
                : operators           ? std::vector{overlap}
                                      : std::vector{0.0, overlap};
   c.tp_overlaps = {in.tp_overlap.value_or(0.0)};
-  if (sequences && operators) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
+  if (sequences && operators) c.most_cp = in.max_cp.value_or(joined_inside(*in.fleet));
   if (sequences) c.most_v = in.max_v_stages;
   return c;
 }
@@ -106,7 +107,7 @@ std::vector<PlanCandidate> candidates(const ParallelismOptimizer::Inputs& in, co
   const PlanChoices choices = choices_of(in, pricing);
   const double devices = in.fleet->total_accelerators();
   const double layers = in.workload->layers().value_or(kUnbounded), heads = in.workload->heads().value_or(0);
-  const double most_tp = in.max_tp.value_or(in.fleet->node->accelerators_per_node);
+  const double most_tp = in.max_tp.value_or(joined_inside(*in.fleet));
   const double most_pp = std::min(in.max_pp.value_or(devices), layers);
   std::vector<PlanCandidate> out;
   for (double tp = 1; tp <= std::min(most_tp, devices); ++tp) {

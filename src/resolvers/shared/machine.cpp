@@ -15,12 +15,6 @@ namespace {
 /// Nodes that nobody describes have up to so many devices.
 constexpr double kUsual = 8;
 
-const Node* reference_of(const HardwareNode& hardware) {
-  for (const Node* node : standard_zoo().all<Node>())
-    if (node->reference && node->accelerator->name == hardware.name) return node;
-  return nullptr;
-}
-
 const Pod* pod_of(const HardwareNode& hardware) {
   for (const Pod* pod : standard_zoo().all<Pod>())
     if (pod->accelerator->name == hardware.name) return pod;
@@ -42,12 +36,18 @@ void say(const Node& node, double devices, TextRef why, Notes& notes) {
 
 }  // namespace
 
+const Node* reference_node(const HardwareNode& hardware) {
+  for (const Node* node : standard_zoo().all<Node>())
+    if (node->reference && node->accelerator->name == hardware.name) return node;
+  return nullptr;
+}
+
 Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes) {
   Node node;
   node.name = "a node of " + hardware.name;
   node.accelerators_per_node = std::min(devices, kUsual);
   TextRef why = "no machine is known in which the device ships: up to 8 devices share a node";
-  if (const Node* reference = devices > 1 ? reference_of(hardware) : nullptr) {
+  if (const Node* reference = devices > 1 ? reference_node(hardware) : nullptr) {
     node = *reference;
     why = "the machine in which the device ships";
     const double own = node.accelerators_per_node, domain = node.domain_accelerators.value_or(own);

@@ -2,6 +2,7 @@
 // noted.
 #include "timing/views/or_convention.hpp"
 
+#include <mlsysim/specs/detail/torus.hpp>
 #include <mlsysim/timing/collective.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/views.hpp>
@@ -88,12 +89,17 @@ class Ladder {
     l_.form.levels = 0;
     const double own = node_.accelerators_per_node;
     if (node_.levels.empty()) {
-      const double domain = min(node_.domain_accelerators.value_or(own), fleet_.total_accelerators());
-      if (domain > own) notes_.assume("domain_accelerators", domain, "one inner network joins the nodes");
-      add({.name = "node", .peers = max(domain, own)}, link);
+      const double joined = joined_inside(fleet_);
+      if (joined > own) notes_.assume("domain_accelerators", joined, "one inner network joins the nodes");
+      if (const auto axes = torus_levels(torus_sides(node_.intra_node_topology, joined)); !axes.empty())
+        stated_inside(axes, link);
+      else
+        add({.name = "node", .peers = joined}, link);
     } else {
-      stated_inside(link);
+      stated_inside(node_.levels, link);
       if (devices_ != own) refuse_product(node_.name, own);
+      // Libraries take the devices of a node as equal, whatever joins them.
+      if (l_.form.axes == 0 && l_.form.levels > 1) l_.form.algorithm = CollectiveAlgorithm::flat;
     }
     joined_ = devices_;
   }
@@ -145,13 +151,14 @@ class Ladder {
   }
 
  private:
-  /// The levels that the node itself lists. A device's link is the sum of those of all axes, there and back.
-  void stated_inside(const Level<>& link) {
+  /// The levels that the node lists, or the axes of its torus. A device's link is the sum of those of all
+  /// axes, there and back.
+  void stated_inside(std::span<const LinkLevel> levels, const Level<>& link) {
     const auto is_axis = [](const LinkLevel& level) { return level.topology == LinkTopology::torus; };
-    const auto axes = std::count_if(node_.levels.begin(), node_.levels.end(), is_axis);
+    const auto axes = std::count_if(levels.begin(), levels.end(), is_axis);
     Level<> of_axis = link;
     of_axis.bandwidth = link.bandwidth / (2.0 * static_cast<double>(std::max<std::ptrdiff_t>(axes, 1)));
-    for (const LinkLevel& stated : node_.levels) {
+    for (const LinkLevel& stated : levels) {
       Level<>& level = add(stated, is_axis(stated) ? of_axis : link);
       if (stated.ports) level.bandwidth = level.bandwidth * *stated.ports / below(level);
       if (!is_axis(stated)) continue;

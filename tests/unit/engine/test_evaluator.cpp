@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
+#include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/resolvers/models/reliability.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/timing/views.hpp>
@@ -294,4 +295,39 @@ TEST_CASE("what a served model leaves in host memory is computed there, or cross
     return number(e, "feasibility.memory_used");
   };
   CHECK(held(0.5) < held(0.25));
+}
+
+TEST_CASE("a machine has one answer whatever its words", "[engine]") {
+  const auto itl = [](const std::vector<std::pair<const char*, const char*>>& words) {
+    ScenarioBuilder builder(standard_zoo());
+    builder.set("workload", "Llama3_70B").set("batch_size", "512").set("tp_size", "32");
+    for (const auto& [field, text] : words) builder.set(field, text);
+    const auto built = builder.build();
+    return number(SystemEvaluator::evaluate(built.scenario), "performance.itl");
+  };
+  const double pod = itl({{"hardware", "TPUv5e_256"}});
+  CHECK(itl({{"hardware", "TPUv5e_host"}, {"accelerators", "256"}}) == pod);
+  CHECK(itl({{"hardware", "TPUv5e_host"}, {"node_count", "32"}}) == pod);
+  CHECK(itl({{"hardware", "TPUv5e"}, {"accelerators", "256"}}) == pod);
+  // A part of it has the torus's links as well, and what is larger several of them.
+  const double part = itl({{"hardware", "TPUv5e_256"}, {"accelerators", "64"}});
+  CHECK(itl({{"hardware", "TPUv5e_host"}, {"accelerators", "64"}}) == part);
+  CHECK(itl({{"hardware", "TPUv5e"}, {"accelerators", "64"}}) == part);
+  const double two = itl({{"hardware", "TPUv5e_256"}, {"node_count", "2"}});
+  CHECK(itl({{"hardware", "TPUv5e_host"}, {"accelerators", "512"}}) == two);
+  CHECK(itl({{"hardware", "TPUv5e"}, {"accelerators", "512"}}) == two);
+}
+
+TEST_CASE("a node without peer access is slower the more of its switches and sockets are crossed",
+          "[engine]") {
+  const auto itl = [](const char* machine, const char* ranks) {
+    ScenarioBuilder builder(standard_zoo());
+    builder.set("workload", "Llama3_8B")
+        .set("hardware", machine)
+        .set("tp_size", ranks)
+        .set("batch_size", "64");
+    return number(SystemEvaluator::evaluate(builder.build().scenario), "performance.itl");
+  };
+  CHECK(itl("L40S_8GPU_no_peer_access", "8") > itl("L40S_8GPU", "8"));
+  CHECK(itl("L40S_8GPU_no_peer_access", "8") > itl("L40S_8GPU_no_peer_access", "4"));
 }

@@ -54,10 +54,13 @@ TEST_CASE("machines in which devices ship", "[catalogue]") {
   // Trays of one domain: six devices are two trays of three.
   CHECK(shipped("GB200", 72).accelerators_per_node == 4);
   CHECK(shipped("GB200", 6).accelerators_per_node == 3);
-  // A slice of a pod is the least torus that holds it.
-  const Node slice = shipped("TPUv5e", 8);
-  REQUIRE(slice.levels.size() == 2);
-  CHECK(slice.levels[0].peers * slice.levels[1].peers == 8);
+  // Hosts of a torus are parts of one domain too, and a pod without hosts is one node: the least torus that
+  // holds the devices.
+  CHECK(shipped("TPUv5e", 64).accelerators_per_node == 8);
+  CHECK(shipped("TPUv5e", 64).domain_accelerators == 256.0);
+  const Node slice = shipped("TPUv7", 8);
+  REQUIRE(slice.levels.size() == 3);
+  CHECK(slice.levels[0].peers * slice.levels[1].peers * slice.levels[2].peers == 8);
   CHECK(slice.levels[0].topology == LinkTopology::torus);
   CHECK(shipped("H100", 1).accelerators_per_node == 1);
 }
