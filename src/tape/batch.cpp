@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -33,18 +35,28 @@ void check_shape(const LawEntry& law, std::span<const Column> in, std::size_t po
 
 }  // namespace
 
-BatchKernel::BatchKernel(const LawEntry& law) : law_(&law) {}
+BatchKernel::BatchKernel(const LawEntry& law, std::vector<std::size_t> results)
+    : law_(&law), results_(std::move(results)) {
+  if (!results_.empty()) return;
+  results_.resize(law.results.size());
+  std::iota(results_.begin(), results_.end(), std::size_t{0});
+}
+
+void BatchKernel::vary(std::span<const std::size_t> inputs, std::span<const double> point) {
+  kept_.assign(point.begin(), point.end());
+  for (const std::size_t i : inputs) kept_[i].reset();
+  general_.reset();
+}
 
 void BatchKernel::run(std::span<const Column> in, std::span<const std::span<double>> out,
                       std::size_t points) {
   check_shape(*law_, in, points);
-  if (out.size() != law_->results.size() ||
+  if (out.size() != results_.size() ||
       std::any_of(out.begin(), out.end(), [&](const auto& column) { return column.size() < points; })) {
-    throw InputError(
-        {.id = "mlsysim.tools.008",
-         .message = fmt::format("the output columns do not fit '{}'", law_->info.id),
-         .found = fmt::format("{} columns", out.size()),
-         .expected = fmt::format("{} columns of at least {} numbers", law_->results.size(), points)});
+    throw InputError({.id = "mlsysim.tools.008",
+                      .message = fmt::format("the output columns do not fit '{}'", law_->info.id),
+                      .found = fmt::format("{} columns", out.size()),
+                      .expected = fmt::format("{} columns of at least {} numbers", results_.size(), points)});
   }
   if (points == 0) return;
   if (law_->is_law())
@@ -55,13 +67,17 @@ void BatchKernel::run(std::span<const Column> in, std::span<const std::span<doub
 
 void BatchKernel::run_plain(std::span<const Column> in, std::span<const std::span<double>> out,
                             std::size_t points) const {
-  std::vector<double> given(in.size()), found(out.size());
+  std::vector<double> given(in.size()), found(law_->results.size());
   for (std::size_t p = 0; p < points; ++p) {
     for (std::size_t i = 0; i < given.size(); ++i)
       given[i] = in[i].is_constant ? in[i].constant : in[i].values[p];
     law_->evaluate(law_->self.get(), given.data(), found.data());
-    for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
+    for (std::size_t i = 0; i < out.size(); ++i) out[i][p] = found[results_[i]];
   }
+}
+
+Tape BatchKernel::wanted_part(std::span<const std::optional<double>> fixed) const {
+  return reduced(law_->tape(), {.fixed = fixed, .results = results_});
 }
 
 const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::size_t points) {
@@ -71,15 +87,15 @@ const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::s
   bool same = special_.has_value();
   for (std::size_t i = 0; same && i < in.size(); ++i) same = fixed_[i] == fixed(i);
   if (same) return *special_;
-  if (points >= kMany) {
+  if (std::max(points, expected_) >= kMany) {
     fixed_.resize(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) fixed_[i] = fixed(i);
-    special_.emplace(reduced(law_->tape(), {.fixed = fixed_}));
+    special_.emplace(wanted_part(fixed_));
     special_space_.emplace(*special_);
     return *special_;
   }
   if (!general_) {
-    general_.emplace(reduced(law_->tape(), {}));
+    general_.emplace(wanted_part(kept_));
     general_space_.emplace(*general_);
   }
   return *general_;

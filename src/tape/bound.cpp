@@ -47,9 +47,17 @@ Bounds sampled(const LawEntry& law, std::span<const Interval> box) {
   return b;
 }
 
+/// The ranges of some of the results.
+Bounds some(Bounds all, std::span<const std::size_t> wanted) {
+  if (wanted.empty()) return all;
+  Bounds out{.method = all.method, .results = {}};
+  for (const std::size_t r : wanted) out.results.push_back(all.results[r]);
+  return out;
+}
+
 }  // namespace
 
-Bounds bound(const LawEntry& law, std::span<const Interval> box) {
+Bounds bound(const LawEntry& law, std::span<const Interval> box, std::span<const std::size_t> wanted) {
   if (box.size() != law.inputs.size()) {
     throw InputError({.id = "mlsysim.tools.009",
                       .message = fmt::format("'{}' was given the wrong number of ranges", law.info.id),
@@ -62,10 +70,12 @@ Bounds bound(const LawEntry& law, std::span<const Interval> box) {
     check_range(law.inputs[i], counts ? std::ceil(box[i].low) : box[i].low);
     check_range(law.inputs[i], counts ? std::floor(box[i].high) : box[i].high);
   }
-  if (!law.is_law()) return sampled(law, box);
+  if (!law.is_law()) return some(sampled(law, box), wanted);
   Bounds b;
   Ranges ranges(law.tape());
-  for (std::size_t r = 0; r < law.results.size(); ++r) b.results.push_back(ranges.tight(r, box));
+  const std::size_t count = wanted.empty() ? law.results.size() : wanted.size();
+  for (std::size_t k = 0; k < count; ++k)
+    b.results.push_back(ranges.tight(wanted.empty() ? k : wanted[k], box));
   return b;
 }
 

@@ -23,6 +23,15 @@ class Differ {
  public:
   Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
 
+  /// Runs follow in which only these inputs move, and only these results are read.
+  void keep(std::span<const std::size_t> inputs, std::span<const std::size_t> results) {
+    std::vector<std::optional<double>> fixed(in_.begin(), in_.end());
+    for (const std::size_t i : inputs) fixed[i].reset();
+    results_ = results;
+    tape_ = reduced(law_.tape(), {.fixed = fixed, .results = results});
+    tangents_.emplace(tape_);
+  }
+
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
 
   /// Results after moving one input.
@@ -40,7 +49,7 @@ class Differ {
   /// A run of the law with up to `kSeeds` inputs as seeds.
   struct Run {
     std::span<const std::size_t> inputs;
-    std::vector<Found> found;
+    std::vector<Found> found;                              ///< by result that is kept
     double up[kSeeds] = {}, down[kSeeds] = {}, marks = 0;  ///< the steps that it met
   };
   /// Seeds move in `direction`.
@@ -51,7 +60,8 @@ class Differ {
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
   struct Step {
     double to = 0;
-    std::vector<double> there;  ///< results behind it; empty if there is none
+    std::vector<double>
+        there;  ///< all results, of which those kept are set, behind it; empty if there is none
   };
   /// @param here the run at the point itself, in which the input was seed `seed`
   [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) {
@@ -77,8 +87,7 @@ class Differ {
 
  private:
   [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) {
-    Run run{.inputs = inputs, .found = std::vector<Found>(law_.results.size())};
-    if (!tangents_) tangents_.emplace(law_.tape());
+    Run run{.inputs = inputs, .found = std::vector<Found>(results_.size())};
     tangents_->run(at, inputs, direction);
     for (std::size_t r = 0; r < run.found.size(); ++r) {
       Found& f = run.found[r];
@@ -95,15 +104,17 @@ class Differ {
     return run;
   }
 
-  [[nodiscard]] static std::vector<double> values_of(const Run& run) {
-    std::vector<double> out;
-    for (const auto& x : run.found) out.push_back(x.value);
+  [[nodiscard]] std::vector<double> values_of(const Run& run) const {
+    std::vector<double> out(values_.size());
+    for (std::size_t k = 0; k < results_.size(); ++k) out[results_[k]] = run.found[k].value;
     return out;
   }
 
   const LawEntry& law_;
   std::span<const double> in_;
   std::vector<double> values_;
+  std::span<const std::size_t> results_;
+  Tape tape_;
   std::optional<Tangents> tangents_;
 };
 
@@ -162,6 +173,7 @@ std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const st
 void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted,
                     std::span<const std::size_t> results, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
+  at.keep(wanted, results);
   const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
     std::vector<Differ::Run> runs;
     for (std::size_t first = 0; first < inputs.size(); first += kSeeds)
@@ -183,10 +195,11 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
     const FieldRange range = base_range(law.inputs[i]);
     std::vector<bool> steps(n_out);
     bool any = false;
-    for (const std::size_t r : results) {
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const std::size_t r = results[k];
       Sensitivity& s = g.entries[r * n_in + i];
-      const Differ::Found& front = forward.found[r];
-      const Differ::Found* const back = kink ? &backward->found[r] : nullptr;
+      const Differ::Found& front = forward.found[k];
+      const Differ::Found* const back = kink ? &backward->found[k] : nullptr;
       s.right = front.partial[seed];
       s.left = kink ? -back->partial[seed_back] : s.right;
       if (s.right != s.left && (bit(front.kinks, seed) || bit(back->kinks, seed_back))) s.slope = Slope::kink;

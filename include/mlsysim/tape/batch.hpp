@@ -34,25 +34,33 @@ struct Column {
 /// Not thread-safe: one kernel per thread. The entry must outlive it.
 class BatchKernel {
  public:
-  explicit BatchKernel(const LawEntry& law);
+  /// @param results wanted, in their order; empty: all
+  explicit BatchKernel(const LawEntry& law, std::vector<std::size_t> results = {});
 
-  /// Evaluates `points` points into `out`, one span of at least `points` numbers per result, without checks
-  /// of values.
+  /// Evaluates `points` points into `out`, one span of at least `points` numbers per wanted result, without
+  /// checks of values.
   /// @throws InputError if the number or length of columns does not fit
   void run(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
+  /// Only these inputs will differ from the point: the others are compiled in.
+  void vary(std::span<const std::size_t> inputs, std::span<const double> point);
+  /// So many points follow in which the same inputs stay the same, so that compiling for them pays.
+  void expect(std::size_t points) { expected_ = points; }
   [[nodiscard]] Method method() const { return law_->is_law() ? Method::exact : Method::scalar_loop; }
 
  private:
   void run_law(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
   void run_plain(std::span<const Column> in, std::span<const std::span<double>> out,
                  std::size_t points) const;
+  [[nodiscard]] Tape wanted_part(std::span<const std::optional<double>> fixed) const;
   const ColumnProgram& program_for(std::span<const Column> in, std::size_t points);
 
   const LawEntry* law_;
-  std::optional<ColumnProgram> general_, special_;  ///< every input varies; those that were constant do not
+  std::vector<std::size_t> results_;
+  std::size_t expected_ = 0;
+  std::optional<ColumnProgram> general_, special_;  ///< every input may vary; those that were constant do not
   std::optional<ColumnProgram::Workspace> general_space_, special_space_;
-  std::vector<std::optional<double>> fixed_;  ///< what `special_` was made for
-  std::vector<double> spread_;                ///< constants as columns
+  std::vector<std::optional<double>> kept_, fixed_;  ///< what `general_` and `special_` were made for
+  std::vector<double> spread_;                       ///< constants as columns
 };
 
 /// Columns of results with how they were obtained.

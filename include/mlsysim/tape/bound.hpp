@@ -10,7 +10,7 @@
 
 namespace mlsysim {
 
-/// Ranges of all results; outer bounds if the method is exact, inner estimates if it is sampled.
+/// Ranges of the results asked for; outer bounds if the method is exact, inner estimates if it is sampled.
 struct Bounds {
   Method method = Method::exact;
   std::vector<Interval> results;
@@ -20,7 +20,9 @@ struct Bounds {
 ///
 /// For a resolver that is not a law: the smallest and largest result at the corners and middle of the box
 /// (all corners up to 10 ranged inputs, one input at a time beyond), which is no bound, and says so.
+/// @param wanted indices of results, in their order; empty: all
 /// @throws InputError, DomainError if the box is not within the ranges of the law
-[[nodiscard]] Bounds bound(const LawEntry& law, std::span<const Interval> box);
+[[nodiscard]] Bounds bound(const LawEntry& law, std::span<const Interval> box,
+                           std::span<const std::size_t> wanted = {});
 
 }  // namespace mlsysim

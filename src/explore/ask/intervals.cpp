@@ -174,6 +174,7 @@ std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubj
   (void)interval_level(level);
   const auto here = subject.entry(subject.point);
   figures.coverage = level / 100.0;
+  figures.attribution = false;
   figures.results.clear();
   for (const auto& name : results)
     if (const double x = here[subject.result(name)]; std::isfinite(x) && x > 0)

@@ -67,16 +67,20 @@ PointRange samples_of(const UncertaintyQuestion& q, std::uint64_t part) {
 class Chunks {
  public:
   /// `dimensions[i]` of the sequence belongs to figure i; those of the second set follow behind `all`.
+  /// @param results that are read @param points that are evaluated in all
   Chunks(const Subject& subject, const std::vector<UncertainInput>& figures,
-         std::span<const std::size_t> dimensions, std::size_t all, std::uint64_t seed)
+         std::span<const std::size_t> dimensions, std::size_t all, std::uint64_t seed,
+         std::span<const std::size_t> results, std::size_t points)
       : subject_(&subject),
         figures_(&figures),
-        kernel_(subject.entry),
+        results_(distinct(results)),
+        kernel_(subject.entry, results_),
         columns_(subject.point.begin(), subject.point.end()),
         a_(figures.size(), std::vector<double>(kChunk)),
         b_(a_),
-        out_(subject.entry.results.size(), std::vector<double>(kChunk)),
-        spans_(out_.begin(), out_.end()) {
+        out_(subject.entry.results.size()) {
+    for (const std::size_t r : results_) spans_.emplace_back(out_[r] = std::vector<double>(kChunk));
+    kernel_.expect(points);
     for (const std::size_t d : dimensions) {
       first_.emplace_back(d, seed);
       second_.emplace_back(all + d, seed);
@@ -95,12 +99,19 @@ class Chunks {
       }
     }
   }
-  /// All results over the first set, the second one, or the first one with one figure of the second.
+  /// By result those that are read, over the first set, the second one, or the first one with one figure of
+  /// the second.
   const std::vector<std::vector<double>>& first() { return run(a_, figures_->size()); }
   const std::vector<std::vector<double>>& second() { return run(b_, figures_->size()); }
   const std::vector<std::vector<double>>& mixed(std::size_t figure) { return run(a_, figure); }
 
  private:
+  static std::vector<std::size_t> distinct(std::span<const std::size_t> results) {
+    std::vector<std::size_t> out(results.begin(), results.end());
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
   const std::vector<std::vector<double>>& run(const std::vector<std::vector<double>>& set,
                                               std::size_t other) {
     for (std::size_t i = 0; i < figures_->size(); ++i)
@@ -111,6 +122,7 @@ class Chunks {
 
   const Subject* subject_;
   const std::vector<UncertainInput>* figures_;
+  std::vector<std::size_t> results_;
   BatchKernel kernel_;
   std::vector<Column> columns_;
   std::vector<Halton> first_, second_;
@@ -125,11 +137,12 @@ class Sums {
   Sums(const SampleQuestion& ask, const UncertaintyQuestion& q)
       : ask_(&ask),
         q_(&q),
-        kept_(ask.figures.size() + 2, Rows(ask.results.size(), std::vector<double>(kChunk))) {
+        mixed_(q.attribution ? ask.figures.size() : 0),
+        kept_(mixed_ + 2, Rows(ask.results.size(), std::vector<double>(kChunk))) {
     const auto own = samples_of(q, q.shared.part);
     for (const std::size_t r : ask.results) {
       const double centre = std::isfinite(ask.at_point[r]) ? ask.at_point[r] : 0;
-      out_.results.push_back({{}, std::vector<FigureSums>(ask.figures.size()), centre, 0});
+      out_.results.push_back({{}, std::vector<FigureSums>(mixed_), centre, 0});
       out_.results.back().values.reserve(2 * (own.last - own.first));
     }
     now_ = longest(ask.parts, [&](std::size_t r) { return ask.at_point[r]; });
@@ -137,7 +150,7 @@ class Sums {
   void add(Chunks& chunks, std::size_t n) {
     keep(0, chunks.first(), n);
     keep(1, chunks.second(), n);
-    for (std::size_t i = 0; i < ask_->figures.size(); ++i) keep(2 + i, chunks.mixed(i), n);
+    for (std::size_t i = 0; i < mixed_; ++i) keep(2 + i, chunks.mixed(i), n);
     for (std::size_t at = 0; at < n; at += kTile)
       for (std::size_t r = 0; r < out_.results.size(); ++r) add_tile(r, at, std::min(at + kTile, n));
   }
@@ -206,7 +219,7 @@ class Sums {
     const auto all = q_->shared.gather(std::move(own));
     if (q_->shared.part != 1) return;
     auto at = all.begin();
-    std::vector<FigureSums> tile(ask_->figures.size());
+    std::vector<FigureSums> tile(mixed_);
     for (std::uint64_t part = 1; part <= q_->shared.parts; ++part) {
       out_.flips += static_cast<std::size_t>(*at++);
       for (auto& result : out_.results) {
@@ -229,6 +242,7 @@ class Sums {
 
   const SampleQuestion* ask_;
   const UncertaintyQuestion* q_;
+  std::size_t mixed_;       ///< sets in which one figure is exchanged
   std::vector<Rows> kept_;  ///< [set a, set b, one per figure][result asked for][sample of the chunk]
   Sampled out_;
   std::vector<double> tiles_;
@@ -238,7 +252,7 @@ class Sums {
 /// Values of both sets; where processes share them twice, for the moment at which they are handed over; and
 /// the chunk.
 void check_memory(const Subject& subject, const SampleQuestion& ask, const UncertaintyQuestion& q) {
-  const std::uint64_t k = ask.figures.size(), asked = ask.results.size();
+  const std::uint64_t k = q.attribution ? ask.figures.size() : 0, asked = ask.results.size();
   const std::uint64_t shared = q.shared.gather ? 2 : 1;
   const std::uint64_t bytes =
       sizeof(double) *
@@ -256,8 +270,9 @@ void check_memory(const Subject& subject, const SampleQuestion& ask, const Uncer
 
 /// One result over the samples of this process.
 std::vector<double> first_set(const FirstSet& ask, const UncertaintyQuestion& q) {
-  Chunks chunks(ask.subject, ask.figures, ask.dimensions, 0, q.seed);
   const auto range = samples_of(q, q.shared.part);
+  Chunks chunks(ask.subject, ask.figures, ask.dimensions, 0, q.seed, {&ask.result, 1},
+                static_cast<std::size_t>(range.last - range.first));
   std::vector<double> out;
   out.reserve(range.last - range.first);
   for (auto at = range.first; at < range.last; at += kChunk) {
@@ -276,9 +291,13 @@ Sampled sample(const Subject& subject, const SampleQuestion& ask, const Uncertai
   check_memory(subject, ask, q);
   std::vector<std::size_t> dimensions(ask.figures.size());
   std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
-  Chunks chunks(subject, ask.figures, dimensions, dimensions.size(), q.seed);
-  Sums sums(ask, q);
   const auto range = samples_of(q, q.shared.part);
+  std::vector<std::size_t> read(ask.results.begin(), ask.results.end());
+  read.insert(read.end(), ask.parts.begin(), ask.parts.end());
+  Chunks chunks(
+      subject, ask.figures, dimensions, dimensions.size(), q.seed, read,
+      static_cast<std::size_t>(range.last - range.first) * (2 + (q.attribution ? ask.figures.size() : 0)));
+  Sums sums(ask, q);
   for (auto at = range.first; at < range.last; at += kChunk) {
     if (q.pause) q.pause();
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, range.last - at));

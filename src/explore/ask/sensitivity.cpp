@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -22,22 +23,25 @@ constexpr int kOctaves = 20;       // how far inputs are moved to find limits: f
 /// One result of a law as a function of one input, in batches.
 class Line {
  public:
-  Line(const Subject& s, std::size_t result) : subject_(s), result_(result), kernel_(s.entry) {}
+  Line(const Subject& s, std::size_t result, std::span<const std::size_t> inputs)
+      : kernel_(s.entry, {result}), columns_(s.point.begin(), s.point.end()) {
+    if (s.entry.is_law()) kernel_.vary(inputs, s.point);
+  }
+  /// Points of which several cost as much as one.
+  [[nodiscard]] std::size_t together() const { return kernel_.method() == Method::exact ? kBlock - 1 : 1; }
 
   std::vector<double> operator()(std::size_t input, const std::vector<double>& xs) {
-    std::vector<Column> columns(subject_.point.begin(), subject_.point.end());
-    columns[input] = Column(xs);
-    std::vector<std::vector<double>> out(subject_.entry.results.size(), std::vector<double>(xs.size()));
-    const std::vector<std::span<double>> spans(out.begin(), out.end());
-    kernel_.run(columns, spans, xs.size());
-    return std::move(out[result_]);
+    std::vector<double> out(xs.size());
+    const auto at_point = std::exchange(columns_[input], Column(xs));
+    const std::span<double> spans[] = {out};
+    kernel_.run(columns_, spans, xs.size());
+    columns_[input] = at_point;
+    return out;
   }
-  double operator()(std::size_t input, double x) { return (*this)(input, std::vector<double>{x})[0]; }
 
  private:
-  const Subject& subject_;
-  std::size_t result_;
   BatchKernel kernel_;
+  std::vector<Column> columns_;
 };
 
 double relative(double there, double here) {
@@ -98,6 +102,19 @@ std::vector<double> octaves(const FieldInfo& f, double x) {
   return out;
 }
 
+/// The geometric middle of two numbers, then those of both halves, and so on.
+std::vector<double> middles_between(double near, double far, std::size_t most) {
+  std::vector<std::pair<double, double>> parts{{near, far}};
+  std::vector<double> out;
+  while (out.size() < most) {
+    const auto [from, to] = parts[out.size()];
+    out.push_back(std::sqrt(from) * std::sqrt(to));
+    parts.emplace_back(from, out.back());
+    parts.emplace_back(out.back(), to);
+  }
+  return out;
+}
+
 /// Where the result first has moved by `kMoved`, going away from `x`: the nearest octave, then halved down.
 std::optional<double> first_effect(Line& line, std::size_t input, double here, double x,
                                    const std::vector<double>& xs, const std::vector<double>& ys) {
@@ -114,9 +131,16 @@ std::optional<double> first_effect(Line& line, std::size_t input, double here, d
   }
   if (!best) return best;
   double near = x, far = *best;
-  for (int i = 0; i < 40 && std::fabs(far / near - 1) > 1e-3; ++i) {
-    const double middle = std::sqrt(near) * std::sqrt(far);
-    (moved(line(input, middle)) ? far : near) = middle;
+  const auto apart = [&] { return std::fabs(far / near - 1) > 1e-3; };
+  for (int i = 0; i < 40 && apart();) {
+    // A batch of what so many halvings may ask for: the middles below middle m are 2m + 1 and 2m + 2.
+    const auto middles = middles_between(near, far, line.together());
+    const auto there = line(input, middles);
+    for (std::size_t m = 0; m < middles.size() && i < 40 && apart(); ++i) {
+      const bool beyond = moved(there[m]);
+      (beyond ? far : near) = middles[m];
+      m = 2 * m + (beyond ? 1 : 2);
+    }
   }
   return far;
 }
@@ -247,10 +271,10 @@ void set_slopes_of_count(const SensitivityReport& r, double low, double high, do
 }
 
 /// The largest gain that the better direction can bring, and where an input without effect begins to matter.
-void look_far(Line& line, std::size_t i, const FieldInfo& in, const SensitivityReport& r, Lever& l) {
+/// @param ys the results at `xs`, see `octaves`
+void look_far(Line& line, std::size_t i, const std::vector<double>& xs, const std::vector<double>& ys,
+              const SensitivityReport& r, Lever& l) {
   const double x = l.value;
-  const auto xs = octaves(in, x);
-  const auto ys = line(i, xs);
   const bool better_up = l.at_upper < l.at_lower;
   for (std::size_t k = 0; k < xs.size(); ++k)
     if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
@@ -279,7 +303,14 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   l.elasticity_up = s.right * scale;
   l.elasticity_down = s.left * scale;
   set_ends(subject, i, out, r.step, l);
-  const auto ends = line(i, std::vector<double>{l.lower, l.upper});
+  // One batch: the ends of the bar, and far away.
+  auto xs = x > 0 && !l.counted ? octaves(in, x) : std::vector<double>();
+  const std::size_t far = xs.size();
+  xs.insert(xs.end(), {l.lower, l.upper});
+  auto ys = line(i, xs);
+  const double ends[] = {ys[far], ys[far + 1]};
+  xs.resize(far);
+  ys.resize(far);
   l.at_lower = relative(ends[0], r.value);
   l.at_upper = relative(ends[1], r.value);
   // Slopes beyond doubles: over the bar.
@@ -308,7 +339,7 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   } else if (in.integral && !flag) {
     set_slopes_of_count(r, ends[0], ends[1], scale, l);
   }
-  if (x > 0 && !l.counted) look_far(line, i, in, r, l);
+  if (x > 0 && !l.counted) look_far(line, i, xs, ys, r, l);
   l.words = describe_lever(l, in, r, r.step, subject.entry.results[out]);
   return l;
 }
@@ -354,7 +385,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
                       .assumptions = subject.assumptions,
                       .warnings = subject.warnings};
   detail::check_result(field, r.value);
-  Line line(subject, out);
+  Line line(subject, out, wanted);
   for (const std::size_t i : wanted) r.levers.push_back(lever_of(subject, i, out, g, r, line));
   std::stable_sort(r.levers.begin(), r.levers.end(),
                    [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });

@@ -218,8 +218,9 @@ void set_variance_shares(const detail::SampledResult& s, UncertainNumber& x) {
   }
 }
 
-/// Guaranteed ranges of all results of a law whose figures are bounded; empty for others.
-std::vector<Interval> guaranteed_ranges(const Subject& subject, const std::vector<UncertainInput>& figures) {
+/// Guaranteed ranges of the results asked for of a law whose figures are bounded; empty for others.
+std::vector<Interval> guaranteed_ranges(const Subject& subject, const std::vector<UncertainInput>& figures,
+                                        std::span<const std::size_t> wanted) {
   if (!subject.entry.is_law() || !std::all_of(figures.begin(), figures.end(), bounded)) return {};
   std::vector<Interval> box(subject.point.begin(), subject.point.end());
   for (const auto& u : figures) {
@@ -227,7 +228,7 @@ std::vector<Interval> guaranteed_ranges(const Subject& subject, const std::vecto
     box[u.input] = Interval(input_quantile(subject.entry, u, value, 1e-16),
                             input_quantile(subject.entry, u, value, 1 - 1e-16));
   }
-  return bound(subject.entry, box).results;
+  return bound(subject.entry, box, wanted).results;
 }
 
 }  // namespace
@@ -240,14 +241,15 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   const auto figures = uncertain_inputs(moving);
   std::vector<std::size_t> inputs;
   for (const auto& u : figures) inputs.push_back(u.input);
-  const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
-  const auto parts = parts_of(subject);
+  const Gradient g = q.attribution ? gradient(subject.entry, subject.point, inputs, wanted)
+                                   : Gradient{.values = subject.entry(subject.point)};
+  const auto parts = q.attribution ? parts_of(subject) : std::vector<std::size_t>();
   auto sampled = detail::sample(subject, {figures, wanted, parts, g.values}, q);
   UncertaintyReport out{.subject = subject.title,
                         .figures = {},
                         .ranking = {},
                         .results = {},
-                        .evaluations = q.samples * (figures.size() + 2),
+                        .evaluations = q.samples * (2 + (q.attribution ? figures.size() : 0)),
                         .not_finite = 0,
                         .bottleneck = {},
                         .flips = 0,
@@ -255,7 +257,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
                         .assumptions = std::move(assumptions)};
   for (const auto& m : moving) out.figures.push_back(m.name);
   if (q.shared.part != 1) return out;
-  const auto ranges = guaranteed_ranges(subject, figures);
+  const auto ranges = q.attribution ? guaranteed_ranges(subject, figures, wanted) : std::vector<Interval>();
   for (std::size_t w = 0; w < wanted.size(); ++w) {
     const std::size_t r = wanted[w];
     const FieldInfo& field = subject.entry.results[r];
@@ -267,7 +269,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     if (q.pause) q.pause();
     detail::SampledResult& samples = sampled.results[w];
     out.not_finite += samples.left_out;
-    x.linear_sd = linear_deviation(subject, figures, g, r);
+    if (q.attribution) x.linear_sd = linear_deviation(subject, figures, g, r);
     x.first.assign(figures.size(), 0);
     x.total.assign(figures.size(), 0);
     if (samples.values.size() > 2) {
@@ -275,8 +277,8 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
       set_variance_shares(samples, x);
     }
     if (!ranges.empty()) {
-      x.bound_low = ranges[r].low;
-      x.bound_high = ranges[r].high;
+      x.bound_low = ranges[w].low;
+      x.bound_high = ranges[w].high;
     }
     out.results.push_back(std::move(x));
   }

@@ -34,6 +34,29 @@ TEST_CASE("a warm kernel runs again on other columns", "[tape]") {
   CHECK(time[2] == 0.1);
 }
 
+TEST_CASE("a kernel of some results of inputs that are said to vary keeps every bit", "[tape]") {
+  for (const auto& c : sample::cases()) {
+    const std::size_t results = c.law->results.size(), last = results - 1;
+    const auto at = sample::point(c, 3);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const double moved = c.counts[i] ? at[i] + 1 : at[i] + 0.25 * (c.high[i] - at[i]);
+      const std::vector<double> xs{at[i], moved};
+      std::vector<Column> in(at.begin(), at.end());
+      in[i] = Column(xs);
+      std::vector<double> whole(2 * results), part(2);
+      std::vector<std::span<double>> all;
+      for (std::size_t r = 0; r < results; ++r) all.push_back(std::span(whole).subspan(2 * r, 2));
+      BatchKernel(*c.law).run(in, all, 2);
+      BatchKernel some(*c.law, {last});
+      some.vary({&i, 1}, at);
+      const std::span<double> out[] = {part};
+      some.run(in, out, 2);
+      CHECK(part[0] == whole[2 * last]);
+      CHECK(part[1] == whole[2 * last + 1]);
+    }
+  }
+}
+
 TEST_CASE("nothing is written beyond the points asked for", "[tape]") {
   std::vector<double> work(16, 1e12), time(16, -1.0);
   BatchKernel kernel(roofline());

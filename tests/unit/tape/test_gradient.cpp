@@ -1,6 +1,7 @@
 #include "sample_entries.hpp"
 
 #include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/tape/register.hpp>
 #include <mlsysim/tape/tape.hpp>
 #include <mlsysim/units/error.hpp>
 
@@ -10,7 +11,38 @@ using namespace mlsysim;
 
 namespace {
 const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
+
+/// Two results that step at different sizes.
+struct PagesAndBlocks {
+  static constexpr LawInfo info{.id = "PagesAndBlocks", .equation = "", .source = ""};
+  template <class T> struct Inputs {
+    T size;
+    static constexpr auto fields() {
+      return rows(field(&Inputs::size, "size", "", "what is stored").positive());
+    }
+  };
+  template <class T> struct Result {
+    T pages, blocks;
+    static constexpr auto fields() {
+      return rows(field(&Result::pages, "pages", "", "of one"),
+                  field(&Result::blocks, "blocks", "", "of ten"));
+    }
+  };
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
+    return {ceil(in.size), ceil(in.size / 10.0)};
+  }
+};
 }  // namespace
+
+TEST_CASE("the next step of a result is its own", "[tape]") {
+  const LawEntry& entry = entry_of<PagesAndBlocks>();
+  const std::size_t size[] = {0}, blocks[] = {1};
+  const std::vector<double> at{12.5};
+  const auto g = gradient(entry, at, size, blocks);
+  CHECK(g.at(1, 0).slope == Slope::step);
+  CHECK(g.at(1, 0).step == Approx(7.5));
+  CHECK(g.at(1, 0).change == 1.0);
+}
 
 TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tape]") {
   const std::vector<double> memory_bound{1e12, 1e10, 1e15, 1e12};  // 1 ms of work, 10 ms of traffic

@@ -50,6 +50,7 @@ struct UncertaintyQuestion {
   bool estimates = true;
   std::vector<std::string> results;  ///< which; all by default
   std::size_t samples = 4096;        ///< of each of the two sets; samples * (figures + 2) evaluations
+  bool attribution = true;  ///< also what each figure contributes; without it 2 * samples evaluations
   std::uint64_t seed = 1;
   double coverage = 0.9;  ///< of the interval [low, high]
   std::uint64_t memory =
