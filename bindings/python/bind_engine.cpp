@@ -51,6 +51,9 @@ std::shared_ptr<Card> evaluate_scenario(const py::dict& values) {
     const py::gil_scoped_release free;
     card->answer = SystemEvaluator::evaluate(asked.scenario);
   }
+  auto& answer = card->answer;
+  answer.assumptions.insert(answer.assumptions.end(), asked.assumptions.begin(), asked.assumptions.end());
+  answer.warnings.insert(answer.warnings.begin(), asked.warnings.begin(), asked.warnings.end());
   card->keeps = std::move(asked.keeps);
   return card;
 }

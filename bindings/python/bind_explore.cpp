@@ -1,6 +1,7 @@
 /// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py
 /// puts the units on.
 
+#include "asked_scenario.hpp"
 #include "export_law.hpp"
 #include "keywords.hpp"
 #include "plugin_host.hpp"
@@ -98,13 +99,14 @@ struct AskedSubject {
 };
 
 std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
-  static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
+  AskedScenario read(values);
   auto asked = std::make_shared<AskedSubject>();
-  Scenario scenario;
-  FieldMask supplied;
-  keywords->write_all(values, &scenario, supplied, asked->keeps);
-  keywords->require(supplied);
+  const Scenario& scenario = read.scenario;
+  asked->keeps = std::move(read.keeps);
   asked->subject = subject_of(scenario);
+  auto& subject = asked->subject;
+  subject.assumptions.insert(subject.assumptions.end(), read.assumptions.begin(), read.assumptions.end());
+  subject.warnings.insert(subject.warnings.begin(), read.warnings.begin(), read.warnings.end());
   asked->scenario = scenario;
   asked->about = interval_subject(scenario);
   asked->subject.entry = heeding_signals(asked->subject.entry);

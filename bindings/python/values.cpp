@@ -3,7 +3,9 @@
 #include "quantities.hpp"
 #include "spec_table.hpp"
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -46,6 +48,19 @@ py::object choice_object(std::string_view name) {
   return type(py::str(name.data(), name.size()));
 }
 
+/// The entry of a name; of a model or a device also of one that a hub, a driver or a person gives it.
+template <class T> const T& entry_named(const std::string& name) {
+  const Zoo& zoo = standard_zoo();
+  if constexpr (std::is_same_v<T, HardwareNode>)
+    if (zoo.find<T>(name) == nullptr)
+      if (const auto called = devices_called(zoo, name); called.size() == 1) return *called.front();
+  if constexpr (std::is_same_v<T, Workload>)
+    if (zoo.find<T>(name) == nullptr)
+      if (const auto named = detail::model_of(name, zoo); named.weight_format.empty())
+        if (const T* found = zoo.find<T>(named.entry)) return *found;
+  return zoo.at<T>(name);
+}
+
 DynamicValue to_dynamic(py::handle value) {
   if (value.is_none()) return {};
   if (PyBool_Check(value.ptr())) return {value.ptr() == Py_True};
@@ -65,7 +80,7 @@ DynamicValue to_dynamic(const FieldInfo& field, py::handle value) {
     const auto name = value.cast<std::string>();
     ObjectRef found;
     if (with_spec_type(field.object_type, [&]<class T>() {
-          found = {&standard_zoo().at<T>(name), ObjectType<T>::name};
+          found = {&entry_named<T>(name), ObjectType<T>::name};
         }))
       return {Value(found)};
   }

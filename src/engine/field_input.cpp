@@ -179,8 +179,12 @@ DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, co
            .expected = "true or false",
            .where = where});
     case ValueKind::choice: {
-      if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end())
-        return std::string(text);
+      const auto same = [&](std::string_view choice) {
+        return std::ranges::equal(choice, text,
+                                  [](unsigned char a, unsigned char b) { return a == std::tolower(b); });
+      };
+      if (const auto found = std::ranges::find_if(field.choices, same); found != field.choices.end())
+        return std::string(*found);
       const std::vector<std::string> names(field.choices.begin(), field.choices.end());
       throw LookupError(
           {.id = "mlsysim.engine.024",

@@ -179,6 +179,7 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
 
 /// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
 template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
+  if (s.workload == nullptr || (s.hardware == nullptr && s.fleet == nullptr)) return;  // no mode is known yet
   Notes quiet;
   std::optional<Mode> known = s.mode;
   try {

@@ -236,7 +236,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"WaitQuantile", "wait", "+wait_probability +wait_given +quantile"},
     {"InFlightStep", "itl", "+decode_pass +added +prompts_per_step"},
     {"InFlightFirstToken", "ttft", "+mean_pass +pass_cv +own_pass +crowd +busy +late"},
-    {"PromptQueue", "wait", "+pass +passes -together +share"},
+    {"PromptQueue", "wait", "+pass_time +passes -together +share"},
     {"TokenTimeSpread", "deviation", "+added +by_requests -prompts_per_step -steps -running"},
     {"BurstFirstToken", "ttft", "+prompt +requests +together"},
     {"ResponseTail", "exceed", "-time +wait_probability +wait_given +service_time ~service_cv"},

@@ -123,3 +123,22 @@ def test_counts_are_whole(ask, llama, h100):
     with pytest.raises(mlsysim.DomainError, match="a whole number.*1 or 2") as caught:
         ask(llama, h100)
     assert caught.value.id == "mlsysim.table.004" and caught.value.facts.found == "1.5"
+
+
+def test_names_are_read_as_on_the_command_line():
+    """A model or a device by any name that a hub, a driver or a person gives it; what a name states of formats is taken, and said."""
+    ours = mlsysim.SystemEvaluator.evaluate("n", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100)
+    for name, machine in (("llama3-8b", "h100 sxm5 80gb"), ("meta-llama/Llama-3.1-8B", "H100 SXM"), ("Llama3_8B", "NVIDIA H100 80GB HBM3")):
+        card = mlsysim.SystemEvaluator.evaluate("n", name, machine)
+        assert (card.workload, card.hardware, card.performance.metrics["itl"]) == ("Llama3_8B", "H100", ours.performance.metrics["itl"])
+        assert (name == "Llama3_8B" or any(name in warning for warning in card.warnings)) and any(machine in warning for warning in card.warnings)
+    quantized = mlsysim.SystemEvaluator.evaluate("n", "hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4", "H100")
+    asked = mlsysim.SystemEvaluator.evaluate("n", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, weight_format="int4")
+    assert quantized.memory == asked.memory and quantized.warnings
+    node = mlsysim.SystemEvaluator.evaluate("n", "Llama3_70B", "DGX_H100")
+    assert node.feasibility.status == "PASS" and node.hardware == "DGX_H100"  # eight devices
+    assert mlsysim.ask("deepseek-v3", "H200", accelerators=8).solve("itl <= 30 ms", "batch_size").value > 1
+    front = mlsysim.ask("Llama3_8B", "H100").pareto({"hardware": ["H100", "H200"], "batch_size": [1, 8]}, ["itl"], ["token_throughput"])
+    assert {point.labels["hardware"] for point in front.front} <= {"H100", "H200"}
+    with pytest.raises(mlsysim.errors.LookupError, match="Llama3_8B"):
+        mlsysim.ask("Llama9_8B", "H100")

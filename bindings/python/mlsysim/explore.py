@@ -86,8 +86,9 @@ def _resolver_of(what):
         from .factory import ResolverFactory
 
         known = ResolverFactory.list_available().get(what)
-        if known is None:  # a law, or a name that the library judges
-            return what
+        if known is None:  # a law, a name that is nearly one, or a model
+            names = _core._resolver_names()
+            return what if what in names or _core._did_you_mean(what, names) else None
         what = known
     kind = what if isinstance(what, type) else type(what)
     if not issubclass(kind, BaseResolver):

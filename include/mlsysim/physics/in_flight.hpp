@@ -85,21 +85,21 @@ struct InFlightFirstToken {
 ///
 /// Prompts arrive at random and are taken in their order, `together` in a pass, each in `passes` of them.
 /// They fill the share `share` of what the passes can take:
-///     wait = share (passes pass / (1 - share) - pass) / (2 together)
+///     wait = share (passes pass_time / (1 - share) - pass_time) / (2 together)
 /// With one prompt in a pass it is the wait in M/D/1 less the rest of the pass; with many it is that of a
 /// queue that is served in bulk near its capacity. Example: passes of 311 ms, four for a prompt, half of
-/// their time taken: 0.5 (4 x 311 / 0.5 - 311) / 2 = 544 ms. Ranges: pass > 0; passes, together >= 1; share
-/// in [0, 0.95].
+/// their time taken: 0.5 (4 x 311 / 0.5 - 311) / 2 = 544 ms. Ranges: pass_time > 0; passes, together >= 1;
+/// share in [0, 0.95].
 /// @cite kleinrock1975queueing, section 5.7 (M/G/1); agrawal2024sarathi, section 4
 struct PromptQueue {
   static constexpr LawInfo info{
-      "PromptQueue", "wait = share (passes pass / (1 - share) - pass) / (2 together)",
+      "PromptQueue", "wait = share (passes pass_time / (1 - share) - pass_time) / (2 together)",
       "kleinrock1975queueing", "section 5.7", "Poisson arrivals of equal prompts; first come, first served"};
   template <class T> struct Inputs {
-    Time<T> pass;
+    Time<T> pass_time;
     T passes, together, share;
     static constexpr auto fields() {
-      return rows(field(&Inputs::pass, "pass", "ms", "a pass with prompts").positive(),
+      return rows(field(&Inputs::pass_time, "pass_time", "ms", "a pass with prompts").positive(),
                   field(&Inputs::passes, "passes", "", "passes that a prompt needs").at_least(1),
                   field(&Inputs::together, "together", "", "prompts of one pass").at_least(1),
                   field(&Inputs::share, "share", "", "share of what the passes can take").within(0, 0.95));
@@ -112,7 +112,7 @@ struct PromptQueue {
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    return {.wait = in.pass * (in.share * (in.passes / (1.0 - in.share) - 1.0) / (2.0 * in.together))};
+    return {.wait = in.pass_time * (in.share * (in.passes / (1.0 - in.share) - 1.0) / (2.0 * in.together))};
   }
 };
 

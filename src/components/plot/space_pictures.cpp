@@ -119,7 +119,7 @@ Picture curve_picture(const Space& space, std::string_view result) {
   const auto& axes = space.axes();
   std::size_t along = axes.size();
   for (std::size_t a = 0; a < axes.size(); ++a)
-    if (axes[a].rows.empty() && axes[a].names.size() == 1 && a >= space.structural_axes()) along = a;
+    if (axes[a].rows.empty() && axes[a].names.size() == 1) along = a;
   if (along == axes.size() || axes.size() > 2)
     wrong_shape(space, "one axis of numbers, and at most one beside it", "e.g. --axis batch_size=1..256*2");
   const auto all = points_of(space, result);

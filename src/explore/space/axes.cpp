@@ -1,6 +1,7 @@
 #include "explore/space/axis_files.hpp"
 
 #include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -92,10 +93,22 @@ std::string SpaceAxis::title() const {
   return !caption.empty() ? caption : fmt::format("{}", fmt::join(names, ", "));
 }
 
+namespace {
+
+/// A value as readers know it: an entry of the zoo by its name.
+std::string text_of(const DynamicValue& value) {
+  std::string name;
+  if (const auto* o = std::get_if<ObjectRef>(&value.value); o != nullptr && o->object != nullptr)
+    with_spec_type(o->type, [&]<class T>() { name = static_cast<const T*>(o->object)->name; });
+  return name.empty() ? value.text() : name;
+}
+
+}  // namespace
+
 std::string SpaceAxis::label(std::size_t row) const {
   if (row < labels.size()) return labels[row];
   std::string out;
-  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + value(row, k).text();
+  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + text_of(value(row, k));
   return out;
 }
 

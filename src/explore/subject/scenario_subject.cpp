@@ -303,6 +303,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
   if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
+  if (!asked.rent && among(varied, "rent")) asked.rent = MoneyRate<>();
   // A limit of power or clock that varies starts from the device's own.
   const HardwareNode* device = asked.fleet != nullptr ? asked.fleet->node->accelerator : asked.hardware;
   if (!asked.power_cap && device != nullptr && (among(varied, "power_cap") || among(varied, "clock_limit")))
@@ -349,6 +350,9 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
 Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs) {
   Scenario asked = scenario;
   if (among(inputs, "accelerators")) start_devices(asked);
+  // A price that varies is given: without one there are no results that hang on it.
+  if (!asked.unit_cost && among(inputs, "unit_cost")) asked.unit_cost = Money<>();
+  if (!asked.rent && among(inputs, "rent")) asked.rent = MoneyRate<>();
   auto out = subject_of(asked);
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),

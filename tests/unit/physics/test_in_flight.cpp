@@ -65,7 +65,7 @@ TEST_CASE("prompts queue for passes as in a simulation", "[physics]") {
           served += static_cast<int>(taken);
           free += passes;
         }
-        const double law = PromptQueue::solve<double>({.pass = 1.0 * u::s,
+        const double law = PromptQueue::solve<double>({.pass_time = 1.0 * u::s,
                                                        .passes = static_cast<double>(passes),
                                                        .together = static_cast<double>(together),
                                                        .share = share})
@@ -73,7 +73,7 @@ TEST_CASE("prompts queue for passes as in a simulation", "[physics]") {
         INFO(together << " together, " << passes << " passes, " << share << " of the capacity");
         CHECK_THAT(waited / served, WithinRel(law + share * 0.5, together > 1 ? 0.25 : 0.05));
       }
-  CHECK_THAT(PromptQueue::solve<double>({.pass = 311 * u::ms, .passes = 4, .together = 1, .share = 0.5})
+  CHECK_THAT(PromptQueue::solve<double>({.pass_time = 311 * u::ms, .passes = 4, .together = 1, .share = 0.5})
                  .wait.in(u::ms),
              WithinRel(544.25, 1e-12));
 }

@@ -130,7 +130,7 @@ template <class T>
     out.crowd = out.crowd * (1.0 - 0.5 / s.together());
     const T filled = step.prompts * s.chunks() / s.together();
     out.queued = clamp(T(min(filled, one) * (step.prompt_pass / step.itl)), T{0.0}, T{kFullest});
-    out.wait = apply<PromptQueue, T>({.pass = step.prompt_pass / max(filled, one),
+    out.wait = apply<PromptQueue, T>({.pass_time = step.prompt_pass / max(filled, one),
                                       .passes = T{s.chunks()},
                                       .together = s.together(),
                                       .share = out.queued})
