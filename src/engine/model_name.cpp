@@ -39,7 +39,7 @@ NameParts parts_of(std::string_view name) {
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(
-    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat"});
+    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat", "bnb"});
 
 /// An ending that states formats; parts are joined by spaces.
 struct FormatEnding {
@@ -57,7 +57,8 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"int 4", WeightFormat::int4},        {"int 8", WeightFormat::int8},   {"fp 16", WeightFormat::fp16},
     {"bf 16", WeightFormat::bf16},        {"fp 8", WeightFormat::fp8},     {"fp 4", WeightFormat::nvfp4},
     {"nf 4", WeightFormat::nf4},          {"4bit", WeightFormat::int4},    {"8bit", WeightFormat::q8_0},
-    {"awq", WeightFormat::int4},          {"gptq", WeightFormat::int4},    {"autoround", WeightFormat::int4},
+    {"6bit", WeightFormat::q6_k},         {"awq", WeightFormat::int4},     {"gptq", WeightFormat::int4},
+    {"autoround", WeightFormat::int4},
 });
 
 bool any_of(std::string_view part, const auto& words) {

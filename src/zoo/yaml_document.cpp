@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -34,6 +35,21 @@ YamlValue value_of(detail::NodeRef node, const std::string& file) {
       break;
   }
   return out;
+}
+
+/// Puts the pairs of maps behind `<<` into the maps that name them, where these have none of that key.
+void merge(YamlValue& value) {
+  for (auto& item : value.items) merge(item);
+  for (auto& pair : value.pairs) merge(pair.value);
+  const auto at = std::find_if(value.pairs.begin(), value.pairs.end(),
+                               [](const YamlPair& pair) { return pair.key.text == "<<"; });
+  if (at == value.pairs.end()) return;
+  auto source = std::move(at->value);
+  value.pairs.erase(at);
+  if (source.kind == YamlValue::Kind::map) source.items = {YamlValue(source)};
+  for (auto& map : source.items)
+    for (auto& pair : map.pairs)
+      if (value.find(pair.key.text) == nullptr) value.pairs.push_back(std::move(pair));
 }
 
 }  // namespace
@@ -78,16 +94,17 @@ YamlDocument YamlDocument::read(const std::filesystem::path& file) {
   return parse(std::move(source.bytes), std::move(source.file));
 }
 
-YamlDocument YamlDocument::parse(std::string text, std::string name) {
+YamlDocument YamlDocument::parse(std::string text, std::string name, YamlForm form) {
   const detail::SourceText source{std::move(name), std::move(text)};
   detail::check_text(source);
   detail::Problems problems;
-  const auto tree = detail::parse_yaml(source, problems);
+  const auto tree = detail::parse_yaml(source, problems, form);
   problems.raise(fmt::format("{} cannot be read", source.file));
   YamlDocument out;
   out.file_ = source.file;
   out.bytes_ = source.bytes;
   out.root_ = value_of(detail::NodeRef(*tree, 0), out.file_);
+  if (form == YamlForm::foreign) merge(out.root_);
   return out;
 }
 

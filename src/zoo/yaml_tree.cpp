@@ -5,9 +5,11 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <array>
 #include <istream>
 #include <limits>
+#include <map>
 #include <streambuf>
 #include <unordered_map>
 
@@ -22,6 +24,8 @@ class TextBuffer : public std::streambuf {
     setg(begin, begin, begin + text.size());
   }
 };
+
+constexpr std::size_t kMostNodes = 1U << 20;  // of a text with aliases
 
 struct Stop {};  // leaves the parser after a fault that makes the rest meaningless
 
@@ -38,7 +42,8 @@ bool foreign_boolean(std::string_view word) {
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(const SourceText& source, Problems& problems) : source_(source), problems_(problems) {}
+  TreeBuilder(const SourceText& source, Problems& problems, YamlForm form)
+      : source_(source), problems_(problems), foreign_(form == YamlForm::foreign) {}
 
   YamlTree tree;
 
@@ -52,12 +57,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    refuse_anchor(mark, anchor);
+    note_anchor(mark, anchor);
     refuse_as_key(mark, "nothing");
     push(NodeKind::null, mark);
     done();
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (foreign_) return copy(mark, anchor);
     stop(ZooFault::no_anchors, mark,
          {.message = "aliases are not read",
           .found = "an alias (*)",
@@ -67,14 +73,14 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (problems_.size() >= kMostExcerpts) throw Stop{};  // more would not help anybody
-    refuse_anchor(mark, anchor);
+    note_anchor(mark, anchor);
     refuse_tag(mark, tag);
     refuse_control(mark, value);
     const bool quoted = tag == "!";
     const bool key = !open_.empty() && open_.back().wants_key;
     if (key)
       refuse_duplicate(mark, value);
-    else if (!quoted && foreign_boolean(value))
+    else if (!quoted && !foreign_ && foreign_boolean(value))
       problems_.add(ZooFault::foreign_boolean, source_, place(mark),
                     {.message = fmt::format("'{}' may mean a boolean or a text", value),
                      .found = quoted_text(value),
@@ -113,16 +119,50 @@ class TreeBuilder : public YAML::EventHandler {
     problems_.add(fault, source_, place(mark), std::move(facts));
     throw Stop{};
   }
-  void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != 0)
+  /// Remembers the node that comes next under its anchor, where anchors are read.
+  void note_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (anchor == 0) return;
+    if (foreign_)
+      anchors_[anchor] = static_cast<std::uint32_t>(tree.nodes.size());
+    else
       stop(ZooFault::no_anchors, mark,
            {.message = "anchors are not read",
             .found = "an anchor (&)",
             .expected = "plain values",
             .hint = "write the value out where it is used"});
   }
+  /// Writes the nodes of an anchor once more. A text cannot grow without end, or nest deeper, by that.
+  void copy(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    refuse_as_key(mark, "an alias (*)");
+    const auto at = anchors_.find(anchor);
+    const bool open = at == anchors_.end() || std::any_of(open_.begin(), open_.end(), [&](const Open& o) {
+                        return o.node == at->second;
+                      });
+    const auto first = open ? 0 : at->second;
+    const auto size = open ? 0 : tree.nodes[first].end - first;
+    std::vector<std::uint32_t> ends;  // of the collections that hold a node
+    std::size_t depth = 0;
+    for (auto i = first; i < first + size; ++i) {
+      while (!ends.empty() && ends.back() <= i) ends.pop_back();
+      if (tree.nodes[i].end > i + 1) ends.push_back(tree.nodes[i].end);
+      depth = std::max(depth, ends.size());
+    }
+    if (open || tree.nodes.size() + size > kMostNodes || open_.size() + depth > kDeepestNesting)
+      stop(ZooFault::too_deep, mark,
+           {.message = "an alias is not read",
+            .found =
+                open ? "an alias (*) of a value that is not complete" : "a text that aliases make too large",
+            .expected = "an alias of a value above, and not of many",
+            .hint = "write the value out"});
+    const auto shift = static_cast<std::uint32_t>(tree.nodes.size()) - first;
+    for (auto i = first; i < first + size; ++i) {
+      tree.nodes.push_back(tree.nodes[i]);
+      tree.nodes.back().end += shift;
+    }
+    done();
+  }
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag.empty() || tag == "?" || tag == "!") return;
+    if (tag.empty() || tag == "?" || tag == "!" || foreign_) return;
     stop(ZooFault::no_anchors, mark,
          {.message = "tags are not read",
           .found = quoted_text(tag),
@@ -169,7 +209,7 @@ class TreeBuilder : public YAML::EventHandler {
     return tree.nodes.emplace_back(YamlNode{.end = index + 1, .line = line, .column = column, .kind = kind});
   }
   void open(NodeKind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    refuse_anchor(mark, anchor);
+    note_anchor(mark, anchor);
     refuse_tag(mark, tag);
     refuse_as_key(mark, kind == NodeKind::map ? "a map" : "a list");
     if (open_.size() >= static_cast<std::size_t>(kDeepestNesting))
@@ -193,7 +233,9 @@ class TreeBuilder : public YAML::EventHandler {
 
   const SourceText& source_;
   Problems& problems_;
+  bool foreign_;
   std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::uint32_t> anchors_;  // of nodes, by anchor
 };
 
 /// The parser keeps every bracket that is open until it is closed, some hundred bytes each, before it tells
@@ -225,7 +267,7 @@ void refuse_open_brackets(const SourceText& source, Problems& problems) {
 
 }  // namespace
 
-std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems) {
+std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems, YamlForm form) {
   const auto before = problems.size();
   try {
     check_text(source);
@@ -233,7 +275,7 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems)
     TextBuffer buffer(source.bytes);
     std::istream in(&buffer);
     YAML::Parser parser(in);
-    TreeBuilder builder(source, problems);
+    TreeBuilder builder(source, problems, form);
     while (parser.HandleNextDocument(builder)) {
     }
     if (builder.tree.nodes.empty() || builder.tree.nodes.front().kind == NodeKind::null) {

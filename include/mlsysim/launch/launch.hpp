@@ -27,7 +27,8 @@ enum class LaunchFormat : std::uint8_t {
   torchtitan,
   accelerate,
   mlperf,
-  llama_cpp
+  llama_cpp,
+  trainer
 };
 template <> inline constexpr auto names_of<LaunchFormat> = ChoiceNames{"launch format"};
 

@@ -18,6 +18,10 @@ std::string_view base(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+bool one_of(std::string_view word, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
 /// Whether a word is a flag rather than a value; -1 and -0.5 are values.
 bool is_flag(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && !number_of(word).has_value();
@@ -46,6 +50,7 @@ class WordReader {
 
  private:
   void positional(const std::string& word) {
+    if (table_.engine == name_of(LaunchFormat::trainer)) return recipe(word);
     const FlagRow* model = table_.find("model", where_);
     const bool takes_model = model != nullptr && model->sets == "model" && !settings_.has("model");
     if (!takes_model)
@@ -57,6 +62,19 @@ class WordReader {
                         .hint = "quote values that hold spaces",
                         .where = where_});
     settings_.put(*model, {.key = "model", .value = word, .where = where_});
+  }
+
+  /// A recipe in a file, a key of it that is replaced, or a name that a launcher knows.
+  void recipe(const std::string& word) {
+    if (word.ends_with(".yaml") || word.ends_with(".yml"))
+      return file({.key = "config", .value = word, .where = where_});
+    const auto equals = word.find('=');
+    Given given{.key = word.substr(0, equals), .value = {}, .where = where_};
+    if (equals != std::string::npos) given.value = word.substr(equals + 1);
+    const FlagRow* row = equals == std::string::npos ? nullptr : table_.find(given.key, where_);
+    if (row == nullptr || row->takes == Takes::file) return settings_.put_unknown(given, "");
+    from_words_.insert(row->flag);
+    settings_.put(*row, given);
   }
 
   void flag(const std::vector<ShellWord>& words, std::size_t& i, bool strict) {
@@ -77,9 +95,10 @@ class WordReader {
     if (row == nullptr) return unknown(words, i, std::move(given), strict);
     from_words_.insert(row->flag);
     if (row->takes == Takes::switched || row->takes == Takes::toggle) {
-      // The command line of trtllm and dotted keys give a value even to these.
-      if (!given.has_value && dotted(key) && i + 1 < words.size() && !is_flag(words[i + 1].text))
-        given = {key, words[++i].text, where_};
+      // trtllm, dotted keys and the parser of transformers give a value even to these.
+      const auto next = i + 1 < words.size() ? std::string_view(words[i + 1].text) : "";
+      const bool value = one_of(next, {"true", "True", "false", "False"}) || (dotted(key) && !is_flag(next));
+      if (!given.has_value && !next.empty() && value) given = {key, words[++i].text, where_};
       if (negated) given = {key, "false", where_};
       settings_.put(*row, given);
       return;
@@ -127,6 +146,9 @@ class WordReader {
   /// The file of --config: beside the launch, and nowhere else.
   void file(const Given& given) {
     const std::filesystem::path path(given.value);
+    if (table_.engine == name_of(LaunchFormat::trainer) && !path.has_extension())
+      return settings_.put_unknown(given,
+                                   "a recipe that comes with torchtune: 'tune cp' writes it as a file");
     const bool inside = !folder_.empty() && path.is_relative() &&
                         std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
     if (!inside)
@@ -170,10 +192,6 @@ using Words = std::vector<ShellWord>;
 
 std::string_view word_at(const Words& words, std::size_t i) {
   return i < words.size() ? std::string_view(words[i].text) : "";
-}
-
-bool one_of(std::string_view word, std::initializer_list<std::string_view> all) {
-  return std::find(all.begin(), all.end(), word) != all.end();
 }
 
 bool is_python(std::string_view word) {
@@ -235,12 +253,29 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
     return Start{LaunchFormat::llama_cpp, i, 1};
   if (program == "trtllm-serve")
     return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
+  // DPO, GRPO and their like run several models in a step.
+  if (program == "trl" && word_at(words, i + 1) == "sft") return Start{LaunchFormat::trainer, i, 2};
+  if (one_of(program, {"axolotl", "llamafactory-cli"}) && word_at(words, i + 1) == "train")
+    return Start{LaunchFormat::trainer, i, 2};
+  if (program == "tune" && word_at(words, i + 1) == "run") return Start{LaunchFormat::trainer, i, 2};
   return std::nullopt;
 }
 
+/// Whether the words behind a script are arguments of the Trainer of transformers.
+bool trains(const Words& words, std::size_t i) {
+  for (; i < words.size(); ++i)
+    for (const std::string_view mark : {"--per_device_train_batch_size", "--model_name_or_path",
+                                        "--per-device-train-batch-size", "--model-name-or-path"})
+      if (word_at(words, i).substr(0, word_at(words, i).find('=')) == mark) return true;
+  return false;
+}
+
 std::optional<Start> script_at(const Words& words, std::size_t i) {
-  const auto format = engine_of_script(word_at(words, i));
-  return format ? std::optional(Start{*format, i, 1}) : std::nullopt;
+  const auto word = word_at(words, i);
+  if (const auto format = engine_of_script(word)) return Start{*format, i, 1};
+  if (one_of(word, {"axolotl.cli.train", "llamafactory.cli"}) || (word.ends_with(".py") && trains(words, i)))
+    return Start{LaunchFormat::trainer, i, 1};
+  return std::nullopt;
 }
 
 /// The engine whose script or module stands behind an interpreter, or behind a launcher of ranks. Flags of a
@@ -368,7 +403,8 @@ std::string stated_release(const EngineCommand& command) {
 void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,
                const std::filesystem::path& folder, Settings& settings) {
   WordReader reader(table, name, folder, settings);
-  if (command.format == LaunchFormat::megatron) reader.read(command.before, false);  // torchrun's counts
+  if (command.format == LaunchFormat::megatron || command.format == LaunchFormat::trainer)
+    reader.read(command.before, false);  // torchrun's counts
   reader.read(command.words, true);
 }
 

@@ -102,7 +102,7 @@ std::string toml_value(std::string_view text, const std::string& name, int line)
 }  // namespace
 
 std::vector<Given> flatten_yaml(std::string text, const std::string& name, const std::string& prefix) {
-  const auto doc = YamlDocument::parse(std::move(text), name);
+  const auto doc = YamlDocument::parse(std::move(text), name, YamlForm::foreign);
   std::vector<Given> out;
   flatten(doc.root(), prefix, out);
   return out;

@@ -101,6 +101,23 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"fused", "chains of element-wise operations run as one kernel"},
     {"compiler", "what fuses chains of operations"},
 });
+/// Of recipes that tune a model.
+constexpr auto kRecipe = std::to_array<Meaning>({
+    {"pure_bf16", "weights, gradients and states have 16 bits"},
+    {"model_format", "format in which weights are loaded"},
+    {"keeps_activations", "no layer is computed again"},
+    {"deepspeed_file", "the file of DeepSpeed, or its stage"},
+    {"accelerate_file", "the file of Accelerate"},
+    {"fsdp_words", "how FSDP divides a replica"},
+    {"adapter", "what is trained: all weights, or adapters"},
+    {"use_peft", "adapters are trained"},
+    {"lora_rank", "rank of adapters"},
+    {"lora_targets", "products that have adapters"},
+    {"load_4bit", "frozen weights have 4 bits"},
+    {"load_8bit", "frozen weights have 8 bits"},
+    {"quantization_bit", "bits of frozen weights"},
+    {"fused_loss", "head and loss run as one kernel, part by part"},
+});
 /// Of the shape of a model.
 constexpr auto kShape = std::to_array<Meaning>({
     {"layers", "layers"},
@@ -243,7 +260,8 @@ class TableReader {
 
 std::string_view meaning_of(std::string_view quantity) {
   for (const std::span<const Meaning> table :
-       {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kShape)})
+       {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kRecipe),
+        std::span<const Meaning>(kShape)})
     for (const auto& [name, meaning] : table)
       if (name == quantity) return meaning;
   return {};

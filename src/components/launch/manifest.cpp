@@ -68,8 +68,8 @@ class ManifestReader {
     if (const auto* run = value.find("run"); run != nullptr && value.find("image") == nullptr)
       if (run->kind == YamlValue::Kind::scalar) text += run->text + "\n";
     if (value.find("image") != nullptr) container(value, before);
-    for (const auto& [key, inner] : value.pairs)
-      if (key.text != "environment" && key.text != "env") read(inner, before);
+    for (const auto& [key, inner] : value.pairs)  // "x-...": parts of a compose file that anchors repeat
+      if (key.text != "environment" && key.text != "env" && !key.text.starts_with("x-")) read(inner, before);
   }
 
  private:
@@ -121,7 +121,7 @@ std::optional<Manifest> read_manifest(std::string_view text, const std::string& 
   std::string document;
   const auto flush = [&] {
     if (document.find_first_not_of(" \t\r\n") != std::string::npos)
-      reader.read(YamlDocument::parse(document, name).root(), before);
+      reader.read(YamlDocument::parse(document, name, YamlForm::foreign).root(), before);
     before += static_cast<int>(std::count(document.begin(), document.end(), '\n')) + 1;
     document.clear();
   };

@@ -4,6 +4,8 @@
 #include "detail/manifest.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +31,9 @@ std::optional<LaunchFormat> yaml_format(std::string_view text) {
   const auto any = [&](std::initializer_list<std::string_view> keys) {
     return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return has_line(text, k); });
   };
+  if (any({"base_model:", "model_name_or_path:", "per_device_train_batch_size:"}) ||
+      text.find("_component_: torchtune.") != std::string_view::npos)
+    return LaunchFormat::trainer;
   if (any({"compute_environment:", "distributed_type:", "fsdp_config:"})) return LaunchFormat::accelerate;
   if (any({"trainer:", "exp_manager:", "train:", "ddp:"})) return LaunchFormat::nemo;
   if (any({"kv_cache_config:", "cuda_graph_config:", "enable_attention_dp:", "tensor_parallel_size:",
@@ -52,8 +57,10 @@ constexpr Fault kNoLaunch{
     .id = "mlsysim.launch.003",
     .message = "this is no launch that is known",
     .expected =
-        "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve or pretrain_*.py with their "
-        "flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate or MLPerf"};
+        "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve, pretrain_*.py or a script "
+        "of "
+        "the Trainer with their flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate, "
+        "axolotl, LLaMA-Factory, torchtune or MLPerf"};
 
 /// Programs that people start and that are not read, by their names.
 constexpr auto kUnread = std::to_array<std::string_view>(
@@ -150,6 +157,21 @@ std::string checkpoint_of(std::string name) {
   return name;
 }
 
+/// Reads the files of DeepSpeed and of Accelerate that a launch of the Trainer names and that lie beside it.
+void put_named_files(detail::Settings& settings, const LaunchQuestion& q) {
+  for (const auto& [quantity, format] : {std::pair("deepspeed_file", LaunchFormat::deepspeed),
+                                         {"accelerate_file", LaunchFormat::accelerate}}) {
+    const std::filesystem::path path(settings.text(quantity));
+    const bool inside = !path.empty() && !q.folder.empty() && path.is_relative() &&
+                        std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+    if (!inside || !files::exists(q.folder / path)) continue;
+    auto text = files::read(q.folder / path, "a configuration file", detail::kLongestLaunch);
+    put_keys(detail::flag_table(format), detail::flatten_yaml(std::move(text), path.string()), settings);
+    settings.end(quantity, FlagUse::used, "the file was read");
+    settings.forget(quantity);
+  }
+}
+
 /// The kind of the head that proposes tokens, where a launch has one.
 std::optional<std::string> head_of(const detail::Settings& settings) {
   const auto method = settings.text("draft_method");
@@ -158,13 +180,22 @@ std::optional<std::string> head_of(const detail::Settings& settings) {
   return std::nullopt;
 }
 
+/// The model of a builder of torchtune: "torchtune.models.llama3_1.qlora_llama3_1_8b" is "llama3_1_8b".
+std::string builder_model(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);
+  for (const std::string_view begin : {"qlora_", "lora_"})
+    if (name.starts_with(begin)) name.remove_prefix(begin.size());
+  return std::string(name);
+}
+
 /// A model and a machine, from the caller or from the launch.
 void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQuestion& q, const Zoo& zoo) {
   for (const auto& [key, text] : q.fields) launch.fields[key] = text;
   const auto name = [&](std::string_view field, std::string_view quantity) {
     if (!settings.has(quantity)) return;
-    const auto asked = launch.format == LaunchFormat::llama_cpp ? checkpoint_of(settings.text(quantity))
-                                                                : settings.text(quantity);
+    auto asked = settings.text(quantity);
+    if (launch.format == LaunchFormat::llama_cpp) asked = checkpoint_of(asked);
+    if (asked.starts_with("torchtune.models.")) asked = builder_model(asked);
     if (q.fields.contains(std::string(field))) return;
     auto model = detail::model_of(asked, zoo);
     if (model.entry.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B"
@@ -266,6 +297,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     if (const auto release = detail::stated_release(command); !release.empty())
       out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
   }
+  if (*format == LaunchFormat::trainer) put_named_files(settings, q);
   const bool serves = detail::serves(*format);
   if (*format == LaunchFormat::llama_cpp) out.fields.emplace("engine", "llama_cpp");
   out.mode = serves ? Mode::serve : Mode::train;

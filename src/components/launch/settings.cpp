@@ -101,13 +101,13 @@ void Settings::put(const FlagRow& row, const Given& given) {
   if (!given.has_value && finding.value.empty()) finding.value = "true";
   auto value = finding.value;
   const bool open = left_open(value);
-  if (open && row.use != FlagUse::ignored && row.flag != "cuda_graph_config") {
+  if (open && row.use != FlagUse::ignored && row.flag != "cuda_graph_config" && !row.means.contains(value)) {
     finding.use = FlagUse::ignored;
     finding.what = "left to the engine";
     findings_->push_back(std::move(finding));
     return;
   }
-  if (!open) check(row, {row.flag, value, given.where}, value);
+  if (!open && !row.means.contains(value)) check(row, {row.flag, value, given.where}, value);
   if (row.use == FlagUse::contradicts &&
       std::find(row.unless.begin(), row.unless.end(), value) != row.unless.end()) {
     finding.use = FlagUse::ignored;
@@ -196,6 +196,10 @@ Location Settings::where(std::string_view quantity) const {
 std::string Settings::flag_name(std::string_view quantity) const {
   const auto at = values_.find(quantity);
   return at == values_.end() ? std::string(quantity) : (*findings_)[at->second.finding].flag;
+}
+
+void Settings::forget(std::string_view quantity) {
+  if (const auto at = values_.find(quantity); at != values_.end()) values_.erase(at);
 }
 
 void Settings::end(std::string_view quantity, FlagUse use, std::string why) {

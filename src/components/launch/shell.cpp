@@ -54,9 +54,11 @@ class ShellReader {
     const char c = text_[at_];
     if (c == '\n') {
       end_word();
+      const std::string program = command_.empty() ? "" : command_.front().text;
       if (!array_) end_command();
       ++line_;
       ++at_;
+      if (!here_.empty()) here_document(program);
     } else if (c == ' ' || c == '\t' || c == '\r') {
       end_word();
       ++at_;
@@ -97,14 +99,55 @@ class ShellReader {
     }
   }
 
+  /// The lines up to the word that ends a here-document. Scripts that are written that way are read as
+  /// scripts; what another program reads is no shell's.
+  void here_document(const std::string& program) {
+    std::string body;
+    const int first = line_;
+    while (at_ < text_.size()) {
+      const auto end = std::min(text_.find('\n', at_), text_.size());
+      auto line = text_.substr(at_, end - at_);
+      at_ = std::min(end + 1, text_.size());
+      ++line_;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const auto begin = std::min(line.find_first_not_of('\t'), line.size());
+      if (line.substr(begin) == here_) break;
+      (body += line) += '\n';
+    }
+    here_.clear();
+    const auto slash = program.rfind('/');
+    const auto name = slash == std::string::npos ? program : program.substr(slash + 1);
+    const bool shell = name == "cat" || name == "tee" || name == "bash" || name == "sh" || name == "ssh" ||
+                       name == "sbatch" || name == "srun";
+    if (!shell || nested_) return;
+    try {
+      ShellReader inner(body, name_);
+      inner.nested_ = true;
+      inner.variables_ = variables_;
+      inner.arrays_ = arrays_;
+      auto script = inner.read();
+      for (auto& command : script.commands) {
+        for (auto& word : command) word.line += first - 1;
+        out_.commands.push_back(std::move(command));
+      }
+    } catch (const InputError&) {  // a text that is no script
+    }
+  }
+
   /// Drops the file of a redirection.
   void redirection() {
     if (open_ && std::all_of(word_.begin(), word_.end(), [](char c) { return c >= '0' && c <= '9'; }))
       word_.clear(), open_ = false;
     end_word();
+    const bool here = peek() == '<' && peek(1) == '<' && peek(2) != '<';
     while (peek() == '>' || peek() == '<' || peek() == '&') ++at_;
+    if (here && peek() == '-') ++at_;
     while (peek() == ' ') ++at_;
+    const auto begin = at_;
     while (at_ < text_.size() && std::string_view(" \t\n;&|").find(peek()) == std::string_view::npos) ++at_;
+    if (!here) return;
+    here_ = text_.substr(begin, at_ - begin);
+    std::erase_if(here_, [](char c) { return c == '"' || c == '\'' || c == '\\'; });
   }
 
   void quoted(char quote) {
@@ -266,10 +309,10 @@ class ShellReader {
   std::vector<ShellWord> command_;
   std::map<std::string, std::string> variables_;
   std::map<std::string, std::vector<std::string>> arrays_;
-  std::string word_, array_name_;
+  std::string word_, array_name_, here_;
   std::size_t at_ = 0, words_ = 0, bytes_ = 0;
   int line_ = 1, opened_ = 1;
-  bool open_ = false, array_ = false;
+  bool open_ = false, array_ = false, nested_ = false;
 };
 
 }  // namespace

@@ -66,9 +66,16 @@ TrainingRanks ranks_of(Settings& s, Launch& launch) {
 void put_batch(Settings& s, Launch& launch, const TrainingRanks& r) {
   const double dp = r.replicas();
   auto micro = s.number("micro_batch");
-  const auto accumulation = s.number("accumulation");
+  auto accumulation = s.number("accumulation");
   std::optional<double> whole = s.number("global_batch");
   if (whole && *whole <= 0) whole.reset();
+  if (launch.format == LaunchFormat::trainer && !whole) {
+    if (!micro) {
+      micro = s.number_or_usual("micro_batch");
+      launch.notes.push_back(fmt::format("a rank has {} sequences, as no key says otherwise", *micro));
+    }
+    accumulation = s.number_or_usual("accumulation");
+  }
   if (!whole && s.has("local_batch")) whole = *s.number("local_batch") * dp;
   if (whole && accumulation && !micro) micro = std::max(1.0, std::floor(*whole / (dp * *accumulation)));
   if (!whole && micro) whole = *micro * accumulation.value_or(1) * dp;
@@ -103,9 +110,30 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
       s.end(q, FlagUse::ignored, "without effect here");
 }
 
+/// The stage that the name of a file states where the file is not there: "ds_z3_offload.json".
+double stage_of_name(Settings& s, Launch& launch) {
+  double out = 0;
+  for (const auto* quantity : {"deepspeed_file", "accelerate_file"}) {
+    const auto name = s.text(quantity);
+    if (name.empty() || s.has("zero")) continue;
+    for (const std::string_view word : {"zero", "z", "stage", "zero_stage_", "stage_", "zero_"})
+      for (const char stage : {'1', '2', '3'})
+        if (out == 0 && name.rfind(std::string(word) + stage) != std::string::npos) out = stage - '0';
+    if (out == 0) {
+      s.end(quantity, FlagUse::contradicts, "the file is not beside the launch: say --zero-stage");
+      continue;
+    }
+    launch.notes.push_back(
+        fmt::format("'{}' is not beside the launch: stage {:.0f} is what its name says", name, out));
+    if (name.find("offload") != std::string::npos)
+      launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
+  }
+  return out;
+}
+
 /// What of a replica is divided, and over how many ranks.
 void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
-  double zero = 0, shard = s.number_or("shard", 1);
+  double zero = stage_of_name(s, launch), shard = s.number_or("shard", 1);
   const auto stage = s.text("zero");
   if (stage.starts_with("hybrid ")) {
     zero = stage.back() - '0';
@@ -118,6 +146,14 @@ void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
     }
   } else if (s.has("zero")) {
     zero = s.number_or("zero", 0);
+  }
+  if (const auto words = s.text("fsdp_words"); !words.empty()) {
+    zero = words.find("full_shard") != std::string::npos      ? 3
+           : words.find("shard_grad_op") != std::string::npos ? 2
+                                                              : zero;
+    if (words.find("offload") != std::string::npos)
+      for (const auto* field : {"offload_states", "offload_gradients", "offload_weights"})
+        launch.fields[field] = "1";
   }
   if (s.on("distributed_optimizer")) zero = 1;
   if (s.on("fsdp"))
@@ -157,6 +193,9 @@ void put_recomputation(Settings& s, Launch& launch, const TrainingRanks& r) {
   std::string kind = s.text("recompute");
   if (kind.empty() && s.on("recompute_selective")) kind = "selective";
   if (s.has("recompute_all")) kind = s.on("recompute_all") ? "full" : "none";
+  // LLaMA-Factory recomputes unless it is told not to.
+  if (kind.empty() && launch.format == LaunchFormat::trainer && s.flag_name("adapter") == "finetuning_type")
+    kind = s.on("keeps_activations") ? "none" : "full";
   // Megatron keeps every activation where nobody says otherwise, and so do FSDP and torchtitan without a
   // mode.
   if (kind.empty() && launch.format != LaunchFormat::mlperf && launch.format != LaunchFormat::deepspeed) {
@@ -179,7 +218,7 @@ void put_formats(Settings& s, Launch& launch) {
   put_format(s, launch, "format", "precision");
   if (s.on("bf16") && s.on("fp16"))
     s.clash("fp16", "two formats are asked for", "bf16 and fp16", "one of them");
-  if (s.on("bf16")) fields["precision"] = "bf16";
+  if (s.on("bf16") || s.on("pure_bf16")) fields["precision"] = "bf16";
   if (s.on("fp16")) fields["precision"] = "fp16";
   if (launch.format == LaunchFormat::megatron && !fields.contains("precision")) fields["precision"] = "fp32";
   const bool fp8 = s.has("fp8") && s.text("fp8") != "false" && s.text("fp8") != "null";
@@ -199,6 +238,52 @@ void put_formats(Settings& s, Launch& launch) {
   if (s.has("fused")) fields["kernel_fusion"] = s.on("fused") ? "true" : "false";
   if (s.has("compiler"))
     fields["kernel_fusion"] = s.text("compiler") == "no" || s.text("compiler") == "NO" ? "false" : "true";
+}
+
+/// Adapters, the formats of what is frozen, and of states, as recipes of the Trainer and of torchtune say
+/// them.
+void put_adapters(Settings& s, Launch& launch) {
+  auto& fields = launch.fields;
+  const auto adapter = s.text("adapter"), model = s.text("model");
+  const bool quantized = adapter == "qlora" || model.find(".qlora_") != std::string::npos;
+  const bool adapts = adapter == "lora" || quantized || s.on("use_peft") ||
+                      model.find(".lora_") != std::string::npos || (adapter.empty() && s.has("lora_rank"));
+  const double bits = s.number_or("quantization_bit", s.on("load_4bit") ? 4 : s.on("load_8bit") ? 8 : 16);
+  if (adapts) {
+    const double rank = s.number_or_usual("lora_rank");
+    fields["lora_rank"] = count_text(rank);
+    if (!s.has("lora_rank"))
+      launch.notes.push_back(fmt::format("adapters have rank {}, as no key says otherwise", rank));
+    const auto targets = s.text("lora_targets");
+    const bool all = targets.find("all") != std::string::npos || targets == "true" ||
+                     targets.find("up_proj") != std::string::npos ||
+                     targets.find("w1") != std::string::npos ||
+                     (targets.empty() && s.flag_name("adapter") == "finetuning_type");
+    fields["lora_modules"] = all ? "all" : "attention";
+    if (quantized || bits == 4)
+      fields["weight_format"] = "nf4";
+    else if (bits == 8)
+      fields["weight_format"] = "int8";
+  } else if (!adapter.empty() && adapter != "full") {
+    s.end("adapter", FlagUse::contradicts, "all weights are trained, or adapters of low rank");
+  }
+  const auto optimizer = s.text("optimizer");
+  if (optimizer == "adamw_8bit") {
+    fields["optimizer"] = "adamw";
+    fields["moment_precision"] = "int8";
+    s.end("optimizer", FlagUse::used, "AdamW with moments of 8 bits");
+  }
+  if (s.on("fused_loss")) fields["fused_loss"] = "true";
+  // torchtune and pure_bf16 hold weights, gradients and moments in the one format.
+  const auto loaded = s.text("model_format");
+  const bool torchtune = model.starts_with("torchtune.");
+  if (torchtune && choice_of<Precision>(loaded)) fields["precision"] = loaded;
+  if (!adapts && (s.on("pure_bf16") || (torchtune && loaded == "bf16")))
+    fields["states"] = "parameter=bf16,gradient=bf16,moment=bf16,master=none";
+  if (!fields.contains("precision")) {
+    fields["precision"] = "fp32";
+    launch.notes.push_back("arithmetic is in fp32, as no key asks for less");
+  }
 }
 
 /// What Megatron-LM does where no flag speaks, as its table says: dropout, and attention that keeps its
@@ -264,6 +349,7 @@ void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_recomputation(s, launch, r);
   put_formats(s, launch);
   if (launch.format == LaunchFormat::megatron) put_megatron_defaults(s, launch, zoo);
+  if (launch.format == LaunchFormat::trainer) put_adapters(s, launch);
   put_overlap(s, launch);
   if (const Workload* model = zoo.find<Workload>(fields.at("workload"))) compare_shape(s, *model);
 }

@@ -3,9 +3,12 @@
 ///
 /// yaml-cpp's nodes are not used: they accept duplicate keys, read `no` as false and lose positions. The tree
 /// is built from its parser events. Refused: duplicate keys, anchors, aliases, tags, several documents,
-/// booleans other than `true` and `false`, keys that are no plain text, nesting beyond 64.
+/// booleans other than `true` and `false`, keys that are no plain text, nesting beyond 64. Files of other
+/// programs (`YamlForm::foreign`) have anchors, tags and the booleans of YAML 1.1.
 
 #include "problems.hpp"
+
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -82,6 +85,7 @@ class NodeRef {
 };
 
 /// Reads a text into a tree; empty when something stopped the reading. Every fault is added to `problems`.
-[[nodiscard]] std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems);
+[[nodiscard]] std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems,
+                                                 YamlForm form = YamlForm::own);
 
 }  // namespace mlsysim::detail

@@ -2,7 +2,7 @@
 /// Any YAML text under the strict rules of the zoo's files, for files that hold no entries: plans.
 ///
 /// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are
-/// refused, and every value has its place.
+/// refused, and every value has its place. Files of other programs are read as these programs do.
 
 #include <mlsysim/units/error.hpp>
 
@@ -43,13 +43,17 @@ struct YamlPair {
 /// Whether a text is a date of the calendar, YYYY-MM-DD.
 [[nodiscard]] bool valid_date(std::string_view text);
 
+/// Whose files they are: those of other programs may hold anchors, merged maps (`<<`), tags, and the booleans
+/// of YAML 1.1 as texts; ours may not.
+enum class YamlForm : std::uint8_t { own, foreign };
+
 /// A text that was read, and messages that point into it.
 class YamlDocument {
  public:
   /// @throws InputError for a file that cannot be read, ErrorList with every fault of the text
   [[nodiscard]] static YamlDocument read(const std::filesystem::path& file);
   /// `name` stands for the text in messages. @throws InputError, ErrorList
-  [[nodiscard]] static YamlDocument parse(std::string text, std::string name);
+  [[nodiscard]] static YamlDocument parse(std::string text, std::string name, YamlForm form = YamlForm::own);
 
   [[nodiscard]] const YamlValue& root() const { return root_; }
   [[nodiscard]] const std::string& file() const { return file_; }

@@ -43,6 +43,8 @@ class Settings {
   /// Where a quantity was given, for messages.
   [[nodiscard]] Location where(std::string_view quantity) const;
   [[nodiscard]] std::string flag_name(std::string_view quantity) const;
+  /// Drops a quantity whose finding stays.
+  void forget(std::string_view quantity);
   /// What the flag of a quantity says does not hold here.
   void end(std::string_view quantity, FlagUse use, std::string why);
   /// Says of every flag that nobody asked for that it has no effect.
