@@ -123,3 +123,17 @@ def test_counts_are_whole(ask, llama, h100):
     with pytest.raises(mlsysim.DomainError, match="a whole number.*1 or 2") as caught:
         ask(llama, h100)
     assert caught.value.id == "mlsysim.table.004" and caught.value.facts.found == "1.5"
+
+
+def test_one_number_of_a_level_is_that_of_all():
+    def card():
+        return mlsysim.SystemEvaluator.evaluate("x", mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)
+
+    for level in ("feasibility", "performance", "macro"):
+        every = getattr(card(), level).metrics
+        fresh = getattr(card(), level)
+        for name, value in every.items():
+            assert fresh[name] == value and type(fresh[name]) is type(value)
+        for missing in ("nothing", 3, None):
+            with pytest.raises(KeyError):
+                fresh[missing]
