@@ -30,6 +30,20 @@ py::object value_of(const Metric& m) {
   return to_python(row, DynamicValue(m.value, m.exps));
 }
 
+/// The value of one number or text, as `rows_of` lists it. @throws KeyError
+py::object value_named(const EvaluationLevel& level, const py::object& name) {
+  if (PyUnicode_Check(name.ptr())) {
+    const auto text = name.cast<std::string_view>();
+    for (auto m = level.metrics.rbegin(); m != level.metrics.rend(); ++m) {
+      if (m->name.view() != text) continue;
+      const auto* words = std::get_if<std::string>(&m->value);
+      return words != nullptr ? choice_object(*words) : value_of(*m);
+    }
+  }
+  PyErr_SetObject(PyExc_KeyError, name.ptr());
+  throw py::error_already_set();
+}
+
 /// (name, value, unit, meaning) of each.
 py::list rows_of(const std::vector<Metric>& metrics) {
   py::list out;
@@ -68,6 +82,7 @@ void bind_card(py::module_& m) {
       .def_property_readonly("level_name", [](const EvaluationLevel& l) { return l.level_name; })
       .def_property_readonly("status", [](const EvaluationLevel& l) { return name_of(l.status); })
       .def_property_readonly("summary", [](const EvaluationLevel& l) { return l.summary.str(); })
+      .def("value", &value_named)
       .def("rows", [](const EvaluationLevel& l) { return rows_of(l.metrics); })
       .def("texts", [](const EvaluationLevel& l) {
         py::list out;

@@ -228,7 +228,15 @@ Axis range_of(const AskedSubject& a, const std::string& name, py::handle range) 
   return Axis::steps(std::get<double>(first.value), range.attr("step").cast<double>(), count, first.exps);
 }
 
-/// [(names, rows, a range or a text)]: a text is an axis as on the command line, without its name.
+/// The numbers of a buffer of float64.
+Axis numbers_of(const py::buffer& buffer) {
+  const auto info = buffer.request();
+  const auto* first = static_cast<const double*>(info.ptr);
+  return {std::vector<double>(first, first + info.size)};
+}
+
+/// [(names, rows, a buffer of float64, a range or a text)]: a text is an axis as on the command line, without
+/// its name.
 Space space_of(const AskedSubject& a, const py::list& axes) {
   std::vector<SpaceAxis> out;
   for (const auto& item : axes) {
@@ -251,6 +259,11 @@ Space space_of(const AskedSubject& a, const py::list& axes) {
     }
     if (py::isinstance(pair[1], py::module_::import("builtins").attr("range"))) {
       axis.add(range_of(a, axis.names.at(0), pair[1]));
+      out.push_back(std::move(axis));
+      continue;
+    }
+    if (PyObject_CheckBuffer(pair[1].ptr()) != 0) {
+      axis.add(numbers_of(py::reinterpret_borrow<py::buffer>(pair[1])));
       out.push_back(std::move(axis));
       continue;
     }

@@ -5,6 +5,10 @@
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/format.hpp>
 
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 
 namespace mlsysim::cli {
@@ -20,6 +24,11 @@ RowText::RowText(const Space& space, const Question& question, RowFormat format)
     names_.push_back(cell(unit.empty() ? text : fmt::format("{} [{}]", text, unit)));
     scales_.push_back(unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base());
   }
+  constexpr std::size_t kept = 4096;
+  for (const auto& a : space_.axes()) {
+    auto& labels = labels_.emplace_back();
+    for (std::size_t row = 0; a.size() <= kept && row < a.size(); ++row) labels.push_back(cell(a.label(row)));
+  }
   header_ = format_ == RowFormat::csv ? fmt::format("{}\n", fmt::join(names_, ",")) : "{\"index\":";
 }
 
@@ -28,27 +37,50 @@ std::string RowText::cell(const std::string& text) const {
   return detail::csv_field(text);
 }
 
-void RowText::append(const RowBlock& b, fmt::memory_buffer& out) const {
+std::string RowText::label(std::size_t axis, std::size_t row) const {
+  return labels_[axis].empty() ? cell(space_.axes()[axis].label(row)) : labels_[axis][row];
+}
+
+void RowText::append(const RowBlock& b, std::string& out) const {
   const bool lines = format_ == RowFormat::lines;
-  const auto to = std::back_inserter(out);
+  const auto axes = space_.axes().size();
+  // What stands between the values; the texts of axes whose row has not changed stay.
+  std::vector<std::string> before;
+  for (std::size_t c = 0; c < names_.size(); ++c)
+    before.push_back(lines ? fmt::format("{}{}:", c == 0 ? "{" : ",", names_[c]) : c == 0 ? "" : ",");
+  auto at = space_.rows_at(b.first);
+  std::vector<std::string> texts;
+  for (std::size_t a = 0; a < axes; ++a) texts.push_back(label(a, at[a]));
+  std::array<char, 32> digits{};
+  const auto number = [&](auto x) {
+    char* const end = fmt::format_to(digits.data(), FMT_COMPILE("{}"), x);
+    out.append(digits.data(), end);
+  };
   for (std::size_t p = 0; p < b.points; ++p) {
-    const auto at = space_.rows_at(b.first + p);
     std::size_t column = 0;
-    const auto put = [&](std::string_view text) {
-      if (lines)
-        fmt::format_to(to, "{}{}:{}", column == 0 ? "{" : ",", names_[column], text);
-      else
-        fmt::format_to(to, "{}{}", column == 0 ? "" : ",", text);
-      ++column;
-    };
-    put(fmt::format("{}", b.first + p));
-    for (std::size_t a = 0; a < at.size(); ++a) put(cell(space_.axes()[a].label(at[a])));
-    put(lines ? (b.feasible[p] != 0 ? "true" : "false") : (b.feasible[p] != 0 ? "1" : "0"));
-    for (std::size_t k = 0; k < question_.show.size(); ++k) {
-      const bool number = b.skipped.empty() && std::isfinite(b.shown[k][p]);
-      put(number ? fmt::format("{}", b.shown[k][p] / scales_[k]) : lines ? "null" : "");
+    out += before[column++];
+    number(b.first + p);
+    for (std::size_t a = 0; a < axes; ++a) {
+      out += before[column++];
+      out += texts[a];
     }
-    fmt::format_to(to, "{}\n", lines ? "}" : "");
+    out += before[column++];
+    out += lines ? (b.feasible[p] != 0 ? "true" : "false") : (b.feasible[p] != 0 ? "1" : "0");
+    for (std::size_t k = 0; k < question_.show.size(); ++k) {
+      out += before[column++];
+      if (b.skipped.empty() && std::isfinite(b.shown[k][p]))
+        number(b.shown[k][p] / scales_[k]);
+      else if (lines)
+        out += "null";
+    }
+    out += lines ? "}\n" : "\n";
+    if (p + 1 == b.points) break;
+    for (std::size_t a = axes; a-- > 0;) {
+      const bool over = ++at[a] == space_.axes()[a].size();
+      if (over) at[a] = 0;
+      texts[a] = label(a, at[a]);
+      if (!over) break;
+    }
   }
 }
 

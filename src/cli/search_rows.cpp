@@ -125,12 +125,12 @@ void hand_rows(const Space& space, const Question& question, RowFormat format, c
   const RowText text(space, question, format);
   const PointRange range{std::stoull(received_from(r, 0)), space.size()};
   const auto piece = piece_of(range, r);
-  fmt::memory_buffer out;
+  std::string out;
   for (auto first = range.first + piece * static_cast<std::uint64_t>(r.rank); first < range.last;
        first += piece * static_cast<std::uint64_t>(r.size)) {
     visit_points(space, question, first, std::min(range.last, first + piece),
                  [&](const RowBlock& b) { text.append(b, out); });
-    send_to(r, 0, {out.data(), out.size()});
+    send_to(r, 0, out);
     out.clear();
   }
 }
@@ -144,7 +144,8 @@ class RowWriter {
         path_(asked.rows),
         state_(asked.state),
         text_(space, question, format_of(asked.rows)),
-        forced_(asked.overwrite) {
+        forced_(asked.overwrite),
+        threads_(asked.threads) {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
       throw InputError({.id = "mlsysim.cli.086",
@@ -178,10 +179,13 @@ class RowWriter {
       if (with != nullptr) {
         run_with(*with, interrupted);
       } else {
-        visit_points(space_, question_, next_, range_.last, [&](const RowBlock& block) {
-          text_.append(block, out_);
-          keep(block.first + block.points, interrupted);
-        });
+        write_points(
+            space_, question_, {next_, range_.last}, threads_,
+            [&](const RowBlock& block, std::string& text) { text_.append(block, text); },
+            [&](std::uint64_t next, std::string_view text) {
+              out_ += text;
+              keep(next, interrupted);
+            });
       }
     } catch (const Stop&) {
     }
@@ -327,13 +331,12 @@ class RowWriter {
   }
 
   void flush() {
-    const std::string_view text(out_.data(), out_.size());
-    if (const int why = files::put(file_, text); why != 0) {
+    if (const int why = files::put(file_, out_); why != 0) {
       errno = why;
       row_fault(path_, kUnfinished, kRoom);
     }
-    crc32_ = files::checksum(text, crc32_);
-    bytes_ += text.size();
+    crc32_ = files::checksum(out_, crc32_);
+    bytes_ += out_.size();
     out_.clear();
   }
 
@@ -373,7 +376,8 @@ class RowWriter {
   std::vector<Mark> marks_;
   bool forced_;
   std::optional<files::Lock> lock_;
-  fmt::memory_buffer out_;
+  std::string out_;
+  unsigned threads_;
   int file_ = -1;
 };
 

@@ -188,6 +188,18 @@ def test_rows_that_were_interrupted_are_gone_on_with_to_the_same_bytes(run, refu
     assert run(*written, "--resume").code == 0 and rows.read_bytes() == whole.read_bytes()
 
 
+def test_threads_write_the_same_rows(run, tmp_path):
+    question = ("sweep", "Llama3_8B", "H100,H200,A100", "--accelerators", "8", "--axis", "batch_size=1..9001", "--axis", "seq_len=512,700,2048",
+                "--show", "itl", "--subject-to", "itl <= 8 ms")
+    for ending in ("csv", "jsonl"):
+        files = [tmp_path / f"{threads}.{ending}" for threads in (1, 2, 5)]
+        for threads, file in zip((1, 2, 5), files):
+            assert run(*question, "--threads", threads, "--rows", file).code == 0
+        assert len({file.read_bytes() for file in files}) == 1
+        lines = files[0].read_text().splitlines()
+        assert len(lines) == 3 * 3 * 9001 + (ending == "csv") and "A100" in lines[-1]
+
+
 def test_rows_of_shards_are_the_rows_of_one_run(run, tmp_path):
     question = ("sweep", "Llama3_70B", "H100,H200", "--accelerators", "8", "--axis", "batch_size=1..50", "--show", "itl")
     whole = tmp_path / "whole.csv"

@@ -142,3 +142,17 @@ def test_names_are_read_as_on_the_command_line():
     assert {point.labels["hardware"] for point in front.front} <= {"H100", "H200"}
     with pytest.raises(mlsysim.errors.LookupError, match="Llama3_8B"):
         mlsysim.ask("Llama9_8B", "H100")
+
+
+def test_one_number_of_a_level_is_that_of_all():
+    def card():
+        return mlsysim.SystemEvaluator.evaluate("x", mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)
+
+    for level in ("feasibility", "performance", "macro"):
+        every = getattr(card(), level).metrics
+        fresh = getattr(card(), level)
+        for name, value in every.items():
+            assert fresh[name] == value and type(fresh[name]) is type(value)
+        for missing in ("nothing", 3, None):
+            with pytest.raises(KeyError):
+                fresh[missing]

@@ -369,3 +369,17 @@ def test_a_cluster_is_a_machine():
     assert asked.results["itl"] == mlsysim.ask(mlsysim.Models.Llama3_8B, fleet=cluster, batch_size=32).results["itl"]
     with pytest.raises(mlsysim.InputError, match="the machine is given twice"):
         mlsysim.ask(mlsysim.Models.Llama3_8B, cluster, fleet=cluster)
+
+
+def test_an_array_is_an_axis_as_its_list_is(chat):
+    np = pytest.importorskip("numpy")
+    sizes = np.arange(1, 65)
+    for values in (sizes, sizes.astype("uint16"), sizes.astype(float), np.arange(1, 129)[:64], np.arange(0, 130)[1:65]):
+        rows = chat.sweep({"batch_size": values}, show="itl")
+        assert (rows.columns["itl"] == chat.sweep({"batch_size": list(range(1, 65))}, show="itl").columns["itl"]).all()
+    strided = chat.sweep({"batch_size": np.arange(1, 129)[::2]}, show="itl").columns["itl"]
+    assert (strided == chat.sweep({"batch_size": "1..127:64"}, show="itl").columns["itl"]).all()
+    with pytest.raises(mlsysim.InputError):
+        chat.sweep({"batch_size": np.array([], dtype=float)}, show="itl")
+    with pytest.raises(mlsysim.Error):
+        chat.sweep({"batch_size": np.array([1.5, 2])}, show="itl")

@@ -39,6 +39,12 @@ def _shard(shard):
     return part, parts
 
 
+def _is_column(values):
+    """Whether it is a numpy array of numbers in a row, which is read as a whole."""
+    kind = type(values)
+    return (kind.__module__, kind.__name__) == ("numpy", "ndarray") and values.ndim == 1 and values.dtype.kind in "iuf"
+
+
 def _axes(axes):
     if isinstance(axes, (str, os.PathLike)):
         return [((), os.fspath(axes))]
@@ -46,7 +52,9 @@ def _axes(axes):
     for names, values in dict(axes).items():
         several = isinstance(names, tuple)
         names = names if several else (names,)
-        if not isinstance(values, (str, range)) or (several and isinstance(values, range)):
+        if not several and _is_column(values):
+            values = values.astype("float64", order="C", copy=False)
+        elif not isinstance(values, (str, range)) or (several and isinstance(values, range)):
             values = [tuple(v) if several else (v,) for v in values]
         out.append((names, values))
     return out

@@ -121,7 +121,8 @@ class EvaluationLevel(_Read):
         return f"EvaluationLevel({self.level_name!r}, {self.status!r}, {self.summary!r})"
 
     def __getitem__(self, metric):
-        return self.metrics[metric]
+        core = self.__dict__.get("_core")
+        return self.metrics[metric] if core is None or "metrics" in self.__dict__ else core.value(metric)
 
 
 class _Row(dict):

@@ -100,34 +100,47 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
   return out;
 }
 
-static void rows_impl(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
-                      const std::function<void(const RowBlock&)>& take) {
-  PointKernel kernel(space, question);
-  std::uint64_t bound = static_cast<std::uint64_t>(-1);
-  std::string reason;
-  std::vector<const double*> shown;
-  std::vector<std::uint8_t> feasible(PointKernel::kBlock);
-  while (first < last) {
-    const std::uint64_t outer = first / space.inner(), at = first % space.inner();
-    if (outer != bound) {
-      reason = kernel.bind(outer);
-      bound = outer;
+namespace {
+
+/// Hands points over block by block; keeps the subject that it has bound.
+class Visitor {
+ public:
+  Visitor(const Space& space, const Question& question)
+      : space_(space), kernel_(space, question), feasible_(PointKernel::kBlock) {}
+
+  template <class Take> void visit(std::uint64_t first, std::uint64_t last, const Take& take) {
+    while (first < last) {
+      const std::uint64_t outer = first / space_.inner(), at = first % space_.inner();
+      if (outer != bound_) {
+        reason_ = kernel_.bind(outer);
+        bound_ = outer;
+      }
+      const auto n = static_cast<std::size_t>(
+          std::min({last - first, space_.inner() - at, static_cast<std::uint64_t>(PointKernel::kBlock)}));
+      shown_.clear();
+      if (reason_.empty()) {
+        kernel_.run(at, n);
+        for (std::size_t k = 0; k < kernel_.compiled().show.size(); ++k) shown_.push_back(kernel_.shown(k));
+        const auto* misses = kernel_.misses();
+        for (std::size_t p = 0; p < n; ++p) feasible_[p] = misses[p] == 0 ? 1 : 0;
+      } else {
+        std::fill_n(feasible_.begin(), n, std::uint8_t{0});
+      }
+      take(RowBlock{first, n, shown_, std::span(feasible_).first(n), reason_});
+      first += n;
     }
-    const auto n = static_cast<std::size_t>(
-        std::min({last - first, space.inner() - at, static_cast<std::uint64_t>(PointKernel::kBlock)}));
-    shown.clear();
-    if (reason.empty()) {
-      kernel.run(at, n);
-      for (std::size_t k = 0; k < kernel.compiled().show.size(); ++k) shown.push_back(kernel.shown(k));
-      const auto* misses = kernel.misses();
-      for (std::size_t p = 0; p < n; ++p) feasible[p] = misses[p] == 0 ? 1 : 0;
-    } else {
-      std::fill_n(feasible.begin(), n, std::uint8_t{0});
-    }
-    take({first, n, shown, std::span(feasible).first(n), reason});
-    first += n;
   }
-}
+
+ private:
+  const Space& space_;
+  PointKernel kernel_;
+  std::uint64_t bound_ = static_cast<std::uint64_t>(-1);
+  std::string reason_;
+  std::vector<const double*> shown_;
+  std::vector<std::uint8_t> feasible_;
+};
+
+}  // namespace
 
 }  // namespace mlsysim::detail
 
@@ -148,7 +161,30 @@ PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t 
 void visit_points(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
                   const std::function<void(const RowBlock&)>& take) {
   (void)detail::Compiled(question, space.sample().entry);  // what does not read is refused, not skipped
-  detail::rows_impl(space, question, first, std::min(last, space.size()), take);
+  detail::Visitor(space, question).visit(first, std::min(last, space.size()), take);
+}
+
+void write_points(const Space& space, const Question& question, PointRange range, unsigned threads,
+                  const std::function<void(const RowBlock&, std::string& text)>& append,
+                  const std::function<void(std::uint64_t next, std::string_view text)>& take) {
+  constexpr std::uint64_t many = 1 << 14, few = 1 << 6;  // points of a piece: of laws, of resolvers
+  const LawEntry& entry = space.sample().entry;
+  (void)detail::Compiled(question, entry);
+  const std::uint64_t piece = entry.is_law() ? many : few;
+  const std::uint64_t last = std::min(range.last, space.size());
+  std::vector<detail::Visitor> visitors;
+  const unsigned most = detail::threads_for(space, {.threads = threads}, (last - range.first) / piece + 1);
+  for (unsigned t = 0; t < most; ++t) visitors.emplace_back(space, question);
+  std::vector<std::string> texts(most);
+  for (std::uint64_t next = range.first; next < last; next = std::min(last, next + most * piece)) {
+    const auto end_of = [&](unsigned t) { return std::min(last, next + (t + 1) * piece); };
+    detail::on_threads(most, [&](unsigned t) {
+      texts[t].clear();
+      visitors[t].visit(std::min(last, next + t * piece), end_of(t),
+                        [&](const RowBlock& block) { append(block, texts[t]); });
+    });
+    for (unsigned t = 0; t < most && !texts[t].empty(); ++t) take(end_of(t), texts[t]);
+  }
 }
 
 }  // namespace mlsysim

@@ -202,5 +202,13 @@ struct RowBlock {
 /// Evaluates points [first, last) in order, one thread, and hands them over block by block.
 void visit_points(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
                   const std::function<void(const RowBlock&)>& take);
+/// Points as text, in pieces that threads share.
+/// @param threads 0: as many as there are cores
+/// @param append  adds the text of a block; called on several threads at once
+/// @param take    gets the texts in the order of their points, each with the point behind it; called on this
+/// thread
+void write_points(const Space& space, const Question& question, PointRange range, unsigned threads,
+                  const std::function<void(const RowBlock&, std::string& text)>& append,
+                  const std::function<void(std::uint64_t next, std::string_view text)>& take);
 
 }  // namespace mlsysim
