@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "output.hpp"
 #include "reading_notes.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
@@ -83,17 +84,23 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   }
   if (options.format != OutputFormat::text)
     for (const auto& note : reading_notes()) table.rows.push_back({"note", note, {}, {}, {}, {}, {}, {}});
-  for (const auto& part : account.not_modelled)
-    table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});
+  if (options.format != OutputFormat::text || options.verbosity == Verbosity::verbose)
+    for (const auto& part : account.not_modelled)
+      table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});
+  else if (!account.not_modelled.empty())
+    table.footer = fmt::format("{} things are not modelled: --verbose", account.not_modelled.size());
   const bool fits = q.device == nullptr ||
                     (account.engine ? account.engine->fits : account.memory.total <= account.memory.capacity);
-  if (q.device != nullptr)
-    table.footer =
-        fmt::format("{:g} requests of {:g} tokens {}", q.requests, q.context, fits ? "fit" : "do not fit");
-  out.payload = render(table, options);
+  const bool one = q.requests == 1;
+  const auto summary = fmt::format("{:g} request{} of {:g} tokens {}", q.requests, one ? "" : "s", q.context,
+                                   fits  ? one ? "fits" : "fit"
+                                   : one ? "does not fit"
+                                         : "do not fit");
+  if (q.device != nullptr && options.format != OutputFormat::text) table.footer = summary;
+  out.payload = q.device == nullptr ? render(table, options) : verdict_first(fits, summary, table, options);
   if (!fits) {
     out.exit = Exit::infeasible;
-    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", table.footer);
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", summary);
   }
   return out;
 }

@@ -110,14 +110,19 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
                       .max_text = AnyQuantity(limit.most).to("ms").str(),
                       .where = {}});
   for (auto& result : check_assertions(limits, evaluation)) assertions.push_back(std::move(result));
-  Answer out{render(evaluation, options, assertions), mode_note(asked)};
-  if (request.interval > 0) {
+  const bool brief = options.format == OutputFormat::text && options.verbosity == Verbosity::brief;
+  std::vector<NumberInterval> ranges;
+  if (request.interval > 0 || (brief && evaluation.passed_all() && evaluation.fidelity == "operator")) {
     const auto subject = subject_of(asked.built.scenario);
     const auto of = interval_subject(asked.built.scenario);
-    out.payload =
-        with_intervals(std::move(out.payload),
-                       intervals(subject, of, measured_results(subject, of), request.interval), options);
+    ranges = intervals(subject, of, measured_results(subject, of),
+                       request.interval > 0 ? request.interval : kUsualLevel,
+                       {.samples = request.interval > 0 ? kAskedSamples : kCardSamples});
   }
+  Answer out{
+      brief ? brief_card(evaluation, options, assertions, ranges) : render(evaluation, options, assertions),
+      mode_note(asked)};
+  if (request.interval > 0) out.payload = with_intervals(std::move(out.payload), ranges, options);
   std::size_t failed = 0;
   for (const auto& a : assertions) {
     if (!a.note.empty()) out.diagnostics += fmt::format("mlsysim: note: {}\n", a.note);

@@ -19,8 +19,6 @@
 
 namespace mlsysim::cli {
 
-constexpr int kUsualLevel = 80;  // percent
-
 bool names_a_resolver(const std::string& word) { return ResolverRegistry::standard().find(word) != nullptr; }
 
 namespace {
@@ -268,15 +266,23 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
                       .hint = "e.g. --with hardware=H200"});
   const auto from = changed_subject(request, asked.against), to = changed_subject(request, asked.with);
   if (result.empty()) result = main_result(from.subject);
-  auto text = render(compare(from.subject, to.subject, result), options);
-  if (request.interval > 0) {
-    std::vector<NumberInterval> both;
-    const std::vector<std::string> one{result};
-    for (const auto& [name, of] : {std::pair("first", &from), std::pair("second", &to)})
-      for (auto& n : intervals(of->subject, of->about, one, request.interval)) {
-        n.result = fmt::format("{}.{}", name, n.result);
+  const auto difference = compare(from.subject, to.subject, result);
+  const bool brief = options.format == OutputFormat::text && options.verbosity == Verbosity::brief;
+  std::vector<NumberInterval> both;
+  std::vector<const char*> side;
+  if (brief || request.interval > 0)
+    for (const auto* of : {&from, &to})
+      for (auto& n : intervals(of->subject, of->about, std::span(&result, 1),
+                               request.interval > 0 ? request.interval : kUsualLevel,
+                               {.samples = request.interval > 0 ? kAskedSamples : kCardSamples})) {
         both.push_back(std::move(n));
+        side.push_back(of == &from ? "first" : "second");
       }
+  const bool known = both.size() == 2;
+  auto text = render(difference, options, known ? &both.front() : nullptr, known ? &both.back() : nullptr);
+  if (request.interval > 0) {
+    for (std::size_t k = 0; k < both.size(); ++k)
+      both[k].result = fmt::format("{}.{}", side[k], both[k].result);
     text = with_intervals(std::move(text), both, options);
   }
   return {std::move(text)};

@@ -91,6 +91,13 @@ std::string printable(std::string_view text, Colour colours) {
   return out;
 }
 
+std::string verdict_first(bool fits, std::string_view summary, const Table& table,
+                          const RenderOptions& options) {
+  auto text = render(table, options);
+  if (options.format != OutputFormat::text) return text;
+  return fmt::format("{}{}.\n\n{}", fits ? "FITS. " : "DOES NOT FIT: ", summary, text);
+}
+
 std::string error_text(const std::exception& error) {
   if (const auto* list = dynamic_cast<const ErrorList*>(&error); list != nullptr) {
     const auto& title = list->facts().message;

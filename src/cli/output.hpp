@@ -3,6 +3,8 @@
 
 #include "commands.hpp"
 
+#include <mlsysim/report/table.hpp>
+
 #include <exception>
 #include <string>
 #include <string_view>
@@ -38,6 +40,11 @@ struct Target {
 /// Prints a page to a file, as PDF: by Chromium, or by weasyprint, which draws no MathML.
 /// @param plain the page without MathML @throws SolverError where nothing here prints
 void print_html(const std::string& html, const std::string& plain, const std::string& file);
+
+/// A table below its verdict: "FITS. 16 requests of 2048 tokens fit". Other formats than text have the table
+/// alone.
+[[nodiscard]] std::string verdict_first(bool fits, std::string_view summary, const Table& table,
+                                        const RenderOptions& options);
 
 /// "mlsysim: error: ..." with what to do.
 [[nodiscard]] std::string error_text(const std::exception& error);

@@ -38,6 +38,49 @@ std::vector<std::string> unknown_options(const std::vector<std::string>& words,
   return out;
 }
 
+/// Commands by what they are for. A test holds them against those that there are.
+std::string first_screen() {
+  return "Predict fit, speed, cost and carbon of machine-learning workloads on hardware.\n\n"
+         "One setup       eval  memory  explain  report  plot\n"
+         "How many        size  decide  claim\n"
+         "What to change  compare  sensitivity  solve  sweep  optimize  pareto  uncertainty\n"
+         "Your files      import  export  fit  traffic  zoo  program\n"
+         "Accuracy        validate  calibrate  measure\n"
+         "Operations      ci  watch  compile  support  submit  merge\n"
+         "Extend          resolver  pipeline  plugin  walls  course  schema  mcp  units\n"
+         "Short forms     serve  train  completion  version\n\n"
+         "Start here:     mlsysim eval Llama3_70B H100 --accelerators 8\n"
+         "Examples:       mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
+         "                mlsysim zoo search llama\n"
+         "Options:        mlsysim COMMAND --help (common), mlsysim COMMAND --help-all\n"
+         "All commands:   mlsysim --help-all, a line for each, and options of all of them\n"
+         "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion or limit was missed.\n";
+}
+
+/// The program and its version as an entry of BibTeX. CITATION.cff says the same; a test holds them together.
+std::string citation() {
+  return fmt::format(
+      "@software{{mlsysim,\n"
+      "  author  = {{{{The mlsysim authors}}}},\n"
+      "  title   = {{mlsysim: closed-form prediction of machine-learning systems}},\n"
+      "  version = {{{}}},\n"
+      "  year    = {{2026}},\n"
+      "  license = {{Apache-2.0}},\n"
+      "  note    = {{Give the commit of the sources beside the version: git rev-parse HEAD}}\n"
+      "}}\n",
+      version_text);
+}
+
+/// The common options of a command, and where the others are.
+std::string short_help(const CLI::App& command) {
+  auto out = command.help();
+  const auto options = command.get_options();
+  if (std::any_of(options.begin(), options.end(),
+                  [](const CLI::Option* o) { return o->get_group().empty(); }))
+    out += fmt::format("All options: mlsysim {} --help-all\n", command.get_name());
+  return out;
+}
+
 /// Commands whose answer is everything that is there, also what plugins bring.
 bool lists_everything(std::string_view command) {
   for (const std::string_view name : {"list", "search", "lint", "support", "schema", "walls"})
@@ -47,7 +90,9 @@ bool lists_everything(std::string_view command) {
 
 }  // namespace
 
-Program::Program(std::vector<std::string> words) : words_(std::move(words)) {
+Program::Program(std::vector<std::string> words)
+    : words_(std::move(words)),
+      shows_all_(std::find(words_.begin(), words_.end(), "--help-all") != words_.end()) {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
@@ -75,6 +120,8 @@ Program::Program(std::vector<std::string> words) : words_(std::move(words)) {
                 "run nothing: list what is in force for the command, from where, without secrets");
   app_.add_flag("--no-timestamps", no_timestamps_,
                 "exports without times, so that two runs give the same bytes: as SOURCE_DATE_EPOCH=0");
+  app_.set_help_flag("-h,--help", "Show the common options of a command");
+  app_.set_help_all_flag("--help-all", "Show all options");
   app_.set_version_flag("--version", std::string(version_text), "print the version");
   app_.footer(
       "Examples:\n"
@@ -156,6 +203,7 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
     if (const auto near = did_you_mean(word, option ? options : commands); !near.empty()) text += "; " + near;
     if (!commands.empty() && !option) break;  // the words after an unknown command mean nothing yet
   }
+  if (words_.empty()) return fmt::format("mlsysim: error: a command is missing\n\n{}", first_screen());
   if (text.empty() && !commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     text = fmt::format("a command is missing; expected one of {}", fmt::join(commands, ", "));
   if (text.empty()) text = error.what();
@@ -248,7 +296,11 @@ int Program::run(int argc, char** argv) {
     if (format_ == "text" || format_ == "markdown" || format_ == "csv")
       answer.payload = printable(answer.payload, render_.colour);
   } catch (const CLI::CallForHelp&) {
+    answer = {innermost() == &app_ ? first_screen() : short_help(*innermost())};
+  } catch (const CLI::CallForAllHelp&) {
     answer = {app_.help()};
+  } catch (const CallForCitation&) {
+    answer = {citation()};
   } catch (const CLI::CallForVersion&) {
     answer = version(render_);
   } catch (const CLI::ParseError& error) {

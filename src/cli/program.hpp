@@ -45,6 +45,9 @@ template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T
   return offer(app, name, to, std::move(about), "")->required();
 }
 
+/// Thrown by the option that asks how to cite the program.
+struct CallForCitation {};
+
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
  public:
@@ -128,6 +131,7 @@ class Program {
   std::string format_ = "text";
   bool verbose_ = false, print_config_ = false, no_timestamps_ = false;
   std::vector<std::string> zoo_paths_, words_;
+  bool shows_all_ = false;  ///< help with every option
   ScenarioRequest scenario_;
   ExplainRequest explain_;
   SweepRequest sweep_;

@@ -18,6 +18,20 @@ const char* short_form(std::string_view field) {
   return "";
 }
 
+/// Names that engines and benchmarks give an option.
+const char* other_forms(std::string_view field) {
+  static constexpr std::pair<std::string_view, const char*> forms[] = {
+      {"engine", ",--runtime"},    {"arrival_rate", ",--rate"},
+      {"accelerators", ",--gpus"}, {"tp_size", ",--tensor-parallel-size"},
+      {"seq_len", ",--isl"},       {"pp_size", ",--pipeline-parallel-size"},
+      {"output_tokens", ",--osl"}};
+  for (const auto& [name, also] : forms)
+    if (name == field) return also;
+  return "";
+}
+
+constexpr std::size_t kHelpColumns = 80;  // of a line of help, behind the option
+
 constexpr const char* kEvalExamples =
     "Examples:\n"
     "  mlsysim eval Llama3_70B H100 --accelerators 8 --precision fp8 --batch-size 16 --output-tokens 512\n"
@@ -28,6 +42,68 @@ constexpr const char* kEvalExamples =
     "file.\n"
     "Quantities carry their unit: --intra-node-bw '450 GB/s'. Options replace what a plan says.\n"
     "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.";
+
+constexpr const char* kCommonGroup = "Scenario";
+
+/// Options that --help shows; --help-all has the rest.
+bool is_common(std::string_view field, std::optional<Mode> mode) {
+  for (const std::string_view name :
+       {"mode", "batch_size", "seq_len", "accelerators", "tp_size", "pp_size", "ep_size", "precision"})
+    if (field == name) return true;
+  if (mode == Mode::train)
+    return field == "zero_stage" || field == "recomputation" || field == "microbatch_size";
+  return field == "arrival_rate" || field == "output_tokens" || field == "engine" ||
+         (!mode && field == "zero_stage");
+}
+
+struct OptionGroup {
+  const char* title;
+  std::string_view fields;  // separated by blanks
+};
+constexpr OptionGroup kOptionGroups[] = {
+    {"Workload and load",
+     " name mode batch_size load arrival_rate seq_len output_tokens cached_prefix_len fidelity also "},
+    {"Devices and links",
+     " accelerators node_count accelerators_per_node intra_node_bw fabric_bandwidth nics_per_node "
+     "host_memory "
+     "host_memory_bandwidth "},
+    {"Parallelism",
+     " tp_size pp_size ep_size cp_size expert_tp_size schedule v_stages sequence_parallel zero_stage "
+     "shard_size "},
+    {"Number formats",
+     " precision weight_format weight_bits kv_precision gradient_precision moment_precision states "
+     "dispatch_precision "},
+    {"Serving",
+     " engine execution attention_kernel kernel_fusion prefill_chunk_tokens chunked_prefill draft_model "
+     "draft_acceptance_rate "
+     "draft_tokens draft_acceptance_decay acceptance_length "},
+    {"Training",
+     " gradient_accumulation_steps recomputation recomputed_share dropout optimizer trainable_fraction "
+     "lora_rank lora_modules "
+     "fused_loss microbatch_size microbatch_count backward_prefetch offload_activations offload_states "
+     "offload_gradients "
+     "offload_weights offload_experts "},
+    {"Communication",
+     " collective_algorithm overlap_efficiency overlap_slowdown tp_overlap congestion_factor "
+     "straggler_factor "},
+    {"Experts", " expert_copies expert_overlap rank_imbalance "},
+    {"Power and clocks", " efficiency power_cap clock_limit host_power network_power "},
+    {"Money and carbon",
+     " grid datacenter duration_days kwh_price unit_cost rent payment infrastructure_multiplier "},
+};
+const char* group_of(std::string_view field) {
+  for (const auto& g : kOptionGroups)
+    if (g.fields.find(fmt::format(" {} ", field)) != std::string_view::npos) return g.title;
+  return "Other";
+}
+
+/// What an option means, with its unit, and its default where the line stays short.
+std::string brief_help(const FieldInfo& f) {
+  std::string out(f.meaning);
+  if (!f.unit.empty()) out += fmt::format(" [{}]", f.unit);
+  auto whole = f.default_source.empty() ? out : fmt::format("{} (default: {})", out, f.default_source);
+  return whole.size() <= kHelpColumns ? whole : out;
+}
 
 }  // namespace
 
@@ -53,21 +129,17 @@ std::string type_word(const FieldInfo& f) {
 }
 
 void Program::traffic_option(CLI::App& app) {
-  offer(app, "--traffic-file", traffic_.file,
-        "requests as they were recorded: lengths, prefixes and arrivals that are not given come from it "
-        "(mlsysim traffic show)",
+  offer(app, "--traffic-file", traffic_.file, "Take lengths, prefixes and arrivals from recorded requests",
         "FILE")
-      ->group("Scenario");
+      ->group(shows_all_ ? "Workload and load" : "");
 }
 
 void Program::interval_option(CLI::App& app, int& level) {
-  auto* option = offer(app, "--interval", level,
-                       "also the intervals that hold this share of measurements: ranges of the zoo "
-                       "and errors of the model on what was measured nearest, told apart",
-                       "PERCENT")
-                     ->expected(0, 1)
-                     ->default_str("80")
-                     ->check(CLI::IsMember({"50", "80", "95"}));
+  auto* option =
+      offer(app, "--interval", level, "Add ranges that should contain PERCENT of measurements", "PERCENT")
+          ->expected(0, 1)
+          ->default_str("80")
+          ->check(CLI::IsMember({"50", "80", "95"}));
   values_[option].choices = {"50", "80", "95"};
 }
 
@@ -85,12 +157,13 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     }
     auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name),
-                    f.name == "engine"         ? ",--runtime"
-                    : f.name == "arrival_rate" ? ",--rate"
-                                               : ""),
-        [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f));
-    option->type_name(type_word(f))->group("Scenario");
+        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), other_forms(f.name)),
+        [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; },
+        shows_all_ ? help_of(f) : brief_help(f));
+    option->type_name(type_word(f))
+        ->group(shows_all_                 ? group_of(f.name)
+                : is_common(f.name, fixed) ? kCommonGroup
+                                           : "");
     auto& values = values_[option];
     values.choices.assign(f.choices.begin(), f.choices.end());
     if (f.name == "grid") values.place = Place::grid;
@@ -109,10 +182,10 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
                  ? "requests that all arrive at once: a static batch (batch_size with load burst)"
                  : "requests that are kept in flight, a new one for each that ends (batch_size)")
           ->type_name("NUMBER")
-          ->group("Scenario");
+          ->group(shows_all_ ? "Workload and load" : "");
   traffic_option(app);
   auto* region = app.add_option("--region", scenario_.region, "name of a grid or of a datacenter");
-  region->type_name("NAME")->group("Scenario");
+  region->type_name("NAME")->group(shows_all_ ? "Money and carbon" : "");
   values_[region].place = Place::grid;
   if (fixed)
     app.preparse_callback([this, mode = *fixed](std::size_t) { scenario_.fields["mode"] = name_of(mode); });
@@ -130,8 +203,7 @@ void Program::eval_commands() {
     target(app, machine, "a device, node, pod or cluster of the zoo, or a YAML file with one");
   };
   const auto run = [this] { return eval(scenario_, render_); };
-  auto* e = command(app_, "eval",
-                    "scorecard of a model on hardware, or of a plan: does it fit, how fast, at what cost",
+  auto* e = command(app_, "eval", "Estimate fit, speed, cost and carbon of a model on hardware, or of a plan",
                     kEvalExamples, run, {Place::model, Place::machine});
   targets(*e, "HARDWARE");
   scenario_options(*e, std::nullopt);
@@ -139,7 +211,7 @@ void Program::eval_commands() {
   const auto limited = [this](ServiceLimit limit) { scenario_.limits.push_back(std::move(limit)); };
   limit_options(*e, limited);
   auto* s =
-      command(app_, "serve", "the same as eval --mode serve",
+      command(app_, "serve", "Run eval --mode serve",
               "Examples:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256\n"
               "  mlsysim serve Llama3_70B H100 --accelerators 8 --precision fp8",
               run, {Place::model, Place::machine});
@@ -148,7 +220,7 @@ void Program::eval_commands() {
   interval_option(*s, scenario_.interval);
   limit_options(*s, limited);
   auto* t = command(
-      app_, "train", "the same as eval --mode train",
+      app_, "train", "Run eval --mode train",
       "Examples:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
       "  mlsysim train Llama3_8B H100 --accelerators 16 --pp-size 4 --batch-size 32",
       run, {Place::model, Place::machine});
@@ -161,7 +233,7 @@ void Program::eval_commands() {
 
 void Program::explain_command() {
   auto* x = command(
-      app_, "explain", "where a number comes from, law by law",
+      app_, "explain", "Show where a number comes from, equation by equation",
       "Examples:\n"
       "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
       "  mlsysim explain plan.yaml ttft\n"
@@ -186,7 +258,7 @@ void Program::explain_command() {
 
 void Program::sweep_command() {
   auto* w = command(
-      app_, "sweep", "scorecards of several devices, batch sizes and precisions, or of any other axes",
+      app_, "sweep", "Estimate every combination of devices, batch sizes and other inputs",
       "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
       "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis "
       "seq_len=1024..8192*2 \\\n"

@@ -25,7 +25,7 @@ CLI::Option* Program::subject_words(CLI::App& app, const char* last) {
 
 void Program::sensitivity_command() {
   auto* s = command(
-      app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
+      app_, "sensitivity", "Rank what a number depends on, and by how much",
       "Examples:\n"
       "  mlsysim sensitivity Llama3_70B H100 itl --accelerators 8\n"
       "  mlsysim sensitivity Llama3_70B H100 --accelerators 8      asks for the main result: itl\n"
@@ -43,7 +43,7 @@ void Program::sensitivity_command() {
 
 void Program::export_command() {
   auto* x = command(
-      app_, "export", "numbers of a scenario or law as a program that needs no library: C or JSON",
+      app_, "export", "Write a scenario or law as C or JSON, or as an engine's launch",
       "Examples:\n"
       "  mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c --function serve > serve.c\n"
       "  mlsysim export RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time > "
@@ -69,7 +69,7 @@ void Program::export_command() {
 
 void Program::solve_command() {
   auto* v =
-      command(app_, "solve", "which value of an input meets a condition",
+      command(app_, "solve", "Find the value of an input that meets a condition",
               "Examples:\n"
               "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"
               "  mlsysim solve Llama3_8B H100 'training_time <= 60 d' accelerators --mode train "
@@ -86,21 +86,21 @@ void Program::solve_command() {
 }
 
 void Program::uncertainty_command() {
-  auto* u = command(
-      app_, "uncertainty", "how sure a number is: spread, what makes it, whether the bottleneck flips",
-      "Examples:\n"
-      "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
-      "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
-      "'hardware.efficiency.memory = +-5 %' \\\n"
-      "    --uncertain 'hardware.kernels.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
-      "lognormal 20 %' --with hardware=H200\n"
-      "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
-      "LOW..HIGH, +-N %. Figures of the zoo that\n"
-      "state a range vary in it as well (triangular), unless --given-only; the answer lists "
-      "them. --with adds the probability\n"
-      "that the first result stays below that of a changed configuration.",
-      [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
-      {Place::model, Place::machine, Place::metric});
+  auto* u =
+      command(app_, "uncertainty", "Show how sure a number is, and which inputs make it unsure",
+              "Examples:\n"
+              "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
+              "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
+              "'hardware.efficiency.memory = +-5 %' \\\n"
+              "    --uncertain 'hardware.kernels.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
+              "lognormal 20 %' --with hardware=H200\n"
+              "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
+              "LOW..HIGH, +-N %. Figures of the zoo that\n"
+              "state a range vary in it as well (triangular), unless --given-only; the answer lists "
+              "them. --with adds the probability\n"
+              "that the first result stays below that of a changed configuration.",
+              [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
+              {Place::model, Place::machine, Place::metric});
   subject_words(*u, "the RESULT, or several separated by commas");
   offer(*u, "--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated",
         "NAME=DISTRIBUTION");
@@ -120,7 +120,7 @@ void Program::uncertainty_command() {
 
 void Program::compare_command() {
   auto* c = command(
-      app_, "compare", "why two configurations differ, or measurements of your own and predictions",
+      app_, "compare", "Explain why two setups differ, or how predictions and your data differ",
       "Examples:\n"
       "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
       "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against "
@@ -244,7 +244,7 @@ void Program::search_commands() {
     interval_option(*app, search_.interval);
     scenario_options(*app, std::nullopt);
   };
-  add("optimize", "the best point of a space under constraints, with a proof",
+  add("optimize", "Find the best plan under constraints, with a proof",
       "Examples:\n"
       "  mlsysim optimize Llama3_70B H100 --accelerators 8 --axis batch_size=1..512 --axis tp_size=1,2,4,8 "
       "--axis precision=bf16,fp8 \\\n"
@@ -255,20 +255,20 @@ void Program::search_commands() {
       "recomputation=none,selective,full --minimize step_latency\n"
       "Exit codes: 0 fine, 1 bad input, 2 nothing is feasible, 130 interrupted (the answer so far is "
       "valid).");
-  add("pareto", "the points that nothing beats in all objectives at once",
+  add("pareto", "List the plans that no other plan beats in every objective",
       "Examples:\n  mlsysim pareto Llama3_70B H100 --accelerators 8 --axis batch_size=1..512*2 --axis "
       "tp_size=2,4,8 \\\n"
       "    --minimize itl --minimize cost_per_token\n"
       "  mlsysim pareto plan.yaml --axis hardware=H100,H200 --axis batch_size=1..64*2 --minimize itl "
       "--maximize "
       "token_throughput");
-  auto* m = command(app_, "merge", "joins the parts of a search into the answer of one run",
+  auto* m = command(app_, "merge", "Join the parts of a search into one answer",
                     "Examples:\n  mlsysim merge part1.json part2.json part3.json\n"
                     "  mlsysim merge part1.json part2.json part3.json -o json",
                     [this] { return merge_states(paths_, render_); });
   demand(*m, "FILE", paths_, "state files of all shards, in any order");
   auto* j = command(
-      app_, "submit", "the script that runs a search as a job array, with the merging job behind it",
+      app_, "submit", "Write the script that runs a search as a job array",
       "Examples:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
       "--accelerators 8 \\\n"
       "    --axis batch_size=1..512 --axis tp_size=1,2,4,8 --minimize cost_per_token > submit.sh && sh "

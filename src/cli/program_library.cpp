@@ -19,15 +19,15 @@ constexpr const char* kAgentExamples =
 }  // namespace
 
 void Program::zoo_commands() {
-  auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
+  auto* z = command(app_, "zoo", "Browse built-in devices, models, systems, grids and prices",
                     "Examples:\n  mlsysim zoo list hardware\n  mlsysim zoo show H100", nullptr);
   auto* list =
-      command(*z, "list", "entries of a kind with their main figures, or of all kinds",
+      command(*z, "list", "List entries of one kind with their main values, or of all kinds",
               "Examples:\n  mlsysim zoo list\n  mlsysim zoo list models\n  mlsysim zoo list hardware -o csv",
               [this] { return zoo_list(first_, render_); }, {Place::kind});
   offer(*list, "KIND", first_, "hardware, model, node, cluster, grid, ...; default: all", "");
   auto* show =
-      command(*z, "show", "every figure of an entry with its source",
+      command(*z, "show", "Show every value of an entry with its source",
               "Examples:\n  mlsysim zoo show H100\n  mlsysim zoo show H100 --yaml",
               [this] { return zoo_show(first_, second_, yaml_ ? ShowAs::yaml : ShowAs::report, render_); },
               {Place::entry});
@@ -35,13 +35,13 @@ void Program::zoo_commands() {
   values_[offer(*show, "--kind", second_, "kind of the entry, where a name is used twice", "KIND")].place =
       Place::kind;
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
-  auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
+  auto* search = command(*z, "search", "Find entries whose name, alias or title resembles the words",
                          "Examples:\n  mlsysim zoo search llama\n"
                          "  mlsysim zoo search h100 -o csv",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   demand(*search, "WORDS", first_, "part of a name or title");
   auto* fresh = command(
-      *z, "new", "an entry of your own to begin with, as a YAML file",
+      *z, "new", "Write a YAML file with an entry of your own to start from",
       "Examples:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml\n"
       "  mlsysim zoo new model MyModel > mymodel.yaml",
       [this] {
@@ -49,7 +49,7 @@ void Program::zoo_commands() {
       });
   demand(*fresh, "KIND", first_, "hardware, model, node, fabric, cluster or grid");
   demand(*fresh, "NAME", second_, "its name");
-  auto* l = command(*z, "lint", "checks the files of the zoo and of the user",
+  auto* l = command(*z, "lint", "Check the files of the zoo and your own",
                     "Examples:\n  mlsysim zoo lint my_devices.yaml --verbose\n"
                     "  mlsysim zoo lint",
                     [this] { return zoo_lint(paths_, render_); });
@@ -57,7 +57,7 @@ void Program::zoo_commands() {
 }
 
 void Program::pipeline_commands() {
-  auto* p = command(app_, "pipeline", "resolvers joined by their keys",
+  auto* p = command(app_, "pipeline", "Run several resolvers, joined by their keys",
                     "Examples:\n  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100\n"
                     "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100",
                     nullptr);
@@ -68,7 +68,7 @@ void Program::pipeline_commands() {
           "FROM=TO");
   };
   auto* run =
-      command(*p, "run", "runs stages and shows every result",
+      command(*p, "run", "Run stages and show every result",
               "A stage that fails keeps those from running that need it, and no others.\n"
               "Examples:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024\n"
               "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100 -o json",
@@ -77,7 +77,7 @@ void Program::pipeline_commands() {
   run->add_flag("--fail-fast", pipeline_.fail_fast,
                 "run nothing behind the first stage that fails or is infeasible, needed or not");
   auto* show = command(
-      *p, "show", "where each input comes from, without running",
+      *p, "show", "Show where each input comes from, without running",
       "Examples:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid\n"
       "  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100",
       [this] { return pipeline_show(pipeline_, render_.format == OutputFormat::json ? "json" : form_); },
@@ -87,13 +87,13 @@ void Program::pipeline_commands() {
                    ->check(CLI::IsMember({"text", "dot", "mermaid", "json"}));
   values_[form].choices = {"text", "dot", "mermaid", "json"};
 
-  auto* r = command(app_, "resolver", "the models, solvers and optimizers",
+  auto* r = command(app_, "resolver", "List, describe and run single models, solvers and optimizers",
                     "Examples:\n  mlsysim resolver list\n  mlsysim resolver show ServingModel", nullptr);
-  command(*r, "list", "every resolver with its tier and purpose",
+  command(*r, "list", "List every resolver with its tier and purpose",
           "Examples:\n  mlsysim resolver list -o json\n"
           "  mlsysim resolver list",
           [this] { return resolver_list(render_); });
-  auto* one = command(*r, "show", "inputs, outputs, equation and source of a resolver",
+  auto* one = command(*r, "show", "Show inputs, outputs, equation and source of a resolver",
                       "Examples:\n  mlsysim resolver show SingleNodeModel\n"
                       "  mlsysim resolver show RingAllReduce -o json",
                       [this] { return resolver_show(first_, render_); }, {Place::resolver});
@@ -103,7 +103,7 @@ void Program::pipeline_commands() {
 
 void Program::resolver_commands(CLI::App& r) {
   auto* run =
-      command(r, "run", "runs one resolver with inputs of the command line",
+      command(r, "run", "Run one resolver with inputs from the command line",
               "Examples:\n"
               "  mlsysim resolver run TailLatencyModel --arrival-rate '300 request/s' "
               "--service-latency '10 ms' --num-replicas 4\n"
@@ -128,7 +128,7 @@ void Program::resolver_commands(CLI::App& r) {
     resolver_.words = run->remaining();
     return resolver_run(resolver_, render_);
   };
-  auto* docs = command(r, "docs", "reference pages in Markdown, one for each resolver",
+  auto* docs = command(r, "docs", "Write reference pages in Markdown, one for each resolver",
                        "Examples:\n"
                        "  mlsysim resolver docs TailLatencyModel\n"
                        "  mlsysim resolver docs --write docs/reference/resolvers\n"
@@ -137,16 +137,14 @@ void Program::resolver_commands(CLI::App& r) {
   offer(*docs, "NAME", first_, "name of a resolver; default: all", "");
   auto* write = offer(*docs, "--write", write_, "writes all pages into this folder", "DIR");
   offer(*docs, "--check", check_, "fails when a page of this folder is not current", "DIR")->excludes(write);
-  auto* w = command(app_, "walls", "the 22 walls, or one of them with its resolvers and fallacies",
+  auto* w = command(app_, "walls", "List the 22 walls, each with its resolvers and fallacies",
                     "Examples:\n  mlsysim walls\n  mlsysim walls 7",
                     [this] { return walls_command(first_, render_); });
   offer(*w, "N", first_, "number of a wall; default: all", "");
 }
 
 void Program::small_commands() {
-  auto* s = command(app_, "schema",
-                    "JSON Schema of plan files, of the zoo's files, of events and records, and of the "
-                    "arguments of commands",
+  auto* s = command(app_, "schema", "Print JSON Schemas of plans, zoo files, events and arguments",
                     "Examples:\n  mlsysim schema plan > plan.schema.json\n  mlsysim schema hardware\n"
                     "  mlsysim schema event > event.schema.json\n"
                     "  mlsysim schema zoo show\n  mlsysim schema commands > commands.json",
@@ -157,24 +155,24 @@ void Program::small_commands() {
         "all of them; "
         "default: plan",
         "");
-  auto* u = command(app_, "units", "units and conversions",
+  auto* u = command(app_, "units", "Convert and list units",
                     "Examples:\n  mlsysim units list\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
   auto* c =
-      command(*u, "convert", "a quantity in another unit, exactly",
+      command(*u, "convert", "Convert a quantity to another unit, exactly",
               "Examples:\n  mlsysim units convert '3.35 TB/s' GB/s\n  mlsysim units convert '80 GiB' GB",
               [this] { return units_convert(first_, second_, render_); }, {Place::none, Place::unit});
   demand(*c, "QUANTITY", first_, "a number and its unit");
   demand(*c, "UNIT", second_, "unit of the answer");
-  command(*u, "list", "every unit, alias and refused spelling",
+  command(*u, "list", "List every unit, alias and refused spelling",
           "Examples:\n  mlsysim units list\n"
           "  mlsysim units list -o csv",
           [this] { return units_list(render_); });
-  command(app_, "version", "version of the program",
+  command(app_, "version", "Print the version of the program",
           "Examples:\n  mlsysim version -o json\n"
           "  mlsysim version",
           [this] { return version(render_); });
   auto* k = command(
-      app_, "completion", "script that completes commands, options and zoo names in a shell",
+      app_, "completion", "Print a script that completes commands, options and names in a shell",
       "Examples:\n  mlsysim completion bash > mlsysim.bash\n  mlsysim completion fish > mlsysim.fish\n"
       "or at once: source <(mlsysim completion bash); mlsysim completion fish | source",
       [this] { return Answer{completion_script(first_)}; }, {Place::shell});
@@ -188,7 +186,7 @@ void Program::agent_command() {
     bool schemas = false;
   };
   const auto served = std::make_shared<Served>();
-  auto* mcp = command(app_, "mcp", "a server of the Model Context Protocol, for agents", kAgentExamples,
+  auto* mcp = command(app_, "mcp", "Serve the Model Context Protocol, for agents", kAgentExamples,
                       [served]() -> Answer {
                         std::vector<std::string> words;
                         for (const auto& folder : served->folders)
@@ -204,17 +202,19 @@ void Program::agent_command() {
 }
 
 void Program::memory_command() {
-  auto* m = command(app_, "memory", "where the memory goes when a model serves requests, to the byte",
+  auto* m = command(app_, "memory", "List what fills the memory when a model serves requests, to the byte",
                     "Examples:\n  mlsysim memory Qwen3_8B H100 --context 32768 --requests 16\n"
                     "  mlsysim memory ./config.json H100 --engine vllm --tensor-parallel 8",
                     [this] { return memory(memory_, render_); }, {Place::model, Place::device});
   demand(*m, "MODEL", memory_.model, "a model of the zoo, or a file with one");
   offer(*m, "DEVICE", memory_.device, "a device of the zoo, or a file with one", "");
-  offer(*m, "--context", memory_.context, "tokens of each request", "N")->capture_default_str();
-  offer(*m, "--requests", memory_.requests, "requests that hold a cache", "N")->capture_default_str();
-  offer(*m, "--tensor-parallel", memory_.tensor_parallel, "ranks that divide each layer", "N")
+  offer(*m, "--context,--seq-len,--input-tokens", memory_.context, "tokens of each request", "N")
       ->capture_default_str();
-  offer(*m, "--expert-parallel", memory_.expert_parallel, "ranks that divide the experts", "N")
+  offer(*m, "--requests,-b,--batch-size", memory_.requests, "requests that hold a cache", "N")
+      ->capture_default_str();
+  offer(*m, "--tensor-parallel,--tp-size", memory_.tensor_parallel, "ranks that divide each layer", "N")
+      ->capture_default_str();
+  offer(*m, "--expert-parallel,--ep-size", memory_.expert_parallel, "ranks that divide the experts", "N")
       ->capture_default_str();
   offer(*m, "--precision", memory_.precision, "format of all weights (default: as the model is stored)",
         "NAME");

@@ -43,7 +43,7 @@ void Program::size_commands() {
     scenario_options(app, std::nullopt);
   };
   auto* s = command(
-      app_, "size", "how many devices, in what plan, for a rate of requests or a training run",
+      app_, "size", "Find how many devices serve a request rate or finish a training run",
       "Examples:\n"
       "  mlsysim size DeepSeek_V3 --on H200 --rate 10/s --ttft 'p99 2 s' --itl '30 ms' --seq-len 4096 "
       "--output-tokens 1024\n"
@@ -53,7 +53,7 @@ void Program::size_commands() {
       [this] { return size_question(scenario_, size_, render_); }, {Place::model});
   limits(*s, false);
   auto* d = command(
-      app_, "decide", "which machine for it: cost with intervals, what would change it, what to measure next",
+      app_, "decide", "Choose a machine: cost with ranges, and what would change the choice",
       "Examples:\n"
       "  mlsysim decide DeepSeek_V3 --on H200,B200,MI355X --rate 10/s --ttft '2 s' --itl '30 ms' --seq-len "
       "4096 "
@@ -71,7 +71,7 @@ void Program::size_commands() {
   limits(*d, true);
   d->add_flag("--force", size_.force, "replace a file that others wrote");
   auto* c = command(
-      app_, "claim", "whether a number that somebody states can be: impossible, heroic or ordinary",
+      app_, "claim", "Judge whether a stated number is possible: impossible, heroic, ordinary",
       "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "
       "--output-tokens 256\n"
       "  mlsysim claim 'DeepSeek_V3 8xH200 1500 token/s at itl 30 ms' --seq-len 4096 --output-tokens 1024\n"

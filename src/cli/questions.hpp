@@ -16,6 +16,11 @@
 
 namespace mlsysim::cli {
 
+/// Percent of measurements that a range holds where nobody says how many.
+inline constexpr int kUsualLevel = 80;
+/// Samples of the ranges of the zoo: where an interval is asked for, and where it stands beside an answer.
+inline constexpr std::size_t kAskedSamples = 512, kCardSamples = 64;
+
 /// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
 struct AskedSubject {
   Subject subject;

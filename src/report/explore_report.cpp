@@ -1,5 +1,6 @@
 #include <mlsysim/report/explore_report.hpp>
 
+#include "detail/brief_explore.hpp"
 #include "detail/json_value.hpp"
 
 #include <mlsysim/resolver_api/field_text.hpp>
@@ -73,6 +74,8 @@ Json json_of(const SensitivityReport& r) {
 
 std::string render(const SensitivityReport& r, const RenderOptions& options) {
   if (options.format == OutputFormat::json) return detail::json_document(json_of(r));
+  if (options.format == OutputFormat::text && options.verbosity == Verbosity::brief)
+    return detail::brief_sensitivity(r);
   FieldInfo result;
   result.kind = r.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
   result.exps = r.exps;
@@ -176,7 +179,8 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
   return render(t, options);
 }
 
-std::string render(const DifferenceReport& r, const RenderOptions& options) {
+std::string render(const DifferenceReport& r, const RenderOptions& options, const NumberInterval* from,
+                   const NumberInterval* to) {
   const std::string unit = r.unit.empty() ? canonical_unit(r.exps) : std::string(r.unit);
   if (options.format == OutputFormat::json) {
     Json terms = Json::array();
@@ -200,6 +204,8 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
                                                {"exact", r.exact},
                                                {"terms", terms}}));
   }
+  if (options.format == OutputFormat::text && options.verbosity == Verbosity::brief)
+    return detail::brief_difference(r, from, to);
   const auto shown = [&](double x) { return AnyQuantity::from_base(x, r.exps); };
   Table t{.schema = "mlsysim/difference@1",
           .title = fmt::format("{}: {} against {}", r.result, r.from, r.to),

@@ -74,21 +74,10 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
         shown(*used, o.digits), shown(*capacity, o.digits)));
   }
   std::string parts;
-  std::size_t hidden = 0;
-  double rest = 0;
-  const double total = used != nullptr ? std::get<double>(used->value) : 0;
   for (const auto& m : e.memory) {
-    const double bytes = std::get<double>(m.value);
-    if (o.verbosity == Verbosity::brief && bytes < 0.005 * total) {
-      ++hidden;
-      rest += bytes;
-      continue;
-    }
     if (!parts.empty()) parts += " · ";
     parts += fmt::format("{} {}", m.name, shown(m, 3));
   }
-  if (hidden > 0)
-    parts += fmt::format(" · {} more {}", hidden, pretty(AnyQuantity::from_base(rest, dim::data::exps), 3));
   if (!parts.empty()) box.line("          " + parts, 10);
 }
 
@@ -161,21 +150,15 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o,
       out += (first ? detail::painted("warning: ", Paint::warn, o.colour) : "         ") + l + "\n";
       first = false;
     }
-  if (o.verbosity == Verbosity::verbose) {
-    out += counted(e.assumptions.size()) + "\n";
-    std::size_t names = 0, values = 0;
-    for (const auto& a : e.assumptions) {
-      names = std::max(names, a.name.size());
-      values = std::max(values, std::min<std::size_t>(a.value.str().size(), 28));
-    }
-    for (const auto& a : e.assumptions)
-      out +=
-          fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
-                      detail::painted(a.source, Paint::dim, o.colour));
-  } else if (!e.assumptions.empty()) {
-    for (const auto& l : detail::wrapped(assumed(e.assumptions) + ", with their sources: --verbose", o.width))
-      out += l + "\n";
+  out += counted(e.assumptions.size()) + "\n";
+  std::size_t names = 0, values = 0;
+  for (const auto& a : e.assumptions) {
+    names = std::max(names, a.name.size());
+    values = std::max(values, std::min<std::size_t>(a.value.str().size(), 28));
   }
+  for (const auto& a : e.assumptions)
+    out += fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
+                       detail::painted(a.source, Paint::dim, o.colour));
   return out;
 }
 
@@ -323,7 +306,8 @@ std::string render(const SystemEvaluation& evaluation, const RenderOptions& opti
     case OutputFormat::csv:
       return csv_of(evaluation, assertions);
   }
-  return text_of(evaluation, options, assertions);
+  return options.verbosity == Verbosity::verbose ? text_of(evaluation, options, assertions)
+                                                 : brief_card(evaluation, options, assertions);
 }
 
 }  // namespace mlsysim

@@ -1,6 +1,7 @@
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
+#include "detail/brief_explore.hpp"
 #include "detail/json_value.hpp"
 
 #include <fmt/format.h>
@@ -111,7 +112,8 @@ Table::Cell index_cell(std::uint64_t index) {
   return fmt::format("{}", index);
 }
 
-std::string footer_of(const ExploreAnswer& a) {
+/// Counts in words; with `limits` also the points that each constraint excludes.
+std::string footer_of(const ExploreAnswer& a, bool limits = true) {
   // Workers that share bounds look at other points each time, so that none are counted.
   if (a.evaluated == 0 && a.boxes == 0 && !a.method.empty())
     return fmt::format("{} points; {} (gap at most 1e-12)\n{}", count_text(a.total), name_of(a.exactness),
@@ -136,7 +138,7 @@ std::string footer_of(const ExploreAnswer& a) {
     out += fmt::format("\n{} skipped: {}", count_text(points), reason);
   for (const auto& warning : a.warnings) out += fmt::format("\nwarning: {}", warning);
   for (const auto& c : a.constraints)
-    if (c.violated > 0)
+    if (limits && c.violated > 0)
       out += fmt::format("\n'{}' excludes {}{}", c.text, count_text(c.violated),
                          c.relaxation.empty() ? "" : "; " + c.relaxation);
   if (a.histogram) {
@@ -174,6 +176,9 @@ Table points_table(const ExploreAnswer& a) {
 
 std::string render(const ExploreAnswer& a, const RenderOptions& options) {
   if (options.format == OutputFormat::json) return detail::json_document(json_of(a));
+  const bool one = a.objectives.size() == 1 && a.best.size() == 1 && !a.histogram;
+  if (one && options.format == OutputFormat::text && options.verbosity == Verbosity::brief)
+    return detail::brief_optimum(a) + footer_of(a, false) + "\n";
   return render(points_table(a), options);
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -208,7 +209,7 @@ def test_every_command_has_help_with_an_example(run, words):
 
 
 def test_help_names_every_option_of_a_scenario(run):
-    out = run("eval", "--help").out
+    out = run("eval", "--help-all").out
     schema = run("schema").json()["properties"]
     for section in ("workload", "hardware", "parallelism", "ops"):
         for key in schema[section]["properties"]:
@@ -276,3 +277,19 @@ def test_no_code_of_the_current_folder_is_run(tmp_path):
     call("measure", "--plan", cwd=tmp_path, env={"MLSYSIM_PYTHON": sys.executable})
     assert not (tmp_path / "owned").exists()
 
+
+
+def test_the_citation_is_that_of_the_file(run):
+    bibtex = run("report", "--cite").out
+    cff = (ROOT / "CITATION.cff").read_text()
+    assert bibtex.startswith("@software{") and bibtex.count("{") == bibtex.count("}")
+    for key in ("version", "title"):
+        value = re.search(rf"^{key}: \"?([^\"\n]+)", cff, re.M)[1]
+        assert f"{{{value}}}" in bibtex, value
+
+
+def test_options_have_the_names_of_engines(run):
+    ours = run("eval", "Llama3_8B", "H100", "--accelerators", "2", "--tp-size", "2", "--seq-len", "512", "--output-tokens", "64", "-o", "json")
+    theirs = run("eval", "Llama3_8B", "H100", "--gpus", "2", "--tensor-parallel-size", "2", "--isl", "512", "--osl", "64", "-o", "json")
+    assert ours.code == 0 and ours.out == theirs.out
+    assert run("memory", "Llama3_8B", "H100", "--tp-size", "2", "-b", "4").out == run("memory", "Llama3_8B", "H100", "--tensor-parallel", "2", "--requests", "4").out

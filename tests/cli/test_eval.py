@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 
 import pytest
 
@@ -28,8 +29,15 @@ def numbers(value):
 def test_serving_fits_and_says_what_limits_it(run):
     done = run(*SERVE)
     assert done.code == 0 and done.err == ""
-    for part in ("Llama3_70B on 8 x H100", "serve", "PASS", "ttft", "itl", "memory", "█", "weights", "limited by", "tco"):
+    lines = done.out.splitlines()
+    assert lines[0].startswith("FITS") and len(lines) <= 20
+    keys = run(*SERVE, "-o", "json").json()["levels"]["performance"]["metrics"]
+    assert not [word for word in re.findall(r"[a-z0-9_]+", done.out) if word in keys and "_" in word], done.out
+    assert not re.search(r"\b(inf|nan)\b|per one more", done.out)
+    for part in ("Llama3_70B on 8 x H100", "TTFT", "ITL", "█", "80 % range"):
         assert part in done.out, done.out
+    detailed = run(*SERVE, "--verbose").out
+    assert all(key in detailed for key in keys)
     assert max(len(line) for line in done.out.splitlines()) <= 96
 
 
@@ -95,7 +103,8 @@ def test_short_forms(run):
 def test_what_does_not_fit_exits_with_2_and_says_what_would(run):
     done = run(*TOO_LARGE)
     assert done.code == 2
-    for part in ("FAIL", "does not fit", "too much", "weights", "would fit with any one of", "tp_size"):
+    assert done.out.startswith("DOES NOT FIT")
+    for part in ("weights", "--tp-size 2", "--precision fp8"):
         assert part in done.out, done.out
     assert "infeasible" in done.err
     answer = run(*TOO_LARGE, "-o", "json")
@@ -247,7 +256,7 @@ def test_a_reranker_is_one_pass(run, tmp_path):
 def test_a_class_that_is_not_known_is_marked_as_a_guess(run, tmp_path):
     path = config(tmp_path, model_type="brand_new")
     done = run("eval", path, "H100")
-    assert "shape guessed" in done.out.splitlines()[0]
+    assert "shape guessed" in done.out
     assert "brand_new" in done.out + done.err
     assert "brand_new" in run("eval", path, "H100", "-o", "json").json()["guess"]
 

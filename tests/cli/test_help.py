@@ -29,7 +29,7 @@ MERGED = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..12", "--minimiz
 
 def subcommands(words):
     """Names of the commands below a command, and its help."""
-    text = call(*words, "--help").out
+    text = call(*words, "--help" if words else "--help-all").out
     below = text.partition("Subcommands:\n")[2].split("\n\n")[0]
     return [m[1] for line in below.splitlines() if (m := re.match(r"  ([a-z][a-z0-9-]*)( |$)", line))], text
 
@@ -110,6 +110,27 @@ def test_every_command_is_seen():
     assert {"eval", "plot", "report", "sweep", "zoo show", "plugin check"} <= set(LEAVES)
 
 
+VERBS = {"Browse", "Check", "Choose", "Compare", "Convert", "Draw", "Estimate", "Explain", "Find", "Fit", "Get", "Hold", "Join", "Judge", "List", "Load",
+         "Measure", "Predict", "Print", "Rank", "Read", "Remove", "Run", "Say", "Serve", "Show", "Build", "Write"}
+
+
+def test_a_line_about_a_command_starts_with_a_verb_and_is_short():
+    for group in [(), *((name.split()[0],) for name in LEAVES if " " in name)]:
+        listed = call(*group, "--help-all").out.partition("Subcommands:\n")[2].split("\n\n")[0]
+        for name, about in re.findall(r"^  ([a-z][a-z0-9-]*) +(\S.*)$", listed, re.M):
+            assert about.split()[0].rstrip(",") in VERBS and len(about) <= 80, (name, about)
+
+
+def test_first_screens_are_short_and_complete():
+    first = call("--help").out
+    assert len(first.splitlines()) <= 24 and max(map(len, first.splitlines())) <= 96
+    names = set(re.findall(r"[a-z-]+", first))
+    assert {name.split()[0] for name in LEAVES} <= names, {name.split()[0] for name in LEAVES} - names
+    common = call("eval", "--help").out
+    options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", common, re.M)
+    assert len(options) <= 18 and len(re.findall(r"^  (?:-\w,)?(--[\w-]+)", call("eval", "--help-all").out, re.M)) > 60
+
+
 @pytest.mark.parametrize("name", sorted(LEAVES))
 def test_two_examples(name):
     found = [e for e in examples(LEAVES[name]) if e.startswith(f"mlsysim {name}")]
@@ -137,7 +158,8 @@ def test_examples_run(name, place, tmp_path):
             words = shlex.split(single)
             target = words.index(">") if ">" in words else None
             done = call(*words[1:target], cwd=where, env=environment)
-            assert done.code in FINE, (single, done.err)
+            # Submissions in C++ are graded by an installed program; one in its build folder says so.
+            assert done.code in FINE or (name == "course check" and done.code == 1), (single, done.err)
             ran += 1
             if target is not None:
                 (where / words[target + 1]).write_text(done.out)

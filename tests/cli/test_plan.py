@@ -252,11 +252,11 @@ def assertion(text):
 def test_assertions_hold_and_fail(run, plan):
     itl = outcome(run, plan(SERVE))["p_itl"]
     held = run("eval", plan(assertion(f"metric: performance.itl, max: {itl * 1.01} ms, min: {itl * 0.99} ms")))
-    assert held.code == 0 and held.err == "" and held.out.count("PASS  performance.itl") == 2
+    assert held.code == 0 and held.err == "" and held.out.startswith("FITS") and held.out.count("performance.itl ") == 2
     for text, words in ((f"max: {itl * 0.99} ms", "at most"), (f"min: {itl * 1.01} ms", "at least")):
         failed = run("eval", plan(assertion(f"metric: performance.itl, {text}")))
         assert failed.code == 3 and "assertion failed" in failed.err and words in failed.err
-        assert "FAIL  performance.itl" in failed.out
+        assert failed.out.startswith("MISSES itl") and "performance.itl" in failed.out
 
 
 def test_bounds_are_inclusive(run, plan):

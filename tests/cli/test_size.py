@@ -27,7 +27,7 @@ def numbers_of(card):
 ])
 def test_the_answer_says_its_load(run, words, load):
     code, card = asked(run, "eval", "Llama3_8B", "H100", *words)
-    assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[0]
+    assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[1]
 
 
 def test_a_burst_waits_and_a_steady_state_does_not(run):

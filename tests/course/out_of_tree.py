@@ -14,7 +14,8 @@ def mlsysim(*words, code=0, cwd=None):
     return done.stdout
 
 
-def test_from_new_to_a_grade(tmp_path):
+def test_from_new_to_a_grade(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert "a6_pipeline" in mlsysim("course", "list")
     mlsysim("course", "new", "a2_model", tmp_path / "mine")
     assert {"README.md", "submission.yaml", "submission.cpp", "CMakeLists.txt"} <= {p.name for p in (tmp_path / "mine").iterdir()}
@@ -25,3 +26,4 @@ def test_from_new_to_a_grade(tmp_path):
     assert "FAILED  it compiles" in text and "submission.cpp:" in text and "error" in text
     source.write_text(solution)
     assert "9 of 9 points" in mlsysim("course", "check", tmp_path / "mine")
+    assert not (tmp_path / "mine" / "build").exists()  # a folder that is handed in holds what its author wrote

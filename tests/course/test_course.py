@@ -53,8 +53,9 @@ def test_there_are_six():
 
 
 def test_a_program_that_is_not_installed_says_so():
-    done = check(COURSE / "a1_law" / "starter" / "cpp", "--course", COURSE, code=3)
-    assert "installed" in done and "cmake --install" in done
+    done = mlsysim("course", "check", COURSE / "a1_law" / "starter" / "cpp", "--course", COURSE, "-o", "json", code=1)
+    assert json.loads(done.stdout)["status"] == "not graded" and json.loads(done.stdout)["id"] == "mlsysim.course.006"
+    assert "cmake --install" in done.stderr
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
@@ -68,6 +69,7 @@ def test_the_statement_lists_what_is_graded(name):
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_starters_of_cpp_fail_helpfully(name):
     text = check(COURSE / name / "starter" / "cpp", *library("starters"), code=3)
+    assert re.search(r"^0 of \d+ checks passed, 0 of", text, re.M), text
     assert failed(text) and re.search("not written yet|expected|there is no resolver", text) and "called: " in text
 
 
@@ -101,6 +103,7 @@ def test_solutions_of_python_pass(name):
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_starters_of_python_fail_helpfully(name):
     text = check(COURSE / name / "starter" / "python", code=3)
+    assert re.search(r"^0 of \d+ checks passed, 0 of", text, re.M), text
     assert failed(text) and re.search("not written yet|expected|there is no resolver", text) and "called: " in text
 
 
@@ -129,7 +132,17 @@ def test_faults_of_python_modules_are_said(tmp_path):
     assert "ended by signal 6" in check(folder, *course, code=3)
     (folder / "submission.py").write_text("raise ValueError('broken on purpose')\n")
     assert "broken on purpose" in check(folder, *course, code=3)
-    assert "there is no 'no-such-python'" in check(folder, *course, "--python", "no-such-python", code=3)
+    refused = mlsysim("course", "check", folder, *course, "--python", "no-such-python", "-o", "json", code=1)
+    assert json.loads(refused.stdout)["id"] == "mlsysim.course.008"
+
+
+def test_a_class_of_python_is_a_table(tmp_path):
+    folders = [COURSE / "solutions" / "a1_law" / "python", COURSE / "a1_law" / "starter" / "python", tmp_path]
+    done = mlsysim("course", "check", *folders, "--course", COURSE, "-o", "json", code=1)
+    right, starter, empty = json.loads(done.stdout)["submissions"]
+    assert right["points"] == right["of"] and starter["points"] == 0 and empty["status"] == "not graded" and "submission.yaml" in empty["error"]
+    lines = mlsysim("course", "check", *folders[:2], "--course", COURSE, "-o", "csv", code=3).stdout.splitlines()
+    assert len(lines) == 3 and lines[1].split(",")[3] == "10"
 
 
 def test_the_kit_of_python_packages_is_asked(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -169,6 +170,20 @@ class Tree(unittest.TestCase):
         self.assertFalse(expected.matches("a\n...\nz\n", "a\nb"))
         self.assertFalse(expected.matches("1.0", "1.00"))
         self.assertFalse(expected.matches("a", "a\nb"))
+
+
+class Comments(Tree):
+    def report(self):
+        script = pathlib.Path(__file__).with_name("check_comments.py")
+        return subprocess.run([sys.executable, str(script), str(self.root)], capture_output=True, text=True).stdout.splitlines()[:-1]
+
+    def test_paths_exist_and_sentences_have_subjects(self):
+        self.write("src/zoo/a.hpp", "/// A value of `zoo/a.hpp`, and of vllm/core.py.\n")
+        self.assertEqual([""], self.report())
+        self.write("src/elsewhere/b.cpp", "// As zoo/gone.hpp has it.\n// Of the other one.\n" + "// Of a third.\n" * 2)
+        missing, riddle = self.report()
+        self.assertIn("src/elsewhere/b.cpp:1", missing)
+        self.assertIn("src/elsewhere", riddle)
 
 
 if __name__ == "__main__":

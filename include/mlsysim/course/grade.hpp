@@ -24,7 +24,8 @@ struct Grade {
 };
 
 /// Runs the checks in order, but for those of the kit, over the resolvers of a registry: course/NAME, else
-/// NAME. Whatever a resolver throws is a complaint.
+/// NAME. Whatever a resolver throws is a complaint. Relations, zeros and tiers count once a check has shown a
+/// value other than zero, so that a file to begin with has no points.
 /// @throws InputError where a check itself cannot be read
 [[nodiscard]] std::vector<Grade> grade(const Assignment& assignment, const ResolverRegistry& registry,
                                        const Zoo& zoo);

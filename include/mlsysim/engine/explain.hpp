@@ -10,7 +10,7 @@
 namespace mlsysim {
 
 /// What `explain` can take apart into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency",
-/// "step_latency". `explanation` of explore/explanation.hpp derives every number of the scorecard.
+/// "step_latency". `explanation` of explore/subject/explanation.hpp derives all numbers of the scorecard.
 [[nodiscard]] std::vector<std::string> explainable(const Scenario& scenario);
 
 /// Derivation as text: the result, the terms that it is made of (largest first, small ones collapsed), the

@@ -2,6 +2,7 @@
 /// Answers of the tools, for readers and programs.
 
 #include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
@@ -13,15 +14,18 @@
 
 namespace mlsysim {
 
-/// Levers, largest effect first; those without effect are counted in the footer when brief.
-/// Text also gives what binds. JSON, schema "mlsysim/sensitivity@1": every number of the report.
+/// Levers, largest effect first. Brief text has the verdict and the choices and hardware parameters that
+/// matter, under their labels. JSON, schema "mlsysim/sensitivity@1": every number of the report.
 [[nodiscard]] std::string render(const SensitivityReport& report, const RenderOptions& options);
 /// The answer with all solutions. JSON, schema "mlsysim/solve@1". CSV: one line per solution.
 [[nodiscard]] std::string render(const SolveAnswer& answer, const RenderOptions& options);
 /// Results with their spread and what it is made of. JSON, schema "mlsysim/uncertainty@1".
 [[nodiscard]] std::string render(const UncertaintyReport& report, const RenderOptions& options);
-/// The terms of a difference, largest first. JSON, schema "mlsysim/difference@1".
-[[nodiscard]] std::string render(const DifferenceReport& report, const RenderOptions& options);
+/// The terms of a difference, largest first; in brief text behind the verdict. JSON, schema
+/// "mlsysim/difference@1".
+/// @param from,to ranges of the result on both sides, for brief text
+[[nodiscard]] std::string render(const DifferenceReport& report, const RenderOptions& options,
+                                 const NumberInterval* from = nullptr, const NumberInterval* to = nullptr);
 /// The best points, or the front, as a table; its footer counts points and says what excludes them.
 [[nodiscard]] Table points_table(const ExploreAnswer& answer);
 /// The same in the format of the options. JSON, schema "mlsysim/exploration@1": counts, constraints with

@@ -3,6 +3,7 @@
 
 #include <mlsysim/engine/plan_assertion.hpp>
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <span>
@@ -13,13 +14,21 @@ namespace mlsysim {
 
 /// A scorecard in the format of the options, with the results of assertions where there are some.
 ///
-/// Text: a box with the three levels, a memory bar, what limits the time, remedies where it does not fit,
-/// warnings, and the assumptions with their sources (their number alone when brief). JSON, schema
+/// Brief text is `brief_card`. Verbose text is a box with the three levels, every metric under its key, a
+/// memory bar, remedies where it does not fit, warnings, and the assumptions with their sources. JSON, schema
 /// "mlsysim/evaluation@1": the flat keys `f_status`, `p_status`, `m_status` and one `f_`, `p_` or `m_` key
 /// per metric, in its documented unit; and `levels`, where each metric has value and unit of the base
 /// dimension, number in the display unit, and text. CSV: one line per metric.
 [[nodiscard]] std::string render(const SystemEvaluation& evaluation, const RenderOptions& options,
                                  std::span<const AssertionResult> assertions = {});
+
+/// The scorecard on one screen, for readers: the verdict in the first line, then memory, latency, throughput,
+/// cost and energy in words, what was assumed, and at most three notes. Twenty lines, more only for
+/// assertions, remedies and resolvers that were asked besides.
+/// @param intervals ranges that stand beside their numbers
+[[nodiscard]] std::string brief_card(const SystemEvaluation& evaluation, const RenderOptions& options,
+                                     std::span<const AssertionResult> assertions = {},
+                                     std::span<const NumberInterval> intervals = {});
 
 /// The flat JSON key of a metric: ("feasibility", "memory_used") gives "f_memory_used_gb".
 [[nodiscard]] std::string flat_key(std::string_view level, std::string_view metric);

@@ -1,7 +1,7 @@
 #pragma once
 /// Numeric views: what the laws and the lowering see of a device, a network, a model and a plan.
 ///
-/// A view is made once from specs, in double (specs/make_views.hpp): names are looked up and missing values
+/// `timing/views.hpp` makes a view once from specs, in double: names are looked up and missing values
 /// settled there. Every member is a scalar `T` or a quantity over it, so derivatives, ranges and batches
 /// reach the zoo's own figures. Counts are `T` with integral values.
 

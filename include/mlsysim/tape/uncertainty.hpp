@@ -1,6 +1,6 @@
 #pragma once
-/// What is known about uncertain inputs, and draws of them. What that does to results is the question of
-/// explore/uncertainty.hpp.
+/// Distributions of uncertain inputs, and draws from them. Their effect on results is computed in
+/// explore/ask/uncertainty.hpp.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>

@@ -46,6 +46,13 @@ class Grader {
   Grader(const Assignment& assignment, const ResolverRegistry& registry, const Zoo& zoo)
       : assignment_(assignment), registry_(registry), reader_(zoo) {}
 
+  /// Whether a check has shown a value other than zero: what a file to begin with does not.
+  [[nodiscard]] bool shows(const CheckSpec& check, const Grade& grade) const {
+    return grade.passed() && std::any_of(check.expect.begin(), check.expect.end(), [&](const auto& e) {
+             return e.second != "false" && (e.second == "true" || computed(e.second, {}).base != 0);
+           });
+  }
+
   Grade run(const CheckSpec& check) {
     Grade out{.check = check.name,
               .points = check.points,
@@ -254,8 +261,17 @@ std::string factor_words(double factor) {
 std::vector<Grade> grade(const Assignment& assignment, const ResolverRegistry& registry, const Zoo& zoo) {
   Grader grader(assignment, registry, zoo);
   std::vector<Grade> out;
-  for (const auto& check : assignment.checks)
-    if (!check.kit) out.push_back(grader.run(check));
+  bool asked = false, shown = false;
+  for (const auto& check : assignment.checks) {
+    if (check.kit) continue;
+    out.push_back(grader.run(check));
+    asked = asked || !check.expect.empty();
+    shown = shown || grader.shows(check, out.back());
+  }
+  if (asked && !shown)
+    for (auto& g : out)
+      if (g.passed())
+        g.complaints.emplace_back("counts once a value other than zero is right: none is so far");
   return out;
 }
 

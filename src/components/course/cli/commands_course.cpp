@@ -80,23 +80,31 @@ std::vector<Grade> nothing_graded(const Assignment& assignment, std::string name
            .hint = std::move(hint)}};
 }
 
-/// Checks of resolvers and of the kit in the order of the assignment.
-std::vector<Grade> in_order(const Assignment& assignment, std::vector<Grade> grades, const Ended* kit) {
+/// Checks of resolvers and of the kit in the order of the assignment. The kit counts once another check has
+/// passed.
+std::vector<Grade> in_order(const Assignment& assignment, const std::vector<Grade>& grades,
+                            const Ended* kit) {
   std::vector<Grade> out;
-  auto next = grades.begin();
+  auto next = grades.cbegin();
   for (const auto& check : assignment.checks) {
     if (!check.kit) {
-      if (next != grades.end()) out.push_back(std::move(*next++));
+      if (next != grades.cend()) out.push_back(*next++);
       continue;
     }
     if (kit == nullptr) continue;  // whoever calls asks for it
     out.push_back(
         {.check = check.name, .points = check.points, .complaints = {}, .call = {}, .hint = check.hint});
     if (kit->status == 127)
-      out.back().complaints.emplace_back(
-          "the kit cannot be started: mlsysim-plugin-check is not beside mlsysim");
-    else if (kit->status != 0)
+      throw InputError({.id = "mlsysim.course.005",
+                        .message = "the kit of plugins cannot be started",
+                        .found = "no mlsysim-plugin-check beside mlsysim",
+                        .expected = "an environment in which submissions can be graded",
+                        .hint = "install mlsysim with its tools: cmake --install BUILD --prefix DIR"});
+    if (kit->status != 0)
       out.back().complaints = kit_faults(kit->out + kit->err);
+    else if (std::none_of(grades.begin(), grades.end(),
+                          [](const Grade& g) { return g.points > 0 && g.passed(); }))
+      out.back().complaints.emplace_back("counts once another check passes");
   }
   return out;
 }
@@ -107,22 +115,42 @@ struct Built {
   std::vector<std::string> complaints;
 };
 
+/// Where a submission is built: outside of its folder, which students hand in and teachers copy.
+fs::path build_folder(const Submission& submission) {
+  std::error_code failed;
+  const auto source = fs::weakly_canonical(submission.folder, failed).string();
+  const char* const cache =
+      std::getenv("XDG_CACHE_HOME");             // NOLINT(concurrency-mt-unsafe): read before threads
+  const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  const fs::path base = cache != nullptr && *cache != 0 ? fs::path(cache)
+                        : home != nullptr && *home != 0 ? fs::path(home) / ".cache"
+                                                        : fs::temp_directory_path(failed);
+  return base / "mlsysim" / "course" / fmt::format("{:016x}", std::hash<std::string>{}(source));
+}
+
 Built built(const Submission& submission) {
-  const auto source = submission.folder.string(), folder = (submission.folder / "build").string();
+  const auto source = submission.folder.string(), folder = build_folder(submission).string();
   // An installed program lies in PREFIX/bin.
   const auto prefix = program_folder().parent_path().string();
   std::error_code failed;
   if (fs::exists(fs::path(prefix) / "CMakeCache.txt", failed))
-    return {{},
-            {"this mlsysim lies where it was built, and a submission links to one that is installed: "
-             "cmake --install " +
-             prefix + " --prefix DIR, then DIR/bin/mlsysim course check"}};
+    throw InputError(
+        {.id = "mlsysim.course.006",
+         .message = "a submission links to an installed mlsysim",
+         .found = fmt::format("'{}', where it was built", prefix),
+         .expected = "an environment in which submissions can be graded",
+         .hint = fmt::format("cmake --install {} --prefix DIR, then DIR/bin/mlsysim course check", prefix)});
   for (const auto& words :
        {std::vector<std::string>{"cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug",
                                  "-DCMAKE_PREFIX_PATH=" + prefix},
         std::vector<std::string>{"cmake", "--build", folder}}) {
     const auto done = run_child(words);
-    if (done.status == 127) return {{}, {"cmake is not installed"}};
+    if (done.status == 127)
+      throw InputError({.id = "mlsysim.course.007",
+                        .message = "submissions in C++ are built by CMake",
+                        .found = "no 'cmake'",
+                        .expected = "an environment in which submissions can be graded",
+                        .hint = "install cmake and a compiler"});
     if (done.status != 0) return {{}, said(done.out + done.err)};
   }
   const auto libraries = files::listed(folder, ".so");
@@ -163,8 +191,18 @@ std::vector<Grade> python_grades(const Submission& submission, const Assignment&
   };
   const auto done = part("grade");
   if (done.status == 127)
-    return nothing_graded(assignment, "it can be imported", {fmt::format("there is no '{}'", python)},
-                          "--python names the interpreter that has mlsysim");
+    throw InputError({.id = "mlsysim.course.008",
+                      .message = "the interpreter is not there",
+                      .found = fmt::format("no '{}'", python),
+                      .expected = "an environment in which submissions can be graded",
+                      .hint = "--python or MLSYSIM_PYTHON names the interpreter that has mlsysim"});
+  if (done.err.find("No module named mlsysim") != std::string::npos ||
+      done.err.find("No module named 'mlsysim'") != std::string::npos)
+    throw InputError({.id = "mlsysim.course.009",
+                      .message = "the interpreter has no package mlsysim",
+                      .found = fmt::format("'{}'", python),
+                      .expected = "an environment in which submissions can be graded",
+                      .hint = "--python or MLSYSIM_PYTHON names the interpreter that has mlsysim"});
   const auto answer = Json::parse(done.out, nullptr, false);
   if (answer.is_discarded() || !answer.contains("checks")) {
     auto why = said(done.err + done.out);
@@ -188,8 +226,13 @@ std::vector<Grade> python_grades(const Submission& submission, const Assignment&
 
 Json json_of(const Submission& submission, const Assignment& assignment, const std::vector<Grade>& grades) {
   const auto score = course::score_of(grades);
-  Json j{{"schema", "mlsysim/course@1"},    {"assignment", assignment.name}, {"title", assignment.title},
-         {"language", submission.language}, {"points", score.points},        {"of", score.of},
+  Json j{{"schema", "mlsysim/course@1"},
+         {"status", "graded"},
+         {"assignment", assignment.name},
+         {"title", assignment.title},
+         {"language", submission.language},
+         {"points", score.points},
+         {"of", score.of},
          {"checks", Json::array()}};
   for (const auto& g : grades)
     j["checks"].push_back({{"name", g.check},
@@ -275,7 +318,9 @@ Answer course_new(const CourseRequest& request) {
   return out;
 }
 
-Answer course_check(const CourseRequest& request, const RenderOptions& options) {
+namespace {
+
+Answer checked(const CourseRequest& request, const RenderOptions& options) {
   const auto submission = course::read_submission(request.folder);
   const auto course = course::course_of(submission, request.course, installed_course());
   const auto assignment = course::read_assignment(course / submission.assignment);
@@ -290,6 +335,80 @@ Answer course_check(const CourseRequest& request, const RenderOptions& options) 
   for (const auto& g : grades)
     if (!g.passed()) out.exit = Exit::assertion_failed;
   return out;
+}
+
+/// One submission as another process grades it, so that plugins of one name do not meet.
+Json graded_apart(const std::string& folder, const CourseRequest& request) {
+  std::vector<std::string> words{
+      (program_folder() / "mlsysim").string(), "course", "check", folder, "-o", "json"};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--course", request.course);
+  add("--python", request.python);
+  const auto done = run_child(std::move(words));
+  auto grade = Json::parse(done.out, nullptr, false);
+  if (grade.is_discarded() || !grade.is_object())
+    grade = {{"schema", "mlsysim/course@1"},
+             {"status", "not graded"},
+             {"error", said(done.err, 1).empty() ? "it ended without a word" : said(done.err, 1).front()}};
+  grade["folder"] = folder;
+  return grade;
+}
+
+/// A class: one row for each submission.
+Answer checked_class(const CourseRequest& request, const RenderOptions& options) {
+  Json all = Json::array();
+  for (const auto& folder : request.folders) all.push_back(graded_apart(folder, request));
+  Answer out;
+  Table t{.schema = "mlsysim/class@1",
+          .title = "grades",
+          .columns = {{"submission"}, {"assignment"}, {"language"}, {"points"}, {"of"}, {"first fault"}},
+          .rows = {},
+          .footer = ""};
+  double ungraded = 0;
+  for (const auto& g : all) {
+    const bool graded = g.value("status", "") == "graded";
+    std::string fault = g.value("error", "");
+    if (graded)
+      for (const auto& c : g["checks"])
+        if (fault.empty() && !c["passed"].get<bool>()) fault = c["name"].get<std::string>();
+    if (!graded) ++ungraded;
+    if (!graded || !fault.empty()) out.exit = Exit::assertion_failed;
+    const auto number = [&](const char* key) {
+      return graded ? Table::Cell(g[key].get<double>()) : Table::Cell();
+    };
+    t.rows.push_back({printable(g["folder"].get<std::string>()), printable(g.value("assignment", "")),
+                      g.value("language", ""), number("points"), number("of"), printable(fault)});
+  }
+  if (ungraded > 0) {
+    out.exit = Exit::bad_input;
+    out.diagnostics =
+        fmt::format("mlsysim: {:g} of {} submissions could not be graded\n", ungraded, all.size());
+  }
+  out.payload =
+      options.format == OutputFormat::json
+          ? detail::json_document(Json{{"schema", "mlsysim/class@1"}, {"submissions", std::move(all)}})
+          : render(t, options);
+  return out;
+}
+
+}  // namespace
+
+Answer course_check(const CourseRequest& request, const RenderOptions& options) {
+  if (request.folders.size() > 1) return checked_class(request, options);
+  auto one = request;
+  one.folder = request.folders.front();
+  if (options.format != OutputFormat::json) return checked(one, options);
+  try {
+    return checked(one, options);
+  } catch (const Error& error) {  // a program that collects grades gets an answer for each
+    return {detail::json_document(Json{{"schema", "mlsysim/course@1"},
+                                       {"status", "not graded"},
+                                       {"error", std::string(error.what())},
+                                       {"id", std::string(error.id())}}),
+            error_text(error), Exit::bad_input};
+  }
 }
 
 }  // namespace mlsysim::cli

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/reading_notes.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
@@ -125,7 +126,7 @@ Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, co
   Table table{.schema = "mlsysim/fit@1",
               .title = fit.fits ? "fits" : "does not fit",
               .columns = {{"part"}, {"what"}, {"bytes"}, {"size", "GB"}},
-              .footer = fit.summary};
+              .footer = options.format == OutputFormat::text ? std::string() : fit.summary};
   for (const auto& i : fit.items) table.rows.push_back({i.part, i.what, i.bytes / unit::B, i.bytes});
   for (const auto& c : fit.changes)
     table.rows.push_back({"change", fmt::format("{}: {}", c.change, c.effect), {}, {}});
@@ -138,7 +139,7 @@ Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, co
   }
   if (programs)
     for (const auto& note : reading_notes()) table.rows.push_back({"note", note, {}, {}});
-  Answer out{render(table, options)};
+  Answer out{verdict_first(fit.fits, fit.summary, table, options)};
   if (launch) out.diagnostics = findings_text(*launch);
   if (!fit.fits) {
     out.exit = Exit::infeasible;

@@ -20,32 +20,30 @@ void Program::launch_commands() {
     values_[field("--hardware", "hardware", "what it runs on")->type_name("NAME")].place = Place::machine;
     scenario_options(app, std::nullopt);
   };
-  auto* i = command(
-      app_, "import",
-      "a launch of an engine as a plan; or a model or program as a file of the zoo, from a config.json, a "
-      "folder, GGUF, ONNX, StableHLO",
-      "Examples:\n  mlsysim import 'vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k' --hardware "
-      "H100 > plan.yaml\n"
-      "  mlsysim import ds_config.json --model Llama3_8B --hardware H100 --accelerators 64\n"
-      "  mlsysim import serve.sh --hardware H100 -o markdown          what became of each flag\n"
-      "  mlsysim import config.json > my_model.yaml\n  mlsysim import ./Qwen3-8B\n"
-      "  mlsysim import model.onnx --dim batch=8\n"
-      "Nothing of a launch is run. docs/how-to/launch-files.md lists the formats. Every command that "
-      "takes a model takes\n"
-      "the path of one too: mlsysim eval ./config.json H100, and sizes in it: mlsysim eval "
-      "'model.onnx?batch=8' H100",
-      [this] {
-        if (launch_.format.empty() && !is_launch(launch_.from)) {
-          program_.path = launch_.from;
-          return model_import(program_);
-        }
-        return launch_import(scenario_, launch_, render_);
-      });
+  auto* i =
+      command(app_, "import", "Read an engine's launch as a plan, or a model file as a zoo entry",
+              "Examples:\n  mlsysim import 'vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k' --hardware "
+              "H100 > plan.yaml\n"
+              "  mlsysim import ds_config.json --model Llama3_8B --hardware H100 --accelerators 64\n"
+              "  mlsysim import serve.sh --hardware H100 -o markdown          what became of each flag\n"
+              "  mlsysim import config.json > my_model.yaml\n  mlsysim import ./Qwen3-8B\n"
+              "  mlsysim import model.onnx --dim batch=8\n"
+              "Nothing of a launch is run. docs/how-to/launch-files.md lists the formats. Every command that "
+              "takes a model takes\n"
+              "the path of one too: mlsysim eval ./config.json H100, and sizes in it: mlsysim eval "
+              "'model.onnx?batch=8' H100",
+              [this] {
+                if (launch_.format.empty() && !is_launch(launch_.from)) {
+                  program_.path = launch_.from;
+                  return model_import(program_);
+                }
+                return launch_import(scenario_, launch_, render_);
+              });
   demand(*i, "LAUNCH", launch_.from, "a command line in quotes, or a file; or the file or folder of a model");
   options(*i);
   program_options(*i);
   auto* f = command(
-      app_, "fit", "whether a launch or a plan fits into memory: exit code, items, changes that fit",
+      app_, "fit", "Check whether a launch or a plan fits into memory",
       "Examples:\n  mlsysim fit --from 'vllm serve Qwen/Qwen3-32B --max-model-len 32k' --hardware H100\n"
       "  mlsysim fit --from plan.yaml\n"
       "Exit codes: 0 it fits, 1 bad input, 2 it does not.",

@@ -5,11 +5,11 @@
 namespace mlsysim::cli {
 
 void Program::model_commands() {
-  auto* p = command(app_, "program", "programs down to the operator: ONNX, StableHLO and MHLO text",
+  auto* p = command(app_, "program", "Read model graphs, operator by operator: ONNX, StableHLO, MHLO",
                     "Examples:\n  mlsysim program show model.mlir\n  mlsysim program show model.onnx H100 "
                     "--precision fp32 --dim batch=8",
                     {});
-  auto* show = command(*p, "show", "operators by time on a device, sums, or the graph of the modules",
+  auto* show = command(*p, "show", "List operators by time on a device, sums, or the module graph",
                        "Examples:\n  mlsysim program show model.mlir\n"
                        "  mlsysim program show model.onnx H100 --precision fp32 --dim batch=8\n"
                        "  mlsysim program show model.mlir --graph mermaid --depth 2\n"

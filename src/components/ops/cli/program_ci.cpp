@@ -17,7 +17,7 @@ void history_options(CLI::App& app, CiHistoryRequest& asked) {
 void watch_command(const AddCommand& add, const RenderOptions& render) {
   const auto asked = std::make_shared<WatchRequest>();
   auto* w = add(
-      "watch", "a running engine (vLLM, SGLang) beside what is predicted for it",
+      "watch", "Compare a running engine (vLLM, SGLang) with its prediction",
       "Times to the first and the next token are read from the metrics of each server; batch, prompt, answer "
       "and "
       "cached prefix are those that it runs, unless --with says otherwise. Nothing but the URLs is called.\n"
@@ -73,7 +73,7 @@ void sending_options(CLI::App& app, CiSending& to) {
 void history_commands(const AddCommand& add, const RenderOptions& render) {
   const auto history = std::make_shared<CiHistoryRequest>();
   auto* t = add(
-      "trend", "what a number did over the commits of a history",
+      "trend", "Show a number over the commits of a history",
       "Examples:\n  mlsysim ci trend --history predictions.sqlite --metric itl\n"
       "  mlsysim ci trend --history predictions.sqlite --metric itl --cell Llama3_8B/H100/bf16/serve -o csv",
       [history, &render] { return ci_trend(*history, render); });
@@ -82,15 +82,15 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
   t->add_flag("--openmetrics", history->openmetrics,
               "all points with their times, for promtool tsdb create-blocks-from openmetrics");
   const auto prune = std::make_shared<CiPruneRequest>();
-  auto* p = add(
-      "prune", "remove old commits from a history, and what is predicted no more from it or from a gateway",
-      "A commit goes where no limit that is given keeps it.\n"
-      "Examples:\n  mlsysim ci prune --history predictions.sqlite --keep 500 --older-than '180 day' "
-      "--dry-run\n"
-      "  mlsysim ci prune --history predictions.sqlite --matrix predictions.yaml\n"
-      "  mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml\n"
-      "Exit codes: 0 fine, 2 the history or the gateway cannot be used, or no commit would stay.",
-      [prune, &render] { return ci_prune(*prune, render); });
+  auto* p =
+      add("prune", "Remove old commits from a history or a gateway",
+          "A commit goes where no limit that is given keeps it.\n"
+          "Examples:\n  mlsysim ci prune --history predictions.sqlite --keep 500 --older-than '180 day' "
+          "--dry-run\n"
+          "  mlsysim ci prune --history predictions.sqlite --matrix predictions.yaml\n"
+          "  mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml\n"
+          "Exit codes: 0 fine, 2 the history or the gateway cannot be used, or no commit would stay.",
+          [prune, &render] { return ci_prune(*prune, render); });
   auto* file = offer(*p, "--history", prune->history, "file of SQLite that ci run wrote", "FILE");
   auto* gateway =
       offer(*p, "--push", prune->push,
@@ -107,7 +107,7 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
         "from which ages count, ns since 1970 (default: SOURCE_DATE_EPOCH, else now)", "NS");
   p->add_flag("--dry-run", prune->dry_run, "say what would go, and change nothing");
   auto* b =
-      add("bisect", "the first stored commit from which on a number is worse",
+      add("bisect", "Find the first stored commit from which on a number is worse",
           "Examples:\n  mlsysim ci bisect --history predictions.sqlite --metric itl --cell "
           "Llama3_8B/H100/bf16/serve\n"
           "  mlsysim ci bisect --history predictions.sqlite --metric itl --cell Llama3_8B/H100/bf16/serve "
@@ -129,13 +129,13 @@ void history_commands(const AddCommand& add, const RenderOptions& render) {
 void Program::ci_commands() {
   watch_command(adder(app_), render_);
   auto* c =
-      command(app_, "ci", "hold predictions to budgets and to what was accepted, commit by commit",
+      command(app_, "ci", "Hold predictions to budgets and to what was accepted, commit by commit",
               "Examples:\n  mlsysim ci accept predictions.yaml\n"
               "  mlsysim ci run predictions.yaml --history predictions.sqlite --report junit=predictions.xml",
               {});
   const auto asked = std::make_shared<CiRequest>();
   auto* r =
-      command(*c, "run", "predict a matrix of models, hardware, precisions and pipelines, and compare",
+      command(*c, "run", "Predict a matrix of models, hardware and pipelines, and compare it",
               "What changed is attributed, exactly, to the figures that changed, as compare does.\n"
               "Examples:\n  mlsysim ci run predictions.yaml\n"
               "  mlsysim ci run predictions.yaml -j 2 -o markdown --report html=predictions.html\n"
@@ -176,7 +176,7 @@ void Program::ci_commands() {
   r->add_flag("--no-baseline", asked->no_baseline, "predict and hold to budgets alone");
 
   auto* a = command(
-      *c, "accept", "write the baseline of a matrix: what is predicted now is what is expected",
+      *c, "accept", "Write the baseline: what is predicted now is expected from now on",
       "Examples:\n  mlsysim ci accept predictions.yaml\n  mlsysim ci accept predictions.yaml -j 2 --force",
       [asked] { return ci_accept(*asked); });
   matrix(*a);

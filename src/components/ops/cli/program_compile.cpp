@@ -36,7 +36,7 @@ void ingest_options(CLI::App& app, IngestRequest& asked) {
 void diff_command(const AddCommand& add, const RenderOptions& render) {
   const auto diff = std::make_shared<CompileDiffRequest>();
   auto* d =
-      add("diff", "breaks that are new, gone, more or fewer between two records, and what that costs",
+      add("diff", "List breaks that appeared, vanished or changed, and their cost",
           "Breaks are the same where type, file and function are; a line that moves is no change. With a "
           "model and a device "
           "the difference is priced, and each place gets its exact part.\n"
@@ -62,7 +62,7 @@ void diff_command(const AddCommand& add, const RenderOptions& render) {
 void calibrate_command(const AddCommand& add, const RenderOptions& render) {
   const auto asked = std::make_shared<IngestRequest>();
   auto* c = add(
-      "calibrate", "how long compiling takes by graph, operator and guard, fitted to records",
+      "calibrate", "Fit compile times by graph, operator and guard to records",
       "Least squares over every record that says its operators and its time; the residuals are shown. What "
       "it gives for a "
       "model is what --compile-time of CompilationModel takes.\n"
@@ -77,13 +77,12 @@ void calibrate_command(const AddCommand& add, const RenderOptions& render) {
 
 void Program::compile_commands() {
   auto* c = command(
-      app_, "compile", "graph breaks, compile times and what they cost",
+      app_, "compile", "Read graph breaks and compile times of torch.compile, and what they cost",
       "Examples:\n  mlsysim compile ingest trace_logs/\n  mlsysim compile ingest explain.json --by place",
       {});
   const auto asked = std::make_shared<IngestRequest>();
   auto* i = command(
-      *c, "ingest",
-      "read explain documents, texts and pickles of torch._dynamo.explain, and TORCH_TRACE logs of all ranks",
+      *c, "ingest", "Read torch._dynamo.explain documents and TORCH_TRACE logs",
       "Folders are read with all files in them; the folder below the one that is named is the family of a "
       "model.\n"
       "Examples:\n  mlsysim compile ingest dedicated_log_torch_trace_rank_0_abc.log.gz\n"
@@ -96,8 +95,7 @@ void Program::compile_commands() {
   diff_command(adder(*c), render_);
   const auto out = std::make_shared<CompileExportRequest>();
   auto* e =
-      command(*c, "export",
-              "breaks as metrics or as lines of a log: written, and sent to servers where URLs are given",
+      command(*c, "export", "Write breaks as metrics or log lines, and send them to servers",
               "Nothing is sent anywhere unless --push, --loki or --otlp names a server.\n"
               "Examples:\n  mlsysim compile export runs/ --commit abc > compile.prom\n"
               "  mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci\n"

@@ -8,7 +8,7 @@ namespace mlsysim::cli {
 
 void Program::picture_commands() {
   auto* p = command(
-      app_, "plot", "pictures: rooflines, waterfalls, timelines, tornados, curves, fronts, machines, models",
+      app_, "plot", "Draw rooflines, waterfalls, timelines, tornados, curves and fronts",
       "Examples:\n"
       "  mlsysim plot roofline Llama3_70B H100 itl --accelerators 8 -o svg > roofline.svg\n"
       "  mlsysim plot waterfall Llama3_70B H100 ttft --accelerators 8\n"
@@ -63,13 +63,13 @@ void Program::picture_commands() {
 
 void Program::report_command() {
   auto* r = command(
-      app_, "report",
-      "one page to keep: the answer, what limits it, pictures, derivations, sources, measurements",
+      app_, "report", "Write one page with answer, pictures, derivations and measurements",
       "Examples:\n"
       "  mlsysim report Llama3_70B H100 --accelerators 8 > chat.html\n"
       "  mlsysim report Llama3_70B H100 --accelerators 8 --with hardware=H200 -o md\n"
       "  mlsysim report plan.yaml --against-plan other.yaml -o report.html\n"
       "  mlsysim report Llama3_8B H100 --text\n"
+      "  mlsysim report --cite\n"
       "  mlsysim report Llama3_8B H100 --records after/ --records-before before/ -o breaks.html\n"
       "The page needs nothing from elsewhere and runs nothing. -o FILE.pdf is printed by weasyprint or "
       "Chromium, where there is one.",
@@ -90,6 +90,9 @@ void Program::report_command() {
       ->needs("--records");
   offer(*r, "--pipeline", report_.pipeline, "stage of a pipeline that is drawn, or its file; may be repeated",
         "STAGE");
+  r->add_flag_callback(
+       "--cite", [] { throw CallForCitation(); }, "Print how to cite mlsysim, as BibTeX")
+      ->trigger_on_parse();
   r->add_flag("--text", report_.text, "for a terminal: tables as wide as it is, derivations with --verbose");
   r->add_flag("--force", report_.force, "replace a file that others wrote");
   scenario_options(*r, std::nullopt);

@@ -14,28 +14,28 @@ constexpr const char* kImportExamples =
 }  // namespace
 
 void Program::plugin_commands() {
-  auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
+  auto* p = command(app_, "plugin", "Find, check and write plugins",
                     "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json", nullptr);
-  command(*p, "list", "every plugin that is found, without opening those that have a manifest",
+  command(*p, "list", "List every plugin that is found, without opening those with a manifest",
           "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
           [this] { return plugin_list(render_); });
   const auto one = [this](CLI::App& app) {
     demand(app, "NAME", first_, "name of a plugin, or the path of its library or manifest");
   };
   one(*command(
-      *p, "show", "what a plugin is and registers, and where each option comes from",
+      *p, "show", "Show what a plugin is and registers, and where its options come from",
       "Examples:\n  mlsysim plugin show acme-efficiency\n  mlsysim plugin show acme-efficiency -o json",
       [this] { return plugin_show(first_, render_); }));
   one(*command(
-      *p, "caps", "capabilities of a plugin, the same bytes every time",
+      *p, "caps", "Print the capabilities of a plugin, the same bytes every time",
       "Examples:\n  mlsysim plugin caps acme-efficiency -o json\n  mlsysim plugin caps acme-efficiency",
       [this] { return plugin_caps(first_, render_); }));
   one(*command(
-      *p, "reload", "loads a plugin, and then its file again from a copy",
+      *p, "reload", "Load a plugin, and then its file again from a copy",
       "Examples:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so\n  mlsysim plugin reload acme-efficiency",
       [this] { return plugin_reload(first_, render_); }));
   auto* check =
-      command(*p, "check", "runs the conformance kit on a plugin",
+      command(*p, "check", "Run the conformance kit on a plugin",
               "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
               "./mlsysim-plugin-acme.so --list",
               [this] {
@@ -45,7 +45,7 @@ void Program::plugin_commands() {
   check->allow_extras()->fallthrough(false);
   demand(*check, "WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check");
   auto* fresh = command(
-      *p, "new", "writes a plugin that builds and passes the kit, to begin with",
+      *p, "new", "Write a plugin that builds and passes the kit, to start from",
       "Examples:\n  mlsysim plugin new my_power --lang cpp\n  mlsysim plugin new my_law --lang python",
       [this] { return plugin_new(first_, form_, second_); });
   demand(*fresh, "NAME", first_, "name of the plugin: letters, digits, '_' and '-'");
@@ -53,11 +53,11 @@ void Program::plugin_commands() {
                        ->check(CLI::IsMember({"c", "cpp", "python"}))
                        ->required();
   values_[language].choices = {"c", "cpp", "python"};
-  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
+  auto* reader = command(*p, "import", "Read a file with an importer and print a zoo file", kImportExamples,
                          [this] { return plugin_import(first_, second_); });
   demand(*reader, "IMPORTER", first_, "name of an importer");
   demand(*reader, "FILE", second_, "the file to read");
-  auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
+  auto* writer = command(*p, "export", "Write an entry of the zoo in the format of an exporter",
                          "Examples:\n  mlsysim plugin export acme_reader/FiguresCsv H100\n  mlsysim plugin "
                          "export acme_reader/FiguresCsv A100",
                          [this] { return plugin_export(first_, second_); });
@@ -69,7 +69,7 @@ void Program::plugin_commands() {
 
 void Program::support_command() {
   auto* s = command(
-      app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
+      app_, "support", "Say whether a backend runs a model: yes, no or maybe, with reasons",
       "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
       "  mlsysim support            every model of the zoo on every device of every backend\n"
       "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"

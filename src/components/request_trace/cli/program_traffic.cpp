@@ -8,7 +8,7 @@ namespace mlsysim::cli {
 
 void Program::traffic_commands() {
   auto* t = command(
-      app_, "traffic", "requests as they were recorded: lengths, arrivals and shared prefixes as laws",
+      app_, "traffic", "Read recorded requests: lengths, arrivals and shared prefixes",
       "Examples:\n  mlsysim traffic show trace.jsonl\n  mlsysim traffic import trace.jsonl Llama3_8B H100",
       nullptr);
   const auto asked = std::make_shared<TrafficRequest>();
@@ -23,7 +23,7 @@ void Program::traffic_commands() {
           "takes texts by their length; without it files with texts are refused", "N");
   };
   auto* show = command(
-      *t, "show", "laws of a file with their distance from it, and what resolvers take of it",
+      *t, "show", "Show fitted distributions of a trace and what resolvers take from it",
       "Examples:\n  mlsysim traffic show trace.jsonl\n  mlsysim traffic show azure.csv --verbose\n"
       "  mlsysim eval Llama3_8B H100 --traffic-file trace.jsonl\n"
       "  mlsysim resolver run InFlightBatchingModel --workload Llama3_8B --hardware H100 --traffic-file "
@@ -33,7 +33,7 @@ void Program::traffic_commands() {
       [this, asked] { return traffic_show(*asked, render_); });
   file(*show);
   auto* import =
-      command(*t, "import", "a file as a plan to go on from",
+      command(*t, "import", "Write a plan that has the requests of a trace",
               "Examples:\n  mlsysim traffic import trace.jsonl Llama3_8B H100 > trace_plan.yaml\n"
               "  mlsysim traffic import azure.csv Llama3_70B H100",
               [asked] { return traffic_import(*asked); }, {Place::none, Place::model, Place::machine});

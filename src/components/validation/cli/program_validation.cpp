@@ -6,7 +6,7 @@ namespace mlsysim::cli {
 
 void Program::validation_commands() {
   auto* v =
-      command(app_, "validate", "predictions against published measurements, table by table",
+      command(app_, "validate", "Compare predictions with published measurements, table by table",
               "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
               "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
               "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
@@ -40,8 +40,7 @@ void Program::validation_commands() {
 
 void Program::calibration_commands() {
   auto* c = command(
-      app_, "calibrate",
-      "fits the constants of a device or serving engine to measurements, with their uncertainty",
+      app_, "calibrate", "Fit constants of a device or serving engine to measurements",
       "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
       "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
       "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
@@ -70,15 +69,15 @@ void Program::calibration_commands() {
 }
 
 void Program::measure_command() {
-  auto* m = command(
-      app_, "measure", "measures this machine with PyTorch, fits its constants, and compares predictions",
-      "Examples:\n  mlsysim measure --plan\n  mlsysim measure --out measured\n"
-      "  mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python\n"
-      "Measuring takes two minutes at most and downloads nothing. It needs a Python with PyTorch.",
-      [this] {
-        measure_.zoo = zoo_paths_;
-        return measure_machine(measure_, render_);
-      });
+  auto* m =
+      command(app_, "measure", "Measure this machine with PyTorch, fit it and compare predictions",
+              "Examples:\n  mlsysim measure --plan\n  mlsysim measure --out measured\n"
+              "  mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python\n"
+              "Measuring takes two minutes at most and downloads nothing. It needs a Python with PyTorch.",
+              [this] {
+                measure_.zoo = zoo_paths_;
+                return measure_machine(measure_, render_);
+              });
   m->add_flag("--plan", measure_.plan, "list the points and why each is taken; measure nothing");
   offer(*m, "--out", measure_.out, "folder for the tables and the device entry", "FOLDER")
       ->capture_default_str();

@@ -1,0 +1,17 @@
+#pragma once
+/// Names of results and inputs for readers: "ttft" is "first token (TTFT)", "hardware.memory.bandwidth" is
+/// "memory bandwidth".
+
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// The label of a key. A key without a row in the table of `src/report/label.cpp` is read as words: its last
+/// part, with blanks for underscores, behind the group that it belongs to ("hardware.kernels.attention_split"
+/// is "kernel time: attention split").
+[[nodiscard]] std::string label_of(std::string_view key);
+/// Whether the table has a row for the key.
+[[nodiscard]] bool has_label(std::string_view key);
+
+}  // namespace mlsysim

@@ -1,0 +1,235 @@
+// Sensitivities, differences and optima on one screen: the verdict first, labels for keys, the few rows that
+// matter.
+
+#include "detail/brief_explore.hpp"
+#include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/label.hpp>
+#include <mlsysim/resolver_api/field_text.hpp>
+#include "detail/human.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+constexpr std::size_t kLeverRows = 6;   // of a group
+constexpr std::size_t kTermRows = 8;    // causes of a difference that are told apart
+constexpr double kWorthSaying = 0.001;  // a smaller relative effect stands in no brief table
+
+/// A value of an input for readers.
+std::string value_words(double x, std::string_view unit, const Exponents& exps) {
+  const bool whole = exps.dimensionless() && x == std::round(x) && std::abs(x) < 1e9;
+  FieldInfo f;
+  f.kind = exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+  f.exps = exps;
+  f.unit = unit;
+  return field_text(f, x, whole ? 9 : 3);  // counts are exact
+}
+
+/// Times, money, energy and bytes are better when they are less; rates and ratios when they are more.
+bool better_when_less(const Exponents& exps) { return !exps.dimensionless() && exps.time >= 0; }
+
+/// The end of a lever that improves the result, or the one that moves it most.
+struct End {
+  double at = 0, change = 0;
+};
+End better_end(const Lever& l, const Exponents& result) {
+  const auto gain = [&](double change) { return better_when_less(result) ? -change : change; };
+  const End up{l.upper, l.at_upper}, down{l.lower, l.at_lower};
+  const bool up_is = std::isfinite(up.change), down_is = std::isfinite(down.change);
+  if (!up_is || !down_is) return up_is ? up : down;
+  const double best = std::max(gain(up.change), gain(down.change));
+  if (best >= kWorthSaying) return gain(up.change) >= gain(down.change) ? up : down;
+  return std::abs(up.change) >= std::abs(down.change) ? up : down;
+}
+
+enum class LeverGroup { yours, hardware, hidden };
+LeverGroup group_of_lever(std::string_view input) {
+  if (input.find('.') == std::string_view::npos || input == "plan.weight_bytes" || input == "plan.kv_bytes")
+    return LeverGroup::yours;
+  for (const std::string_view shown :
+       {"hardware.memory.", "hardware.compute.dense.", "hardware.compute.vector", "hardware.power.tdp",
+        "hardware.kernels.launch", "hardware.efficiency.memory", "hardware.efficiency.matrix",
+        "hardware.host_link.", "links.level1.bandwidth", "links.level2.bandwidth", "links.level2.latency",
+        "engine.host_step"})
+    if (input.starts_with(shown)) return LeverGroup::hardware;
+  return LeverGroup::hidden;
+}
+
+/// "10 % more", "16 instead of 8".
+std::string move_words(const Lever& l, double at) {
+  if (l.counted)
+    return fmt::format("{} instead of {}", value_words(at, l.unit, l.exps),
+                       value_words(l.value, l.unit, l.exps));
+  return at > l.value ? fmt::format("{:.3g} % more", 100 * (at / l.value - 1))
+                      : fmt::format("{:.3g} % less", 100 * (1 - at / l.value));
+}
+
+std::string percent(double change) { return fmt::format("{:+.2g} %", 100 * change); }
+
+using Columns = std::vector<std::vector<std::string>>;
+/// Columns beside each other, the first to the left.
+std::string aligned(const Columns& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      if (widths.size() <= k) widths.push_back(0);
+      widths[k] = std::max(widths[k], shown_width(row[k]));
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t k = 0; k < row.size(); ++k) line += padded(row[k], widths[k] + 2);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+/// "ITL" of "per token (ITL)"; the whole label where it has no abbreviation.
+std::string short_label(std::string_view key) {
+  auto label = label_of(key);
+  const auto open = label.rfind('('), close = label.rfind(')');
+  return open == std::string::npos || close == std::string::npos ? label
+                                                                 : label.substr(open + 1, close - open - 1);
+}
+
+/// "153 output tokens/s per device", "ITL 29.9 ms".
+std::string number_words(std::string_view key, double x, const Exponents& exps) {
+  const auto label = label_of(key);
+  if (label.find("/s") != std::string::npos) return fmt::format("{} {}", grouped(x), label);
+  return fmt::format("{} {}", short_label(key), human(x, exps));
+}
+
+}  // namespace
+
+std::string brief_sensitivity(const SensitivityReport& r) {
+  Columns yours, hardware;
+  const Lever* first[2]{};  // of your choices, of the hardware
+  std::size_t hidden = 0;
+  const bool few = r.levers.size() <= kLeverRows;  // chosen by the reader: all of them are shown
+  for (const auto& l : r.levers) {
+    auto group = group_of_lever(l.input);
+    if (few && group == LeverGroup::hidden)
+      group = l.input.starts_with("hardware.") || l.input.starts_with("links.") ? LeverGroup::hardware
+                                                                                : LeverGroup::yours;
+    const auto end = better_end(l, r.exps);
+    if (group == LeverGroup::hidden || !(std::abs(end.change) >= kWorthSaying)) {
+      ++hidden;
+      continue;
+    }
+    const bool own = group == LeverGroup::yours;
+    if (first[own ? 0 : 1] == nullptr) first[own ? 0 : 1] = &l;
+    auto& rows = own ? yours : hardware;
+    if (rows.size() == kLeverRows) {
+      ++hidden;
+      continue;
+    }
+    const bool limited = std::isfinite(l.ceiling) && std::abs(l.ceiling) > std::abs(end.change) && !l.counted;
+    rows.push_back({"  " + label_of(l.input), value_words(l.value, l.unit, l.exps),
+                    l.counted ? value_words(end.at, l.unit, l.exps) : percent(end.at / l.value - 1),
+                    percent(end.change), limited ? percent(l.ceiling) : ""});
+  }
+  const auto name = fmt::format("{} ({})", short_label(r.result), value_words(r.value, r.unit, r.exps));
+  std::string verdict;
+  const auto say = [&](const Lever& l, std::string_view of) {
+    const auto end = better_end(l, r.exps);
+    return fmt::format("Largest effect{}: {}, {}, {} {} by {:.2g} %.", of, label_of(l.input),
+                       move_words(l, end.at), end.change < 0 ? "cuts" : "raises", name,
+                       100 * std::abs(end.change));
+  };
+  if (first[1] != nullptr) verdict = say(*first[1], " of the hardware");
+  if (first[0] != nullptr) verdict += (verdict.empty() ? "" : "\n") + say(*first[0], " of your choices");
+  if (verdict.empty()) verdict = fmt::format("No choice and no hardware parameter moves {} nearby.", name);
+  std::string out = fmt::format("{}\n{}\n\n", verdict, r.subject);
+  Columns rows;
+  const auto head = [&](const char* title) { rows.push_back({title, "now", "change", "effect", "at most"}); };
+  if (!yours.empty()) {
+    head("You can change");
+    rows.insert(rows.end(), yours.begin(), yours.end());
+  }
+  if (!hardware.empty()) {
+    head("Hardware and engine");
+    rows.insert(rows.end(), hardware.begin(), hardware.end());
+  }
+  out += aligned(rows);
+  if (hidden > 0) out += fmt::format("{} more inputs, with slopes and keys: --verbose\n", hidden);
+  return out;
+}
+
+std::string brief_difference(const DifferenceReport& r, const NumberInterval* from,
+                             const NumberInterval* to) {
+  const auto name = short_label(r.result);
+  const double moved = r.at_to - r.at_from;
+  const bool ranges = from != nullptr && to != nullptr;
+  const bool overlap = ranges && from->lower <= to->upper && to->lower <= from->upper;
+  std::string verdict =
+      fmt::format("{}: {} instead of {}", name, human(r.at_to, r.exps), human(r.at_from, r.exps));
+  if (moved == 0) {
+    verdict = fmt::format("Both have the same {}: {}.", name, human(r.at_to, r.exps));
+  } else {
+    const bool better = (moved < 0) == better_when_less(r.exps);
+    verdict += r.at_from != 0 ? fmt::format(" ({:+.3g} %).", 100 * moved / r.at_from) : ".";
+    verdict += fmt::format(" The second is {}{}.", overlap ? "probably " : "", better ? "better" : "worse");
+  }
+  std::string out = fmt::format("{}\nFirst  {}\nSecond {}\n", verdict, r.from, r.to);
+  if (ranges)
+    out +=
+        fmt::format("The {} % ranges {}: {} and {}.\n", from->level, overlap ? "overlap" : "do not overlap",
+                    human_range(from->lower, from->upper, r.exps), human_range(to->lower, to->upper, r.exps));
+  Columns rows{{"Cause", "first", "second", "effect"}};
+  double rest = 0;
+  std::size_t others = 0;
+  for (const auto& d : r.terms) {
+    if (d.part == 0) continue;
+    if (rows.size() > kTermRows) {
+      rest += d.part;
+      ++others;
+      continue;
+    }
+    const bool number = d.input != "structure";
+    rows.push_back({number ? label_of(d.input) : "operators and kernels",
+                    number ? value_words(d.from, d.unit, d.exps) : "",
+                    number ? value_words(d.to, d.unit, d.exps) : "",
+                    fmt::format("{}{}", d.part > 0 ? "+" : "", human(d.part, r.exps))});
+  }
+  if (others > 0)
+    rows.push_back({fmt::format("{} others together", others), "", "",
+                    fmt::format("{}{}", rest > 0 ? "+" : "", human(rest, r.exps))});
+  if (rows.size() > 1) out += "\n" + aligned(rows);
+  out += fmt::format("The effects add up to the difference{}. Keys and shares: --verbose\n",
+                     r.exact ? "" : ", each a mean over orders of the changes");
+  return out;
+}
+
+std::string brief_optimum(const ExploreAnswer& a) {
+  const auto& p = a.best.front();
+  std::vector<std::string> plan, numbers;
+  for (std::size_t k = 0; k < p.labels.size(); ++k)
+    plan.push_back(fmt::format("{} {}", label_of(a.axes[k]), p.labels[k]));
+  const auto number = [&](const std::string& text, double x, const Exponents& exps) {
+    numbers.push_back(number_words(text, x, exps));
+  };
+  for (std::size_t k = 0; k < p.objectives.size(); ++k)
+    number(a.objectives[k].text, p.objectives[k], a.exps[k]);
+  for (std::size_t k = 0; k < p.shown.size(); ++k) number(a.show[k], p.shown[k], a.show_exps[k]);
+  const bool whole = a.complete && a.exactness != Exactness::heuristic;
+  std::string out = fmt::format("{}: {}: {}.\n{}\n", whole ? "BEST" : "BEST FOUND", fmt::join(plan, ", "),
+                                fmt::join(numbers, ", "), a.title);
+  const char* head = "Limited by";
+  for (const auto& c : a.constraints) {
+    if (c.violated == 0) continue;
+    const bool fits = c.text.starts_with("plan_fits");  // its relaxation would be a plan that does not fit
+    out += fmt::format("{:<12}{} rejects {} points{}\n", head, fits ? "memory or an impossible plan" : c.text,
+                       grouped(c.violated), fits || c.relaxation.empty() ? "" : "; " + c.relaxation);
+    head = "";
+  }
+  return out + "Searched    ";
+}
+
+}  // namespace mlsysim::detail
