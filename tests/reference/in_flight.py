@@ -299,8 +299,9 @@ def running_at(rate, steady, most):
 def closed_loop(steady, requests, slots, before):
     """A loop of `requests`, of which `slots` run at once. By Little's law (little1961) requests = rate (wait + first +
     decoding), and those that run hold their slots from the server to the last token. Requests that decode make the
-    step, whose length says how many decode: one secant, from all of them and from what that gives. `before` gives the
-    time to the first token, and the part of it without a slot."""
+    step, whose length says how many decode: one secant, from all of them and from what that gives. Those that keep in
+    step take their prompts together, and all of them make the steps that follow. `before` gives the time to the first
+    token, and the part of it without a slot."""
     most = min(requests, slots)
     # Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
     own = 0.0 if requests > slots else 1 / max(most, 1.0)
@@ -316,7 +317,11 @@ def closed_loop(steady, requests, slots, before):
         return loop
 
     everyone = max(most - 1.0, 0.0) if own else most
-    first = at(everyone).then
+    loop = at(everyone)
+    if steady.in_step() and not steady.s.prefill_replicas:
+        loop.running = min(loop.running, loop.rate * loop.decoding)
+        return loop
+    first = loop.then
     second = at(first).then
     fall = max((second - first) - (first - everyone), 1e-12)
     others = min(max(first - (second - first) * (first - everyone) / fall, 0.0), everyone)

@@ -277,6 +277,11 @@ TEST_CASE("in flight: equal requests run in step", "[catalogue][in_flight]") {
   // Most prompts come before one's own first token, so fewer of them stop one's answer.
   CHECK(burst.itl < spread_apart.itl);
   CHECK_FALSE(burst.p99_ttft);
+  // While one decodes all do, however long the prompts take before that.
+  CHECK_THAT(burst.decode_pass.base(), WithinRel(PlainPasses::step(32), 1e-12));
+  CHECK_THAT(mixed.decode_pass.base(), WithinRel(PlainPasses::step(32), 1e-12));
+  CHECK(burst.running_requests < 32);
+  CHECK_THAT((burst.request_throughput * *burst.request_latency).base(), WithinRel(32, 1e-9));
   // A run of ten rounds sees its first round as a burst.
   in.equal_lengths = false;
   in.num_requests = 320;

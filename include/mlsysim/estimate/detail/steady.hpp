@@ -34,7 +34,8 @@ template <class T> struct ClosedLoop {
 ///     rate = min(requests / (first + decoding), slots / (first - outside + decoding))
 /// so that requests = rate (wait + first + decoding). Of the requests that run, rate decoding decode, and
 /// they make the step that decoding is made of: a fixed point, by one secant from all that run and from what
-/// that gives; a step is nearly linear in its requests.
+/// that gives; a step is nearly linear in its requests. Requests that keep in step take their prompts
+/// together and then decode together: their steps hold all that run.
 /// @param before (step, rate, running) gives the times of a request before it decodes
 template <class T, class F>
 [[nodiscard]] ClosedLoop<T> closed_loop(const Steady<T>& s, const T& requests, const T& slots, F&& before) {
@@ -57,10 +58,16 @@ template <class T, class F>
     return T(out.rate * out.decoding.base() * (1.0 - own));
   };
   const T all = select(queued, most, max(T(most - 1.0), none));
-  const T first = others_at(all), second = others_at(first);
-  // What is missing falls on the way from all to fewer, so that the secant divides by more than nothing.
-  const T fall = max(T((second - first) - (first - all)), T{1e-12});
-  (void)others_at(clamp(T(first - (second - first) * (first - all) / fall), none, all));
+  const T first = others_at(all);
+  if (s.in_step() && !s.separate()) {
+    // Prompts come together, and so do steps: while one decodes all do.
+    out.running = min(out.running, T(out.rate * out.decoding.base()));
+  } else {
+    const T second = others_at(first);
+    // What is missing falls on the way from all to fewer, so that the secant divides by more than nothing.
+    const T fall = max(T((second - first) - (first - all)), T{1e-12});
+    (void)others_at(clamp(T(first - (second - first) * (first - all) / fall), none, all));
+  }
   out.wait = max(Time<T>::from_base(requests / out.rate) - out.first - out.decoding, Time<T>());
   return out;
 }
