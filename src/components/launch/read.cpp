@@ -299,7 +299,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   }
   if (*format == LaunchFormat::trainer) put_named_files(settings, q);
   const bool serves = detail::serves(*format);
-  if (*format == LaunchFormat::llama_cpp) out.fields.emplace("engine", "llama_cpp");
+  if (serves) out.fields.emplace("engine", detail::engine_entry(*format));
   out.mode = serves ? Mode::serve : Mode::train;
   out.fields["mode"] = name_of(out.mode);
   name_parts(out, settings, q, zoo);

@@ -39,9 +39,13 @@ Ranks ranks_of(Settings& s, LaunchFormat format) {
   r.copies = dp;
   if (format == LaunchFormat::vllm && s.on("expert_parallel")) {
     if (dp > 1) r.ep = dp;
-    s.end("expert_parallel", FlagUse::used,
-          fmt::format("experts are spread over {} ranks; the plan divides them {} ways over {} groups",
-                      r.tp * dp, r.tp, r.ep));
+    if (dp > 1)
+      s.end("expert_parallel", FlagUse::used,
+            fmt::format("experts are spread over {} ranks; the plan divides them {} ways over {} groups",
+                        r.tp * dp, r.tp, r.ep));
+    else
+      s.end("expert_parallel", FlagUse::ignored,
+            fmt::format("with one replica the plan divides each expert {} ways: the same bytes", r.tp));
   }
   if (format == LaunchFormat::sglang) {
     const bool inside = s.on("attention_parallel");

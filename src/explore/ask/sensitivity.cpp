@@ -320,14 +320,11 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
     l.elasticity.reset();
     l.price.reset();
   }
-  // At a jump the slope says nothing of a step: a step of 10 % moves the result by far less.
-  const double step = x != 0 ? std::max(std::fabs(l.upper - x), std::fabs(l.lower - x)) / std::fabs(x) : 0;
-  const double moved = std::max(std::fabs(l.at_lower), std::fabs(l.at_upper));
-  if (!l.counted && l.elasticity && std::fabs(*l.elasticity) * step > 1000 * moved + 1) {
-    l.elasticity_up = l.upper == x ? 0 : l.at_upper / ((l.upper - x) / x);
-    l.elasticity_down = l.lower == x ? 0 : l.at_lower / ((l.lower - x) / x);
-    l.elasticity.reset();
-    l.price.reset();
+  // The next step of a number that is rounded may be as near and as small as rounding: its quotient says
+  // nothing of a move of 10 %, which the bar tells.
+  if (!l.counted && l.slope == Slope::step && l.elasticity && l.upper > l.lower && x != 0) {
+    l.elasticity = (l.at_upper - l.at_lower) / ((l.upper - l.lower) / x);
+    l.price = r.value != 0 ? std::optional(*l.elasticity / scale) : std::nullopt;
   }
   const bool fixed = l.lower == x && l.upper == x && x != 0;
   if (flag || fixed || (l.price && !std::isfinite(*l.price))) {
