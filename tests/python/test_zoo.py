@@ -58,6 +58,7 @@ def test_read_only():
 def test_figures_of_prices():
     price = Infrastructure.Pricing["cloud.electricity"]
     assert price.value.check("USD/kWh") and Infrastructure.Pricing.cloud.electricity is price
+    assert Infrastructure.Pricing.Cloud.electricity is price
 
 
 def test_provenance_of_a_figure():

@@ -74,7 +74,7 @@ class Registry:
         for index in (self._groups, self._specs, self._aliases):
             if name in index:
                 return index[name]
-        return None
+        return self._groups.get(name.lower())  # groups of figures: Pricing.cloud and Pricing.Cloud
 
     def _refusal(self, name):
         hint = _core._did_you_mean(name, [*self._groups, *self._specs, *self._aliases])

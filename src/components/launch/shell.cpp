@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 
@@ -63,7 +64,9 @@ class ShellReader {
       end_word();
       ++at_;
     } else if (c == '#' && !open_) {
-      at_ = std::min(text_.find('\n', at_), text_.size());
+      const auto end = std::min(text_.find('\n', at_), text_.size());
+      batch_option(text_.substr(at_, end - at_));
+      at_ = end;
     } else if (c == '\\') {
       const char next = peek(1) == '\r' && peek(2) == '\n' ? '\n' : peek(1);
       if (next == '\n')
@@ -97,6 +100,29 @@ class ShellReader {
       add(c);
       ++at_;
     }
+  }
+
+  /// The variables that Slurm makes of its options: "#SBATCH --nodes=4" and "#SBATCH -N 4".
+  void batch_option(std::string_view comment) {
+    if (!comment.starts_with("#SBATCH ")) return;
+    constexpr auto options = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"--nodes", "SLURM_NNODES"},
+         {"-N", "SLURM_NNODES"},
+         {"--ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+         {"--ntasks", "SLURM_NTASKS"},
+         {"-n", "SLURM_NTASKS"},
+         {"--gpus-per-node", "SLURM_GPUS_PER_NODE"},
+         {"--cpus-per-task", "SLURM_CPUS_PER_TASK"}});
+    comment.remove_prefix(8);
+    comment.remove_prefix(std::min(comment.find('-'), comment.size()));
+    const auto name = comment.substr(0, comment.find_first_of("= \t"));
+    const auto begin = std::min(comment.find_first_not_of("= \t", name.size()), comment.size());
+    const auto rest = comment.substr(begin);
+    const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4" is a range: at least 1
+    if (value.empty()) return;
+    for (const auto& [option, variable] : options)
+      if (name == option) variables_[std::string(variable)] = std::string(value);
+    if (variables_.contains("SLURM_NNODES")) variables_["SLURM_JOB_NUM_NODES"] = variables_["SLURM_NNODES"];
   }
 
   /// The lines up to the word that ends a here-document. Scripts that are written that way are read as

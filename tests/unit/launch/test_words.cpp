@@ -45,6 +45,14 @@ TEST_CASE("variables stand for what the text assigns and for nothing else", "[la
         std::vector<std::string>{"run", "--x", "1", "--y", "2"});
 }
 
+TEST_CASE("options of Slurm are the variables that it makes of them", "[launch]") {
+  CHECK(words("#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH -n 32\na $SLURM_NNODES ${SLURM_JOB_NUM_NODES} "
+              "$SLURM_NTASKS") == std::vector<std::string>{"a", "4", "4", "32"});
+  CHECK(words("#SBATCH --nodes=4 # so many\n#SBATCH --time=10:00\na $SLURM_NNODES") ==
+        std::vector<std::string>{"a", "4"});
+  CHECK(words("a $SLURM_NNODES") == std::vector<std::string>{"a", "$SLURM_NNODES"});
+}
+
 TEST_CASE("assignments of a configuration are read, not run", "[launch]") {
   const auto script =
       split_shell("export DGXNNODES=8\n: \"${MINIBS:=2}\"\nexport W=$(( 3 * 4 ))\nsource other.sh\n", "c.sh");
