@@ -207,6 +207,8 @@ struct ValidateRequest {
   std::string record;               ///< committed record; beside the tables where empty
   std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
   std::string residuals;            ///< file for what predictions missed, by groups
+  std::string league, rows;         ///< files for the league of tools, and for the rows that tools predict
+  std::vector<std::string> predictions;  ///< NAME=FILE: what another tool predicts for those rows
   bool list = false, check = false, write_record = false;
   bool force = false;     ///< replace files that others wrote
   std::size_t worst = 5;  ///< rows shown with their terms

@@ -3,6 +3,7 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/validation/league.hpp>
 #include <mlsysim/validation/measurand.hpp>
 #include <mlsysim/validation/page.hpp>
 #include <mlsysim/validation/record.hpp>
@@ -19,7 +20,7 @@ namespace {
 
 // By these words a file is known as one that this command wrote.
 constexpr std::string_view kHtmlMark = "mlsysim: predictions against ",
-                           kPageMark = "Written by `mlsysim validate --",
+                           kPageMark = "Written by `mlsysim validate --", kRowsMark = "table,row,what,",
                            kRecordMark = "mlsysim/validation-record@";
 
 /// Where definitions and whole tables are: a folder without definitions has the data of those that ship.
@@ -126,6 +127,23 @@ std::vector<Calibration> calibrations_of(const Folders& folders) {
   return out;
 }
 
+/// What other tools predict: NAME=FILE.
+std::vector<OutsidePredictions> outside_predictions(const ValidateRequest& request) {
+  std::vector<OutsidePredictions> out;
+  for (const auto& pair : request.predictions) {
+    const auto equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos || request.league.empty())
+      throw InputError({.id = "mlsysim.cli.194",
+                        .message = "predictions of another tool belong to a league",
+                        .key = "--predictions",
+                        .found = fmt::format("'{}'", pair),
+                        .expected = "--predictions NAME=FILE beside --league FILE",
+                        .hint = "mlsysim validate --write-rows rows.csv lists the rows"});
+    out.push_back(read_predictions(pair.substr(0, equals), pair.substr(equals + 1)));
+  }
+  return out;
+}
+
 }  // namespace
 
 Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
@@ -138,14 +156,15 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
                            .mark = mark};
   };
   const auto residuals = replacing(kResidualsSchema), html = replacing(kHtmlMark),
-             page = replacing(kPageMark), yaml = replacing(kRecordMark);
+             page = replacing(kPageMark), yaml = replacing(kRecordMark), rows = replacing(kRowsMark);
+  const auto others = outside_predictions(request);
   if (!request.html.empty()) files::check_target(request.html, html);
-  for (const auto& file : {request.page, request.tables_page})
+  for (const auto& file : {request.page, request.tables_page, request.league})
     if (!file.empty()) files::check_target(file, page);
   std::vector<MeasuredTable> tables;
   for (const auto& name : chosen(request, folders)) tables.push_back(folders.load(name));
   std::vector<TableResult> results;
-  const bool shown = !request.check || request.pages() || !request.html.empty();
+  const bool shown = !request.check || request.pages() || !request.html.empty() || !request.league.empty();
   for (const auto& table : tables)
     results.push_back(
         validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
@@ -160,6 +179,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   if (!request.residuals.empty())
     files::write(request.residuals, to_yaml(residual_groups(tables, zoo())), residuals);
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
+  if (!request.rows.empty()) files::write(request.rows, rows_to_predict(results), rows);
+  if (!request.league.empty()) files::write(request.league, league_page(results, zoo(), others), page);
   if (request.pages()) {
     const auto calibrations = calibrations_of(folders);
     if (!request.page.empty()) files::write(request.page, accuracy_page(results, calibrations), page);

@@ -34,6 +34,13 @@ void Program::validation_commands() {
         "also writes a Markdown page with every table, the fitted constants and cross-validation", "FILE");
   offer(*v, "--write-residuals", validate_.residuals,
         "also writes what the predictions missed, by groups: the data of --interval", "FILE");
+  offer(*v, "--league", validate_.league,
+        "also writes a Markdown page with this and other tools on the same rows", "FILE");
+  offer(*v, "--write-rows", validate_.rows,
+        "also writes the rows as a CSV for the predictions of other tools", "FILE");
+  offer(*v, "--predictions", validate_.predictions,
+        "predictions of another tool for --league, in the form of --write-rows; may be repeated",
+        "NAME=FILE");
   v->add_flag("--force", validate_.force, "replace files that this program did not write");
   offer(*v, "--html", validate_.html, "also writes a page with plots of predicted against measured", "FILE");
 }
