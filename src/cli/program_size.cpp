@@ -58,7 +58,7 @@ void Program::size_commands() {
       "  mlsysim decide DeepSeek_V3 --on H200,B200,MI355X --rate 10/s --ttft '2 s' --itl '30 ms' --seq-len "
       "4096 "
       "--output-tokens 1024 \\\n    --price 'MI355X=4 USD/h'\n"
-      "  mlsysim decide Llama3_70B --on A100,H100,H200 --rate 5/s --ttft 'p99 1 s' -o decision.pdf\n"
+      "  mlsysim decide Llama3_70B --on A100,H100,H200 --rate 5/s --ttft 'p99 1 s' -o decision.html\n"
       "-o html, or a file that ends in .html, .md or .pdf, is one page for the person who pays; PDF is "
       "printed "
       "by weasyprint\nor Chromium, where there is one.\n"

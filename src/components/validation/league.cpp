@@ -64,7 +64,7 @@ std::string csv_text(std::string_view text) {
   return out + "\"";
 }
 
-/// What a tool says of a row, in base units.
+/// Predictions of a tool for a row, in base units.
 std::optional<double> said(const OutsidePredictions& tool, const TableResult& r, const PredictedRow& row) {
   const auto at = tool.values.find({r.table->name, row.row + 1});
   if (at == tool.values.end()) return std::nullopt;
@@ -92,7 +92,7 @@ void check_rows(std::span<const TableResult> results, const OutsidePredictions& 
   }
 }
 
-/// What `tool` missed of a table, and what this program missed of the same rows.
+/// Errors of `tool` on a table, and those of this program on the same rows.
 std::pair<std::vector<double>, std::vector<double>> errors_of(const OutsidePredictions& tool,
                                                               const TableResult& r) {
   std::pair<std::vector<double>, std::vector<double>> out;

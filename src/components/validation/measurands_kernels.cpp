@@ -24,7 +24,7 @@ template <class R> constexpr auto device_rows() {
               field(&R::precision, "precision", "", "format of the arithmetic").defaulted("bf16"));
 }
 
-/// What one call works on.
+/// The work of one call.
 template <class R> constexpr auto call_rows() {
   return join(device_rows<R>(),
               rows(field(&R::batch, "batch", "", "sequences").at_least(1),

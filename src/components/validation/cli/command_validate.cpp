@@ -127,7 +127,7 @@ std::vector<Calibration> calibrations_of(const Folders& folders) {
   return out;
 }
 
-/// What other tools predict: NAME=FILE.
+/// Predictions of other tools: NAME=FILE.
 std::vector<OutsidePredictions> outside_predictions(const ValidateRequest& request) {
   std::vector<OutsidePredictions> out;
   for (const auto& pair : request.predictions) {
