@@ -59,14 +59,17 @@ def test_fit_ends_with_its_verdict(run, plan):
 
 
 def test_export_and_import_give_the_same_scorecard(run, plan, tmp_path):
-    path = plan('version: "1"\nname: t\nmode: serve\n'
-                "workload: {name: Llama3_70B, batch_size: 16, seq_len: 2048, output_tokens: 512}\n"
-                "hardware: {name: H100, accelerators: 8, weight_format: fp8}\nparallelism: {tp_size: 8}\n")
+    def written(engine):
+        return plan('version: "1"\nname: t\nmode: serve\n'
+                    "workload: {name: Llama3_70B, batch_size: 16, seq_len: 2048, output_tokens: 512}\n"
+                    f"hardware: {{name: H100, accelerators: 8, weight_format: fp8, engine: {engine}}}\nparallelism: {{tp_size: 8}}\n")
+
     def card(file):
         return {key: value for key, value in run("eval", file, "-o", "json").json().items() if key.startswith(("f_", "p_", "m_"))}
 
-    first = card(path)
-    for engine, name in (("vllm", "l.sh"), ("sglang", "l.sh"), ("trtllm", "l.yaml")):
+    for engine, own, name in (("vllm", "vllm", "l.sh"), ("sglang", "sglang", "l.sh"), ("trtllm", "tensorrt_llm", "l.yaml")):
+        path = written(own)
+        first = card(path)
         launch = run("export", path, "--to", engine)
         assert launch.code == 0 and "no flag for output_tokens 512" in launch.err
         file = tmp_path / name

@@ -167,7 +167,7 @@ void visit_points(const Space& space, const Question& question, std::uint64_t fi
 void write_points(const Space& space, const Question& question, PointRange range, unsigned threads,
                   const std::function<void(const RowBlock&, std::string& text)>& append,
                   const std::function<void(std::uint64_t next, std::string_view text)>& take) {
-  constexpr std::uint64_t many = 1 << 14, few = 1 << 6;  // points of a piece: of laws, of resolvers
+  constexpr std::uint64_t many = 1 << 10, few = 1 << 6;  // points of a piece: of laws, of resolvers
   const LawEntry& entry = space.sample().entry;
   (void)detail::Compiled(question, entry);
   const std::uint64_t piece = entry.is_law() ? many : few;

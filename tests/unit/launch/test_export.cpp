@@ -68,8 +68,13 @@ TEST_CASE("plans that serve survive the way to an engine and back", "[launch]") 
   };
   for (const auto& fields : plans)
     for (const auto format : {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm}) {
-      const auto built = scenario(fields);
+      Fields on_engine = fields;
+      on_engine["engine"] = format == LaunchFormat::vllm     ? "vllm"
+                            : format == LaunchFormat::sglang ? "sglang"
+                                                             : "tensorrt_llm";
+      const auto built = scenario(on_engine);
       const auto text = export_launch(built.scenario, format, "");
+      CHECK_THAT(text.text, Catch::Matchers::Contains("meta-llama/Llama-3.1-"));
       INFO(text.text);
       for (const auto& lost : text.not_carried)
         CHECK_THAT(lost, Catch::Matchers::StartsWith("output_tokens"));

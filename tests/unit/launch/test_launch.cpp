@@ -336,12 +336,12 @@ TEST_CASE("a release that a launch states is that of its engine", "[launch]") {
     return field(read(text + " --max-model-len 4096 --max-num-seqs 8"), "engine");
   };
   const std::string serve = "vllm serve meta-llama/Llama-3.1-8B";
-  CHECK(engine(serve).empty());
+  CHECK(engine(serve) == "vllm");  // its newest release
   CHECK(engine("uvx vllm==0.12.0 " + serve) == "vllm@0.12.0");
   CHECK(engine("uv run --with vllm[flashinfer]==0.11.2 " + serve) == "vllm@0.11.2");
   CHECK(engine("docker run --gpus all vllm/vllm-openai:v0.12.0 --model meta-llama/Llama-3.1-8B") ==
         "vllm@0.12.0");
-  CHECK(engine("docker run vllm/vllm-openai:latest --model meta-llama/Llama-3.1-8B").empty());
+  CHECK(engine("docker run vllm/vllm-openai:latest --model meta-llama/Llama-3.1-8B") == "vllm");
   const auto trt = read(
       "docker run nvcr.io/nvidia/tensorrt-llm/release:1.2.0rc6 trtllm-serve serve "
       "meta-llama/Llama-3.1-8B --max_batch_size 8");
