@@ -61,8 +61,8 @@ def test_fit_ends_with_its_verdict(run, plan):
 def test_export_and_import_give_the_same_scorecard(run, plan, tmp_path):
     def written(engine):
         return plan('version: "1"\nname: t\nmode: serve\n'
-                    "workload: {name: Llama3_70B, batch_size: 16, seq_len: 2048, output_tokens: 512}\n"
-                    f"hardware: {{name: H100, accelerators: 8, weight_format: fp8, engine: {engine}}}\nparallelism: {{tp_size: 8}}\n")
+                    f"workload: {{name: Llama3_70B, batch_size: 16, seq_len: 2048, output_tokens: 512, engine: {engine}}}\n"
+                    "hardware: {name: H100, accelerators: 8, weight_format: fp8}\nparallelism: {tp_size: 8}\n")
 
     def card(file):
         return {key: value for key, value in run("eval", file, "-o", "json").json().items() if key.startswith(("f_", "p_", "m_"))}
