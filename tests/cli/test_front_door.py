@@ -106,3 +106,38 @@ def test_a_launch_and_its_verdict_agree(run):
     assert run("fit", "--from", *words).code == 0
     plan = run("import", *words)
     assert plan.code == 0
+
+
+def test_a_price_is_solved_for_where_none_is_known(run):
+    for price in ("unit_cost", "rent"):
+        done = run("solve", "DeepSeek_V3", "MI355X", "cost_per_token <= 1.5 USD/Mtoken", price, "--accelerators", "8", *LENGTHS,
+                   "--batch-size", "64")
+        assert done.code == 0 and f"{price} = " in done.out
+
+
+def test_a_curve_over_devices(run):
+    done = run("plot", "curve", "Llama3_8B", "H100", "mfu", "--mode", "train", "--batch-size", "2048", "--seq-len", "8192", "--tp-size", "8",
+               "--zero-stage", "1", "--axis", "accelerators=256..8192*2", "-o", "svg")
+    assert done.code == 0 and "<svg" in done.out
+
+
+def test_an_engine_can_start_what_is_exported(run):
+    done = run("export", *DEEPSEEK, "--tp-size", "8", "--batch-size", "64", "--to", "vllm")
+    assert done.code == 0 and "vllm serve deepseek-ai/DeepSeek-V3 " in done.out
+    decided = run("decide", "DeepSeek_V3", "--on", "H200,B200", "--rate", "5/s", "--itl", "40 ms", *LENGTHS)
+    assert decided.code == 0 and "deepseek-ai/DeepSeek-V3" in decided.out
+
+
+def test_a_launch_is_answered_for_its_engine(run, tmp_path):
+    launch = "vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8 --max-model-len 32k --max-num-seqs 64 --enable-expert-parallel"
+    plan = tmp_path / "plan.yaml"
+    done = run("import", launch, "--hardware", "H200")
+    plan.write_text(done.out)
+    assert "ignored: enable-expert-parallel" in done.err and "engine: vllm" in done.out
+    assert run("eval", plan).code == run("fit", "--from", launch, "--hardware", "H200").code
+
+
+def test_why_one_machine_is_faster_and_how_sure_that_is(run):
+    ask = ["compare", *DEEPSEEK[:2], "itl", *DEEPSEEK[2:], "--batch-size", "64", "--with", "hardware=B200"]
+    code, answer = card(run, *ask, "--interval", "80")
+    assert code == 0 and set(answer["intervals"]) == {"first.itl", "second.itl"}

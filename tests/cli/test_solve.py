@@ -7,7 +7,7 @@ import pytest
 
 
 def test_sensitivity(run):
-    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1")
+    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1", "--verbose")
     assert done.code == 0 and "memory bandwidth binds itl" in done.out
     answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--burst", "1", "-o", "json").json()
     levers = {row["input"]: row for row in answer["levers"]}
@@ -35,7 +35,7 @@ def test_tools_on_every_kind_of_resolver(run):
 
 
 def test_sensitivity_of_a_law(run):
-    done = run("sensitivity", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s", "time")
+    done = run("sensitivity", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s", "time", "--verbose")
     assert done.code == 0 and "does not matter until" in done.out
     bad = run("sensitivity", "Roofline", "work=100 GFLOP", "time")
     assert bad.code == 1 and "needs" in bad.err
@@ -70,7 +70,7 @@ def test_figures_of_the_zoo_at_textbook_fidelity(run):
     words = ("Llama3_70B", "H100", "itl", "--accelerators", "8", "--fidelity", "textbook")
     done = run("sensitivity", *words, "--inputs", "hardware.memory.bandwidth", "-o", "json").json()
     assert done["levers"][0]["elasticity"] < -0.5
-    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200").out
+    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200", "--verbose").out
     checkpoint = run("sensitivity", "CheckpointModel", "workload=Llama3_70B", "hardware=H100", "write_time", "-o", "json")
     assert any(row["input"].startswith("hardware.storage") for row in checkpoint.json()["levers"]), checkpoint.err
 

@@ -99,7 +99,7 @@ def ends_the_process(top):
         done = run(*ASK, folder=folder)
         expect(done.returncode == 0 and "4.776" in done.stdout and f"plugin '{case}' is left out" in done.stderr, f"a run with {case}", done)
         # What names nothing of a plugin opens none.
-        for words, part in ((("units", "convert", "1 GB", "MB"), "1000"), (("zoo", "show", "H100"), "H100"), (("eval", "Llama3_8B", "H100"), "PASS")):
+        for words, part in ((("units", "convert", "1 GB", "MB"), "1000"), (("zoo", "show", "H100"), "H100"), (("eval", "Llama3_8B", "H100"), "FITS")):
             done = run(*words, folder=folder)
             expect(done.returncode == 0 and part in done.stdout and done.stderr == "", f"{words} with {case}", done)
         done = run("--isolate-plugins", *ASK, folder=folder)

@@ -69,7 +69,6 @@ void Program::report_command() {
       "  mlsysim report Llama3_70B H100 --accelerators 8 --with hardware=H200 -o md\n"
       "  mlsysim report plan.yaml --against-plan other.yaml -o report.html\n"
       "  mlsysim report Llama3_8B H100 --text\n"
-      "  mlsysim report --cite\n"
       "  mlsysim report Llama3_8B H100 --records after/ --records-before before/ -o breaks.html\n"
       "The page needs nothing from elsewhere and runs nothing. -o FILE.pdf is printed by weasyprint or "
       "Chromium, where there is one.",
