@@ -52,6 +52,8 @@ def ask(what, hardware=None, **options):
 
 def _subject_of(what, hardware, options):
     resolver = _resolver_of(what)
+    if resolver is None and isinstance(what, str) and hardware is None and not {"hardware", "hardware_obj", "fleet"} & set(options):
+        resolver = what  # a name beside no machine is that of a resolver
     options = dict(options) if resolver is not None else with_load(options)
     own = getattr(what, "_resolver", None) if type(what).__name__ == "Law" else None
     if own is not None:  # a law of one's own, which no registry knows
