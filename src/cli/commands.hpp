@@ -4,6 +4,7 @@
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/ask/size.hpp>
 #include <mlsysim/explore/space/space.hpp>
+#include <mlsysim/intervals/residual_groups.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <map>
@@ -244,6 +245,8 @@ struct CompareMeasuredRequest {
   std::string measurand;  ///< what the CSV file measures
 };
 [[nodiscard]] Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options);
+/// Errors of predictions of these measurements, by device, engine and model.
+[[nodiscard]] std::vector<ResidualGroup> measured_groups(const CompareMeasuredRequest& request);
 
 /// What may stand at a place of the command line.
 enum class Place : std::uint8_t {

@@ -4,6 +4,7 @@
 #include <mlsysim/explore/ask/claim.hpp>
 #include <mlsysim/explore/ask/decide.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/size_report.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -136,9 +138,20 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   const Asked q = ask(request, asked);
   DecideQuestion question{.ask = q.question, .machines = {}};
   for (const auto& m : q.machines) question.machines.push_back(m.scenario);
+  std::optional<ErrorBook> book;
+  std::string rests_on;
+  if (!asked.measured.against.empty()) {
+    auto groups = ErrorBook::standard().groups();
+    for (auto& own : measured_groups(asked.measured)) {
+      rests_on += fmt::format("mlsysim: note: the intervals rest on {} rows of {} {} as well\n", own.rows,
+                              own.subject.device, own.subject.metric);
+      groups.push_back(std::move(own));
+    }
+    question.ask.book = &book.emplace(std::move(groups));
+  }
   const auto found = decide(question);
   if (!found) return refused(*found.why(), options);
-  const auto notes = notes_of(q.machines);
+  const auto notes = notes_of(q.machines) + rests_on;
   if (target.form != "html" && target.file.empty()) return {render(question, found.value(), options), notes};
   const auto page = target.form == "md"
                         ? "<!-- mlsysim decide -->\n\n" +

@@ -12,8 +12,9 @@ struct SizeRequest : SizeTexts {
   std::vector<std::string> on;      ///< machines
   std::vector<std::string> prices;  ///< MACHINE=PRICE
   std::vector<ServiceLimit> limits;
-  std::string output = "text";  ///< a form of answers, html, or a file that ends in .html, .md or .pdf
-  bool force = false;           ///< replace a file that others wrote
+  std::string output = "text";      ///< a form of answers, html, or a file that ends in .html, .md or .pdf
+  bool force = false;               ///< replace a file that others wrote
+  CompareMeasuredRequest measured;  ///< of decide: a file of one's own; empty: none
 };
 /// The only target is the model.
 [[nodiscard]] Answer size_question(const ScenarioRequest& request, const SizeRequest& asked,

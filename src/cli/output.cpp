@@ -98,6 +98,16 @@ std::string verdict_first(bool fits, std::string_view summary, const Table& tabl
   return fmt::format("{}{}.\n\n{}", fits ? "FITS. " : "DOES NOT FIT: ", summary, text);
 }
 
+Target target_of(const std::string& output) {
+  const auto dot = output.rfind('.');
+  if (dot == std::string::npos) return {output, {}};
+  auto form = output.substr(dot + 1);
+  if (form == "txt") form = "text";
+  if (output.ends_with(".vl.json")) form = "vega";
+  if (output.ends_with(".trace.json")) form = "trace";
+  return {form, output};
+}
+
 std::string error_text(const std::exception& error) {
   if (const auto* list = dynamic_cast<const ErrorList*>(&error); list != nullptr) {
     const auto& title = list->facts().message;

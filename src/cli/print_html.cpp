@@ -1,4 +1,4 @@
-// Pages on paper, by a program that prints; files that -o names.
+// Pages on paper, by a program that prints.
 
 #include "child_process.hpp"
 #include "output.hpp"
@@ -9,16 +9,6 @@
 #include <filesystem>
 
 namespace mlsysim::cli {
-
-Target target_of(const std::string& output) {
-  const auto dot = output.rfind('.');
-  if (dot == std::string::npos) return {output, {}};
-  auto form = output.substr(dot + 1);
-  if (form == "txt") form = "text";
-  if (output.ends_with(".vl.json")) form = "vega";
-  if (output.ends_with(".trace.json")) form = "trace";
-  return {form, output};
-}
 
 void print_html(const std::string& html, const std::string& plain, const std::string& file) {
   const auto page = file + ".html";

@@ -69,6 +69,11 @@ void Program::size_commands() {
       },
       {Place::model});
   limits(*d, true);
+  offer(
+      *d, "--measured", size_.measured.against,
+      "measurements of your own that the intervals rest on as well: a CSV file, or the definition of a table",
+      "FILE");
+  offer(*d, "--measurand", size_.measured.measurand, "what the CSV file measures: token_time, ...", "NAME");
   d->add_flag("--force", size_.force, "replace a file that others wrote");
   auto* c = command(
       app_, "claim", "Judge whether a stated number is possible: impossible, heroic, ordinary",

@@ -170,3 +170,24 @@ def test_a_cloud_instance_costs_what_it_is_sold_for(run):
     assert tco == pytest.approx(82_000, rel=0.02)
     rented = asked(run, "eval", "Llama3_8B", "H100", "--rent", "2 USD/h")[1]
     assert rented["m_tco_usd"] == pytest.approx(2 * 720)
+
+
+def test_measurements_of_ones_own_narrow_the_interval(run, tmp_path):
+    """Rows that the prediction meets leave less open; rows that took twice as long widen the interval upwards."""
+    lengths = dict(zip(("seq_len", "output_tokens"), LENGTHS[1::2]))
+    rows = []
+    for running in (1, 2, 4, 8, 16, 24, 32, 48):
+        card = run("eval", "Llama3_70B", "H100", "--accelerators", "8", "--tp-size", "8", "--concurrency", str(running), *LENGTHS, "-o", "json")
+        rows.append((running, card.json()["p_itl"]))
+    found = {}
+    for name, factor in (("met", 1), ("late", 2)):
+        file = tmp_path / f"{name}.csv"
+        file.write_text("workload,hardware,tp_size,concurrency,seq_len,output_tokens,measured [ms]\n" + "".join(
+            f"Llama3_70B,H100,8,{running},{lengths['seq_len']},{lengths['output_tokens']},{factor * itl}\n" for running, itl in rows))
+        done = run(*DECISION, "--measured", file, "--measurand", "closed_loop_token_time", "-o", "json")
+        assert done.code == 0 and "8 rows of H100" in done.err
+        found[name] = next(o for o in done.json()["options"] if o["machine"] == "H100")
+    plain = next(o for o in run(*DECISION, "-o", "json").json()["options"] if o["machine"] == "H100")
+    width = lambda option: option["upper"] - option["lower"]  # noqa: E731
+    assert width(found["met"]) <= width(plain) and found["late"]["upper"] > found["met"]["upper"]
+    assert run(*DECISION, "--measured", tmp_path / "met.csv").code == 1

@@ -18,4 +18,8 @@ Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
   refuse_absent("--against with measurements", kComponent, kOption);
 }
 
+std::vector<ResidualGroup> measured_groups(const CompareMeasuredRequest&) {
+  refuse_absent("--measured", kComponent, kOption);
+}
+
 }  // namespace mlsysim::cli

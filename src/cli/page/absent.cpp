@@ -4,6 +4,7 @@
 #include "cli/command_agents.hpp"
 #include "cli/commands.hpp"
 #include "cli/observed.hpp"
+#include "cli/output.hpp"
 #include "cli/program.hpp"
 #include "cli/ranks.hpp"
 #include "cli/search_bounds.hpp"
@@ -138,13 +139,16 @@ bool finds_plugins() { return false; }
 Answer load_plugins() { return {}; }
 std::vector<Callback*> plugin_callbacks() { return {}; }
 
-void print_page(const ReportPage&, const std::string&) {
+void print_html(const std::string&, const std::string&, const std::string&) {
   throw SolverError(kAbsent.with({.found = "printing", .hint = "ask for html, and print that"}));
 }
 void add_records(const ReportRequest& asked, ReportPage&) {
   if (!asked.records.empty()) throw SolverError(kAbsent.with({.found = "records of compilers"}));
 }
 Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
+  throw SolverError(kAbsent.with({.found = "measurements of your own"}));
+}
+std::vector<ResidualGroup> measured_groups(const CompareMeasuredRequest&) {
   throw SolverError(kAbsent.with({.found = "measurements of your own"}));
 }
 ProgramOptions options_of(const ProgramRequest&) { return {}; }

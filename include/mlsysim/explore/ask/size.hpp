@@ -14,6 +14,8 @@
 
 namespace mlsysim {
 
+class ErrorBook;
+
 /// A limit on a time of a request: "p99 2 s" on the first token, "30 ms" on the time between tokens.
 struct ServiceLimit {
   std::string time;                ///< ttft, itl or e2e
@@ -47,6 +49,7 @@ struct SizeQuestion {
   double most_replica_devices = 64;  ///< that one replica may take
   int level = 80;                    ///< percent of the interval; 0: none is made
   std::vector<Degrees> only{};       ///< degrees that are tried; empty: all
+  const ErrorBook* book = nullptr;   ///< measurements behind the interval; null: the tables of the zoo
 };
 
 /// A question as people write it; empty texts are not asked.
