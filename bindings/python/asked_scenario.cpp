@@ -28,35 +28,27 @@ constexpr std::array<std::string_view, 6> kBeside{"mode",         "weight_format
 }  // namespace
 
 AskedScenario::AskedScenario(const py::dict& values) {
-  const auto fields = describe<Scenario>();
-  static const auto* keywords = new Keywords(fields, "the scenario");
-  ScenarioBuilder builder(standard_zoo());
-  py::dict rest;
-  bool reads = false;
-  const auto name_of_field = [&](py::handle key) -> std::string_view {
-    return fields[keywords->index_of(key.ptr())].name;
+  static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
+  const auto fields = keywords->fields();
+  const auto reads = [&](std::size_t field, py::handle value) {
+    return fields[field].kind == ValueKind::object && PyUnicode_Check(value.ptr()) &&
+           is_read(fields[field].name, value.cast<std::string>());
   };
-  for (const auto& [key, value] : values) {
-    const auto field = name_of_field(key);
-    if (PyUnicode_Check(value.ptr()) && is_read(field, value.cast<std::string>())) {
-      builder.set(field, value.cast<std::string>());
-      supplied.set(keywords->index_of(key.ptr()));
-      reads = true;
-    } else {
-      rest[key] = value;
-    }
-  }
-  if (!reads) {
+  if (std::none_of(values.begin(), values.end(), [&](const auto& item) {
+        return PyUnicode_Check(item.second.ptr()) && reads(keywords->index_of(item.first.ptr()), item.second);
+      })) {
     keywords->write_all(values, &scenario, supplied, keeps);
     keywords->require(supplied);
     return;
   }
+  ScenarioBuilder builder(standard_zoo());
   py::dict left;
-  for (const auto& [key, value] : rest) {
-    const auto field = name_of_field(key);
-    if (std::ranges::find(kBeside, field) != kBeside.end() && !value.is_none()) {
-      builder.set(field, py::str(value).cast<std::string>());
-      supplied.set(keywords->index_of(key.ptr()));
+  for (const auto& [key, value] : values) {
+    const auto at = keywords->index_of(key.ptr());
+    const bool beside = std::ranges::find(kBeside, fields[at].name) != kBeside.end() && !value.is_none();
+    if (beside || reads(at, value)) {
+      builder.set(fields[at].name, py::str(value).cast<std::string>());
+      supplied.set(at);
     } else {
       left[key] = value;
     }

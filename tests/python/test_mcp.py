@@ -82,6 +82,7 @@ def test_questions():
     text = asked("explain", scenario=CHAT, result="itl")
     assert text["value"]["unit"] == "ms" and text["lines_left_out"] > 0 and asked("explain", scenario=CHAT, result="itl", detail=True)["lines_left_out"] == 0
     at = {n: asked("evaluate", **{**CHAT, **more}, interval=80)["intervals"]["itl"] for n, more in {"here": {}, "H200": {"hardware": "H200"}}.items()}
+    assert asked("evaluate", name="chat", **CHAT, interval=80)["intervals"]["itl"] == at["here"]
     sides = asked("compare", **{"from": {"scenario": CHAT}, "to": {"scenario": {**CHAT, "hardware": "H200"}}, "result": "itl"}, interval=80)["intervals"]
     assert [sides[side]["itl"]["model_error"] for side in ("from", "to")] == [one["model_error"] for one in at.values()]
     best = asked("optimize", scenario=CHAT, axes={"hardware": ["H100", "H200"]}, minimize="itl", interval=80)["best"]

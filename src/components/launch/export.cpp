@@ -3,6 +3,7 @@
 #include "detail/settings.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
@@ -37,7 +38,8 @@ const detail::FlagRow* row_of(const FlagTable& table, std::string_view quantity)
 
 /// Where engines download a model of the zoo; its own name where no repository is known.
 std::string repository_of(const std::string& model) {
-  static const auto known = YAML::LoadFile((zoo_directory() / "launch" / "checkpoints.yaml").string());
+  static const auto known = YAML::Load(
+      files::read(zoo_directory() / "launch" / "checkpoints.yaml", "a table of repositories", 1 << 20));
   const auto found = known["repositories"][model];
   return found ? found.as<std::string>() : model;
 }

@@ -97,10 +97,9 @@ namespace {
 
 /// A value as readers know it: an entry of the zoo by its name.
 std::string text_of(const DynamicValue& value) {
-  std::string name;
-  if (const auto* o = std::get_if<ObjectRef>(&value.value); o != nullptr && o->object != nullptr)
-    with_spec_type(o->type, [&]<class T>() { name = static_cast<const T*>(o->object)->name; });
-  return name.empty() ? value.text() : name;
+  const auto* o = std::get_if<ObjectRef>(&value.value);
+  const auto name = o != nullptr && o->object != nullptr ? spec_name(*o) : std::string_view();
+  return name.empty() ? value.text() : std::string(name);
 }
 
 }  // namespace

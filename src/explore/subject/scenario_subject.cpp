@@ -287,10 +287,14 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   };
 }
 
-/// A number of devices that varies starts from those of one replica.
-void start_devices(Scenario& s) {
-  if (s.fleet == nullptr && !s.accelerators && !s.node_count && !s.accelerators_per_node)
+/// A number of devices that varies starts from those of one replica; a price that varies is given, since
+/// without one there are no results that hang on it.
+void give_free(Scenario& s, std::span<const std::string> varied) {
+  if (among(varied, "accelerators") && s.fleet == nullptr && !s.accelerators && !s.node_count &&
+      !s.accelerators_per_node)
     s.accelerators = s.tp_size.value_or(1) * s.pp_size * s.ep_size * s.cp_size;
+  if (!s.unit_cost && among(varied, "unit_cost")) s.unit_cost = Money<>();
+  if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }
 
 }  // namespace
@@ -302,8 +306,6 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   // A field that varies is given: nothing may be derived from its absence.
   if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
-  if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
-  if (!asked.rent && among(varied, "rent")) asked.rent = MoneyRate<>();
   // A limit of power or clock that varies starts from the device's own.
   const HardwareNode* device = asked.fleet != nullptr ? asked.fleet->node->accelerator : asked.hardware;
   if (!asked.power_cap && device != nullptr && (among(varied, "power_cap") || among(varied, "clock_limit")))
@@ -316,7 +318,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
        {"v_stages", &Scenario::v_stages}}};
   for (const auto& [name, degree] : degrees)
     if (among(varied, name)) asked.*degree = 1;
-  if (among(varied, "accelerators")) start_devices(asked);
+  give_free(asked, varied);
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
@@ -349,10 +351,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
 
 Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs) {
   Scenario asked = scenario;
-  if (among(inputs, "accelerators")) start_devices(asked);
-  // A price that varies is given: without one there are no results that hang on it.
-  if (!asked.unit_cost && among(inputs, "unit_cost")) asked.unit_cost = Money<>();
-  if (!asked.rent && among(inputs, "rent")) asked.rent = MoneyRate<>();
+  give_free(asked, inputs);
   auto out = subject_of(asked);
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),

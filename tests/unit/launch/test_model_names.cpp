@@ -4,10 +4,25 @@
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <yaml-cpp/yaml.h>
+
 #include <fstream>
 #include <string>
 
 using namespace mlsysim;
+
+TEST_CASE("the repository that is exported for an entry is read as that entry", "[launch]") {
+  const Zoo& zoo = standard_zoo();
+  const auto file = YAML::LoadFile(std::string(MLSYSIM_SOURCE_DIR) + "/zoo/launch/checkpoints.yaml");
+  CHECK(file["repositories"].size() > 90);
+  for (const auto& row : file["repositories"]) {
+    const auto entry = row.first.as<std::string>(), repository = row.second.as<std::string>();
+    INFO(repository);
+    const auto* model = zoo.find<Workload>(detail::model_of(repository, zoo).entry);
+    REQUIRE(model != nullptr);
+    CHECK(model->name == entry);
+  }
+}
 
 TEST_CASE("a checkpoint is the entry of its shape, or none", "[launch]") {
   std::ifstream in(std::string(MLSYSIM_SOURCE_DIR) + "/tests/data/model_names.csv");

@@ -93,11 +93,9 @@ def _ends(subject, axes, results, level):
             for name in results if f"{name}_lower" in found.columns}
 
 
-def _with_intervals(out, arguments, subject, results=()):
-    """An answer with the intervals of its numbers, where they are asked for."""
-    if "interval" in arguments:
-        out["intervals"] = _value(subject.intervals(results, arguments["interval"]).intervals)
-    return out
+def _intervals(subject, results, level):
+    """The intervals of results; of all that tables measure where none are named."""
+    return _value(subject.intervals(results, level).intervals)
 
 
 def _evaluate(arguments, call):
@@ -105,8 +103,8 @@ def _evaluate(arguments, call):
 
     asked = dict(arguments)
     detail, level = asked.pop("detail", False), asked.pop("interval", None)
-    question = {"scenario": dict(asked)} if level is None else {"scenario": dict(asked), "interval": level}
-    name, model = asked.pop("name", "scenario"), asked.pop("workload", None)
+    name = asked.pop("name", "scenario")
+    scenario, model = dict(asked), asked.pop("workload", None)
     hardware, fleet = asked.pop("hardware", None), asked.pop("fleet", None)
     if fleet is not None:
         asked["fleet"] = fleet
@@ -124,7 +122,9 @@ def _evaluate(arguments, call):
     }
     if detail:
         out["memory"] = _value(card.memory)
-    return out if level is None else _with_intervals(out, question, _subject(question))
+    if level is not None:
+        out["intervals"] = _intervals(_subject({"scenario": scenario}), (), level)
+    return out
 
 
 def _compare(arguments, call):
@@ -134,7 +134,7 @@ def _compare(arguments, call):
     out = {"result": found.result, "from": _value(found.at_from), "to": _value(found.at_to),
            "terms": [dict(zip(("input", "from", "to", "part", "share"), _value(term))) for term in terms]}
     if "interval" in arguments:
-        out["intervals"] = {side: _with_intervals({}, arguments, one, [result])["intervals"] for side, one in zip(("from", "to"), sides)}
+        out["intervals"] = {side: _intervals(one, [result], arguments["interval"]) for side, one in zip(("from", "to"), sides)}
     return out
 
 
