@@ -6,9 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace mlsysim::cli {
 
-void refuse_absent(std::string_view what, std::string_view component, std::string_view option) {
+void refuse_absent(std::string_view what, std::string_view component) {
+  std::string option = "MLSYSIM_WITH_";
+  for (const char c : component) option += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   throw InputError({.id = "mlsysim.cli.187",
                     .message = fmt::format("{} belongs to the component '{}', which this build does not have",
                                            what, component),
@@ -19,9 +23,8 @@ void refuse_absent(std::string_view what, std::string_view component, std::strin
                         "cmake -D {}=ON and build again, or install a package with all components", option)});
 }
 
-void Program::absent_command(const char* name, const char* component, const char* option) {
-  auto* sub = command(app_, name, "", "",
-                      [name, component, option]() -> Answer { refuse_absent(name, component, option); });
+void Program::absent_command(const char* name, const char* component) {
+  auto* sub = command(app_, name, "", "", [name, component]() -> Answer { refuse_absent(name, component); });
   sub->group("")->allow_extras()->fallthrough(false);
 }
 

@@ -104,7 +104,7 @@ class Program {
   void support_command();
   void agent_command();
   /// A command of a component that is not built: it says so.
-  void absent_command(const char* name, const char* component, const char* option);
+  void absent_command(const char* name, const char* component);
   void memory_command();
   void validation_commands();
   void calibration_commands();

@@ -7,7 +7,8 @@
 
 namespace mlsysim::cli {
 
-/// Says which component a command or an option belongs to, and how to get it.
-[[noreturn]] void refuse_absent(std::string_view what, std::string_view component, std::string_view option);
+/// Says which component a command or an option belongs to, and how to get it: by the CMake option
+/// MLSYSIM_WITH_<COMPONENT>.
+[[noreturn]] void refuse_absent(std::string_view what, std::string_view component);
 
 }  // namespace mlsysim::cli

@@ -3,11 +3,6 @@
 #include "absent.hpp"
 
 namespace mlsysim::cli {
-namespace {
-constexpr const char* kComponent = "course";
-constexpr const char* kOption = "MLSYSIM_WITH_COURSE";
-}  // namespace
-
-void Program::course_commands() { absent_command("course", kComponent, kOption); }
+void Program::course_commands() { absent_command("course", "course"); }
 
 }  // namespace mlsysim::cli

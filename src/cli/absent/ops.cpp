@@ -10,36 +10,29 @@
 #include <cstdlib>
 
 namespace mlsysim {
-namespace {
-constexpr const char* kComponent = "ops";
-constexpr const char* kOption = "MLSYSIM_WITH_OPS";
-}  // namespace
-
 // Schemas of what the component reads and writes.
-std::string event_schema() { cli::refuse_absent("the schema of events", kComponent, kOption); }
-std::string observability_schema() {
-  cli::refuse_absent("the schema of observability.yaml", kComponent, kOption);
-}
-std::string explain_schema() { cli::refuse_absent("the schema of explain documents", kComponent, kOption); }
+std::string event_schema() { cli::refuse_absent("the schema of events", "ops"); }
+std::string observability_schema() { cli::refuse_absent("the schema of observability.yaml", "ops"); }
+std::string explain_schema() { cli::refuse_absent("the schema of explain documents", "ops"); }
 
 namespace cli {
 
 Watcher watcher_of_environment() {
   const char* file = std::getenv("MLSYSIM_OBSERVE");
-  if (file != nullptr && *file != '\0') refuse_absent("MLSYSIM_OBSERVE", kComponent, kOption);
+  if (file != nullptr && *file != '\0') refuse_absent("MLSYSIM_OBSERVE", "ops");
   return {};
 }
 
-void Program::compile_commands() { absent_command("compile", kComponent, kOption); }
+void Program::compile_commands() { absent_command("compile", "ops"); }
 
 void Program::ci_commands() {
-  absent_command("ci", kComponent, kOption);
-  absent_command("watch", kComponent, kOption);
+  absent_command("ci", "ops");
+  absent_command("watch", "ops");
 }
 
-Answer Program::configuration(const CLI::App*) { refuse_absent("--print-config", kComponent, kOption); }
+Answer Program::configuration(const CLI::App*) { refuse_absent("--print-config", "ops"); }
 void add_records(const ReportRequest& asked, ReportPage&) {
-  if (!asked.records.empty()) refuse_absent("records of compilers", kComponent, kOption);
+  if (!asked.records.empty()) refuse_absent("records of compilers", "ops");
 }
 
 }  // namespace cli

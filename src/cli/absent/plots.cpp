@@ -3,14 +3,9 @@
 #include "absent.hpp"
 
 namespace mlsysim::cli {
-namespace {
-constexpr const char* kComponent = "plots";
-constexpr const char* kOption = "MLSYSIM_WITH_PLOTS";
-}  // namespace
-
 void Program::picture_commands() {
-  absent_command("plot", kComponent, kOption);
-  absent_command("report", kComponent, kOption);
+  absent_command("plot", "plots");
+  absent_command("report", "plots");
 }
 
 }  // namespace mlsysim::cli

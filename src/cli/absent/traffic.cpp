@@ -4,20 +4,15 @@
 #include "absent.hpp"
 
 namespace mlsysim::cli {
-namespace {
-constexpr const char* kComponent = "traffic";
-constexpr const char* kOption = "MLSYSIM_WITH_TRAFFIC";
-}  // namespace
-
-void Program::traffic_commands() { absent_command("traffic", kComponent, kOption); }
+void Program::traffic_commands() { absent_command("traffic", "traffic"); }
 
 std::string take_traffic(const TrafficRequest& request, ScenarioRequest&) {
-  if (!request.file.empty()) refuse_absent("--traffic-file", kComponent, kOption);
+  if (!request.file.empty()) refuse_absent("--traffic-file", "traffic");
   return {};
 }
 std::string take_traffic(std::vector<std::string>& words, std::span<const FieldInfo>) {
   for (const auto& word : words)
-    if (word.starts_with("traffic_file=")) refuse_absent("traffic_file", kComponent, kOption);
+    if (word.starts_with("traffic_file=")) refuse_absent("traffic_file", "traffic");
   return {};
 }
 
