@@ -39,26 +39,82 @@ NameParts parts_of(std::string_view name) {
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(
-    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat", "bnb"});
+    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat", "bnb", "marlin",
+     "hqq", "onnx", "ud", "imatrix", "smoothquant", "exl"});
+/// Publishers that some hubs write in front of the name: "Qwen_Qwen3-8B-GGUF".
+constexpr auto kPublishers = std::to_array<std::string_view>(
+    {"qwen",           "google",      "mistralai",    "microsoft",   "meta-llama",    "deepseek-ai",
+     "nvidia",         "openai",      "allenai",      "ibm-granite", "huggingfacetb", "zai-org",
+     "thudm",          "tiiuae",      "coherelabs",   "cohereforai", "moonshotai",    "baidu",
+     "bytedance-seed", "lgai-exaone", "agentica-org", "nousresearch"});
 
 /// An ending that states formats; parts are joined by spaces.
 struct FormatEnding {
   std::string_view ending;
   WeightFormat weights;
   bool cache_fp8 = false;
+  bool next_larger = false;  ///< the format itself has no figures: the next larger one that has
 };
 /// Longer endings stand before their own ends.
 constexpr auto kFormats = std::to_array<FormatEnding>({
     {"gptq int 8", WeightFormat::q8_0},  // weights alone have 8 bits
-    {"fp 8 kv", WeightFormat::fp8, true}, {"bnb 4bit", WeightFormat::nf4}, {"q 4 k m", WeightFormat::q4_k_m},
-    {"w 8a 16", WeightFormat::q8_0},      {"w 4a 16", WeightFormat::int4}, {"w 8a 8", WeightFormat::int8},
-    {"w 8a 8 fp 8", WeightFormat::fp8},   {"nvfp 4", WeightFormat::nvfp4}, {"mxfp 4", WeightFormat::mxfp4},
-    {"q 8 0", WeightFormat::q8_0},        {"q 4 0", WeightFormat::q4_0},   {"q 6 k", WeightFormat::q6_k},
-    {"int 4", WeightFormat::int4},        {"int 8", WeightFormat::int8},   {"fp 16", WeightFormat::fp16},
-    {"bf 16", WeightFormat::bf16},        {"fp 8", WeightFormat::fp8},     {"fp 4", WeightFormat::nvfp4},
-    {"nf 4", WeightFormat::nf4},          {"4bit", WeightFormat::int4},    {"8bit", WeightFormat::q8_0},
-    {"6bit", WeightFormat::q6_k},         {"awq", WeightFormat::int4},     {"gptq", WeightFormat::int4},
+    {"fp 8 kv", WeightFormat::fp8, true},
+    {"bnb 4bit", WeightFormat::nf4},
+    {"q 4 k m", WeightFormat::q4_k_m},
+    {"w 8a 16", WeightFormat::q8_0},
+    {"w 4a 16", WeightFormat::int4},
+    {"w 8a 8", WeightFormat::int8},
+    {"w 8a 8 fp 8", WeightFormat::fp8},
+    {"nvfp 4", WeightFormat::nvfp4},
+    {"mxfp 4", WeightFormat::mxfp4},
+    {"q 8 0", WeightFormat::q8_0},
+    {"q 4 0", WeightFormat::q4_0},
+    {"q 6 k", WeightFormat::q6_k},
+    {"int 4", WeightFormat::int4},
+    {"int 8", WeightFormat::int8},
+    {"fp 16", WeightFormat::fp16},
+    {"bf 16", WeightFormat::bf16},
+    {"fp 8", WeightFormat::fp8},
+    {"fp 4", WeightFormat::nvfp4},
+    {"nf 4", WeightFormat::nf4},
+    {"4bit", WeightFormat::int4},
+    {"8bit", WeightFormat::q8_0},
+    {"6bit", WeightFormat::q6_k},
+    {"awq", WeightFormat::int4},
+    {"gptq", WeightFormat::int4},
     {"autoround", WeightFormat::int4},
+    {"4 bit", WeightFormat::int4},
+    {"8 bit", WeightFormat::q8_0},
+    {"nvfp 4a 16", WeightFormat::nvfp4},
+    {"w 4a 8", WeightFormat::int4},
+    {"w 4afp 8", WeightFormat::int4},
+    {"mxfp 4 moe", WeightFormat::mxfp4},
+    {"mxfp 4 q 8", WeightFormat::mxfp4},
+    {"float 8", WeightFormat::fp8},
+    {"f 16", WeightFormat::fp16},
+    {"w 4a 16 g 128", WeightFormat::int4},
+    {"q 4 k s", WeightFormat::q4_k_m, false, true},
+    {"q 4 k xl", WeightFormat::q6_k, false, true},
+    {"q 4 1", WeightFormat::q6_k, false, true},
+    {"q 5 k m", WeightFormat::q6_k, false, true},
+    {"q 5 k s", WeightFormat::q6_k, false, true},
+    {"q 5 0", WeightFormat::q6_k, false, true},
+    {"5bit", WeightFormat::q6_k, false, true},
+    {"q 3 k m", WeightFormat::q4_0, false, true},
+    {"q 3 k l", WeightFormat::q4_0, false, true},
+    {"q 3 k s", WeightFormat::q4_0, false, true},
+    {"q 2 k", WeightFormat::q4_0, false, true},
+    {"iq 4 xs", WeightFormat::q4_0, false, true},
+    {"iq 4 nl", WeightFormat::q4_0},
+    {"iq 3 m", WeightFormat::q4_0, false, true},
+    {"iq 2 m", WeightFormat::q4_0, false, true},
+    {"iq 3 xxs", WeightFormat::q4_0, false, true},
+    {"3bit", WeightFormat::int4, false, true},
+    {"q 4", WeightFormat::int4, false, true},
+    {"q 8", WeightFormat::q8_0, false, true},
+    {"i 1", WeightFormat::as_stored},
+    {"exl 2", WeightFormat::as_stored},
+    {"exl 3", WeightFormat::as_stored},
 });
 
 bool any_of(std::string_view part, const auto& words) {
@@ -127,23 +183,33 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
     if (const auto* format = format_ending(wanted)) {
       const auto words = std::count(format->ending.begin(), format->ending.end(), ' ') + 1;
       wanted.resize(wanted.size() - static_cast<std::size_t>(words));
-      if (stated == nullptr) stated = format;
+      if (format->weights == WeightFormat::as_stored)
+        packaged = true;
+      else if (stated == nullptr)
+        stated = format;
     } else if (any_of(wanted.back(), kVariants) || any_of(wanted.back(), kPackaging)) {
       packaged = packaged || wanted.back() == "gguf" || wanted.back() == "quantized";
       wanted.pop_back();
     } else {
-      return {};
+      break;
     }
   }
-  if (found == nullptr) return {};
+  if (found == nullptr) {
+    const auto line = own.find('_');
+    std::string publisher(own.substr(0, line == std::string_view::npos ? 0 : line));
+    for (char& c : publisher) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return any_of(publisher, kPublishers) ? model_of(own.substr(line + 1), zoo) : ModelName{};
+  }
   ModelName out{.entry = found->name};
   out.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, found->name));
   if (stated != nullptr) {
     out.weight_format = name_of(stated->weights);
     if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
-    out.notes.push_back(
-        fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
-                    stated->cache_fp8 ? " and an fp8 cache" : "; it does not state a cache format"));
+    out.notes.push_back(fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
+                                    stated->cache_fp8 ? " and an fp8 cache"
+                                    : stated->next_larger
+                                        ? " at most: the format that it names has no figures"
+                                        : "; it does not state a cache format"));
   } else if (packaged) {
     out.notes.push_back(
         fmt::format("'{}' is quantized, but the name states no format: say --weight-format", own));

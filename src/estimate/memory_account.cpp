@@ -73,10 +73,12 @@ class StackAccount {
   void add_to(Items& items) {
     const double batch = caches() ? q_.requests : 1, context = caches() ? q_.context : 1;
     step(Phase::decode, batch, context, 1);
+    const bool mamba = stack_.mixer.state_space && stack_.mixer.state_space->rule == StateSpaceRule::mamba1;
     const MixerView<>* mixer = nullptr;
     std::size_t next = 0;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const Op<>& op = ops_[i];
+      Op<> op = ops_[i];
+      if (mamba) set_mamba(op);
       if (begins_mixer(op.name) && next < view_->mixers.size()) mixer = &view_->mixers[next++];
       if (op.group != OpGroup::attention) {
         if (op.group == OpGroup::feed_forward || op.group == OpGroup::experts) mixer = nullptr;
@@ -105,8 +107,39 @@ class StackAccount {
   Params<> held;     ///< of them on the device
   Data<> weight_bytes;
   double experts_share = 0;
+  Data<> state;  ///< of blocks that have no operator list, see `set_mamba`
 
  private:
+  /// Weights and states of Mamba blocks of the first kind, which the operators of a decode step do not have.
+  /// State: h state_size + h (conv_width - 1) values of `expand` x hidden channels. Worked number:
+  /// Mamba-2.8B has 2,768,345,600 weights and a state of 24.9 MB in FP32 for each sequence.
+  /// @cite gu-2023-mamba, section 3.4
+  void set_mamba(Op<>& op) {
+    const StateSpace& m = *stack_.mixer.state_space;
+    const double h = *stack_.hidden, inner = m.expand.value_or(2) * h / q_.tensor_parallel,
+                 cells = m.state_size.value_or(16), rank = m.dt_rank.value_or(std::ceil(h / 16)),
+                 width = m.conv_width.value_or(4);
+    const Data<> value =
+        bytes_per_element(m.state_precision.value_or(Precision::fp32)) * q_.requests * inner * unit::B;
+    const double bias = m.projection_bias ? 1 : 0;
+    if (op.name == "state_space_input") {
+      op.n = 2 * inner;
+      op.k = h;
+      op.params = 2 * inner * (h + bias) * unit::param;
+    } else if (op.name == "state_space_output") {
+      op.n = h;
+      op.k = inner;
+      op.params = h * (inner + bias) * unit::param;
+    } else if (op.name == "short_convolution") {
+      op.params =
+          inner * (width + (m.conv_bias ? 1 : 0) + rank + 2 * cells + rank + 1 + cells + 1) * unit::param;
+      op.state = value * (width - 1);
+      state += op.state * op.count;
+    } else if (op.name == "recurrent_state") {
+      op.state = value * cells;
+      state += op.state * op.count;
+    }
+  }
   Lowered<> step(Phase phase, double batch, double context, double tokens) {
     structure_.phase = phase;
     plan_.batch = batch;
@@ -305,7 +338,7 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
     weight_bytes += account.weight_bytes;
     if (!account.caches()) continue;
     const auto d = account.demand(Phase::decode, q.requests, q.context, 1);
-    demand.kv_cache += d.kv_cache * account.cached_here();
+    demand.kv_cache += account.state > Data<>() ? account.state : d.kv_cache * account.cached_here();
     if (stack.role == StackRole::draft) continue;
     demand.activations = max(demand.activations, d.activations);
     prompt = account.demand(Phase::prefill, 1, pass_tokens, pass_tokens).activations;

@@ -14,8 +14,9 @@ namespace mlsysim {
 namespace {
 
 constexpr auto kMakers = std::to_array<std::string_view>(
-    {"nvidia", "amd", "intel", "google", "aws", "tesla", "geforce", "instinct", "radeon", "graphics", "gpu",
-     "gpus", "generation", "accelerator", "oam", "corporation", "edition", "ecc"});
+    {"nvidia",   "amd",  "intel", "google",     "aws",         "tesla", "geforce",     "instinct", "radeon",
+     "graphics", "gpu",  "gpus",  "generation", "accelerator", "oam",   "corporation", "edition",  "ecc",
+     "vf",       "mega", "slice", "podslice",   "ac",          "r",     "tm"});
 constexpr auto kForms = std::to_array<std::string_view>({"sxm", "pcie", "nvl"});
 
 /// A name, taken apart.
@@ -64,9 +65,20 @@ bool same_form(std::string_view a, std::string_view b) {
   return a == b || (!a.empty() && !b.empty() && (a.starts_with(b) || b.starts_with(a)));
 }
 
+/// A slice of TPUs as clouds name it, "v5litepod-8" or "v4-8", as the name of its chip. How many there are is
+/// said elsewhere, since the number counts cores of some generations and chips of others.
+std::string chip_of_slice(const std::vector<std::string>& words) {
+  if (words.size() != 2 || !all_digits(words[1]) || words[0].size() < 2 || words[0][0] != 'v') return {};
+  if (!is_digit(words[0][1])) return {};
+  const auto kind = words[0].substr(2);
+  if (kind == "litepod") return "tpu" + words[0].substr(0, 2) + "e";
+  return kind.empty() || kind == "e" || kind == "p" ? "tpu" + words[0] : "";
+}
+
 DeviceName taken_apart(std::string_view text) {
   DeviceName out;
   const auto words = words_of(text);
+  if (out.chip = chip_of_slice(words); !out.chip.empty()) return out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto& word = words[i];
     const std::string next = i + 1 < words.size() ? words[i + 1] : "";

@@ -1,4 +1,5 @@
-// Launches inside manifests: the commands of docker-compose, Kubernetes and SkyPilot as text of a shell.
+// Launches inside manifests: the commands of docker-compose, Kubernetes, Helm, SkyPilot and Ollama as text of
+// a shell.
 
 #include "detail/manifest.hpp"
 
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace mlsysim::detail {
 namespace {
@@ -23,6 +25,9 @@ std::string_view kind_of_manifest(std::string_view text) {
   if (has_key(text, "apiVersion:") && has_key(text, "kind:")) return "a manifest of Kubernetes";
   if (has_key(text, "run:") && (has_key(text, "resources:") || has_key(text, "setup:")))
     return "a task of SkyPilot";
+  if (has_key(text, "servingEngineSpec:") ||
+      (has_key(text, "image:") && text.find("\n  repository:") != std::string_view::npos))
+    return "the values of a Helm chart";
   return {};
 }
 
@@ -67,6 +72,7 @@ class ManifestReader {
     for (const auto& item : value.items) read(item, before);
     if (const auto* run = value.find("run"); run != nullptr && value.find("image") == nullptr)
       if (run->kind == YamlValue::Kind::scalar) text += run->text + "\n";
+    if (value.find("modelURL") != nullptr) return production_stack(value, before);
     if (value.find("image") != nullptr) container(value, before);
     for (const auto& [key, inner] : value.pairs)  // "x-...": parts of a compose file that anchors repeat
       if (key.text != "environment" && key.text != "env" && !key.text.starts_with("x-")) read(inner, before);
@@ -75,14 +81,17 @@ class ManifestReader {
  private:
   /// A container as `docker run`, with what its environment states in front.
   void container(const YamlValue& value, int before) {
-    const auto image = value.find("image")->text;
+    const YamlValue& own = *value.find("image");
+    const auto* repository = own.find("repository");  // of a chart, which keeps the command beside it
+    const auto image = repository != nullptr ? repository->text : own.text;
     std::string words;
     const YamlValue* first = nullptr;
-    for (const auto* key : {"entrypoint", "command", "args"})
-      if (const auto* part = value.find(key)) {
-        words += words_of(part);
-        if (first == nullptr) first = part;
-      }
+    for (const auto* holder : {&own, &value})
+      for (const auto* key : {"entrypoint", "command", "args", "extraArgs", "extraArguments"})
+        if (const auto* part = holder->find(key)) {
+          words += words_of(part);
+          if (first == nullptr) first = part;
+        }
     images.push_back(image);
     for (const auto* key : {"environment", "env"})
       if (const auto* list = value.find(key)) environment(*list);
@@ -90,6 +99,32 @@ class ManifestReader {
     const auto line = static_cast<std::ptrdiff_t>(first == nullptr ? 0 : first->where.line + before);
     for (auto at = std::count(text.begin(), text.end(), '\n') + 1; at < line; ++at) text += '\n';
     text += fmt::format("docker run {}{}\n", quoted(image), words);
+  }
+
+  /// A model of the chart vllm-stack: keys of `vllmConfig` are flags of vLLM.
+  void production_stack(const YamlValue& value, int before) {
+    const auto& model = *value.find("modelURL");
+    for (auto at = std::count(text.begin(), text.end(), '\n') + 1; at < model.where.line + before; ++at)
+      text += '\n';
+    images.emplace_back("vllm/vllm-openai");
+    text += fmt::format("vllm serve {}", quoted(model.text));
+    if (const auto* config = value.find("vllmConfig"))
+      for (const auto& [key, flag] : config->pairs) {
+        if (flag.kind == YamlValue::Kind::sequence) {
+          text += words_of(&flag);
+          continue;
+        }
+        std::string name;
+        for (const char c : key.text) {
+          if (std::isupper(static_cast<unsigned char>(c)) != 0) name += '-';
+          name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+        if (flag.text == "true" || flag.text == "false")
+          text += fmt::format(" --{}{}", flag.text == "true" ? "" : "no-", name);
+        else
+          text += fmt::format(" --{} {}", name, quoted(flag.text));
+      }
+    text += '\n';
   }
 
   void environment(const YamlValue& list) {
@@ -111,6 +146,34 @@ class ManifestReader {
 };
 
 }  // namespace
+
+std::optional<Manifest> read_modelfile(std::string_view text) {
+  std::string model, flags;
+  bool speaks = false;  // of a Modelfile rather than of a Dockerfile
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    std::istringstream words{std::string(line)};
+    std::string instruction, name, value;
+    words >> instruction >> name >> value;
+    if (instruction == "FROM" && model.empty()) model = name;
+    speaks = speaks || instruction == "PARAMETER" || instruction == "TEMPLATE" || instruction == "SYSTEM";
+    if (instruction != "PARAMETER" || value.empty()) continue;
+    if (name == "num_ctx") flags += " -c " + quoted(value);
+    if (name == "num_gpu") flags += " -ngl " + quoted(value);
+    if (name == "num_batch") flags += " -b " + quoted(value);
+  }
+  if (model.empty() || !speaks) return std::nullopt;
+  const auto tag = model.find(':');
+  if (tag != std::string::npos) {
+    // A tag without a format is the one in Q4_K_M (ollama.com/library).
+    const bool stated =
+        model.find("q", tag) != std::string::npos || model.find("fp16", tag) != std::string::npos;
+    model[tag] = '-';
+    if (!stated) model += "-q4_K_M";
+  }
+  return Manifest{"a Modelfile of Ollama", fmt::format("llama-server -m {}{}\n", quoted(model), flags), {}};
+}
 
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
   const auto kind = kind_of_manifest(text);

@@ -258,6 +258,7 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
     if (!found) refuse_manifest(*manifest, name);
     return found;
   }
+  if (detail::read_modelfile(text)) return LaunchFormat::llama_cpp;
   return script_format(text, std::string(name));
 }
 
@@ -283,6 +284,10 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     q.text = std::move(manifest->script);
     yaml = false;
     out.notes.push_back(fmt::format("the launch was read from {}", manifest->kind));
+  }
+  if (auto file = yaml ? std::nullopt : detail::read_modelfile(q.text)) {
+    q.text = std::move(file->script);
+    out.notes.push_back(fmt::format("the launch was read from {}", file->kind));
   }
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);

@@ -113,11 +113,14 @@ struct StatedModel {
   }
 };
 
-/// Of several models of one shape the plainest: the fewest tokens, which is the one that others extend.
-const Workload* plainest(const std::vector<const Workload*>& found) {
-  const auto tokens = [](const Workload* w) { return w->stacks.front().input.vocab.value_or(0); };
+/// Of several models of one shape the one of as many positions, then the plainest: the fewest tokens, which
+/// is the one that others extend.
+const Workload* plainest(const std::vector<const Workload*>& found, double positions) {
+  const auto key = [&](const Workload* w) {
+    return std::pair(w->max_positions.value_or(0) != positions, w->stacks.front().input.vocab.value_or(0));
+  };
   return *std::min_element(found.begin(), found.end(),
-                           [&](const auto* a, const auto* b) { return tokens(a) < tokens(b); });
+                           [&](const auto* a, const auto* b) { return key(a) < key(b); });
 }
 
 }  // namespace
@@ -139,7 +142,7 @@ std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::s
   for (const Workload* w : zoo.all<Workload>())
     if (stated.is(*w)) found.push_back(w);
   if (!found.empty()) {
-    const Workload* model = plainest(found);
+    const Workload* model = plainest(found, s.number_or("positions", 0));
     notes.push_back(fmt::format("the shape is that of {} of the zoo", model->name));
     if (found.size() > 1)
       notes.push_back(fmt::format("{} others have it too; the vocabulary is not stated and taken from {}",

@@ -114,7 +114,8 @@ Named<FeedForward> LayerReader::feed_forward(int layer) const {
     d.width = own && *own > 0 ? *own : width && *width > 0 ? *width : default_width();
     // The first Qwen states the width of both halves of its gate.
     if (c_.type() == "qwen") d.width = *d.width / 2;
-    d.gated = !c_.trait(ungated) || (c_.trait(gate_width) && c_.flag("gated").value_or(false));
+    d.gated = !c_.trait(ungated) ||
+              (c_.trait(gate_width) && c_.flag("gated").value_or(c_.text("gate_kind").starts_with("gated")));
     d.bias = c_.flag("mlp_bias").value_or(c_.trait(mlp_biases));
     d.activation = activation();
     f.dense = d;

@@ -54,6 +54,7 @@ constexpr std::array kAliases{
     Alias{"activation", "activation_function"},
     Alias{"activation", "dense_act_fn"},
     Alias{"gated", "is_gated_act"},
+    Alias{"gate_kind", "feed_forward_proj"},
     Alias{"attention_bias", "attention_bias"},
     Alias{"attention_bias", "qkv_bias"},
     Alias{"qkv_bias", "use_qkv_bias"},

@@ -452,9 +452,11 @@ TEST_CASE("an ending that states a format sets the format of the weights", "[lau
 
 TEST_CASE("a version in a name is part of the name", "[launch]") {
   CHECK(field(read("vllm serve mistralai/Mistral-7B-Instruct-v0.1"), "workload") == "Mistral_7B");
+  CHECK(field(read("vllm serve mistralai/Mistral-7B-Instruct-v0.2"), "workload") ==
+        "Mistral_7B_Instruct_v0_2");
   for (const auto* name :
-       {"mistralai/Mistral-7B-Instruct-v0.3", "mistralai/Mistral-7B-v0.2", "acme/opt-1.4b",
-        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-7B-Instruct-1M", "moonshotai/Kimi-K2-Thinking"})
+       {"mistralai/Mistral-7B-Instruct-v0.4", "mistralai/Mistral-7B-v0.5", "acme/opt-1.4b",
+        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-3B-Instruct-1M", "moonshotai/Kimi-K2-Thinking"})
     CHECK_THAT(refusal(std::string("vllm serve ") + name), Contains("launch.012"));
   struct Row {
     std::string name, entry;
@@ -507,6 +509,15 @@ TEST_CASE("the command of a manifest is a launch", "[launch]") {
        direct);
   same(read("resources: {accelerators: H100:2}\nrun: |\n  vllm serve " + flags.substr(8) + "\n", "sky.yaml"),
        direct);
+  // Values of Helm charts: a command beside the repository, and keys that are flags of vLLM.
+  for (const auto* values :
+       {"image:\n  repository: vllm/vllm-openai\n  command: [vllm, serve]\nargs: "
+        "[meta-llama/Llama-3.3-70B-Instruct, "
+        "--quantization, fp8, --tensor-parallel-size, \"2\", --max-model-len, \"8000\", --max-num-seqs, "
+        "\"128\"]\n",
+        "servingEngineSpec:\n  modelSpec:\n  - modelURL: meta-llama/Llama-3.3-70B-Instruct\n    vllmConfig: "
+        "{tensorParallelSize: 2, maxModelLen: 8000, maxNumSeqs: 128, extraArgs: [--quantization, fp8]}\n"})
+    same(read(values, "values.yaml"), direct);
   // What is not read is called by its name.
   CHECK_THAT(refusal("services:\n  a:\n    image: ollama/ollama\n", "compose.yaml"),
              Contains("launch.003") && Contains("docker-compose") && Contains("ollama/ollama"));

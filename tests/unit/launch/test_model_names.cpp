@@ -47,6 +47,6 @@ TEST_CASE("a checkpoint is the entry of its shape, or none", "[launch]") {
     CHECK(model->name == expected);
     CHECK(found.weight_format == format);
   }
-  CHECK(rows > 1600);
-  CHECK(refused > 1000);
+  CHECK(rows > 2000);
+  CHECK(rows - refused > 900);
 }

@@ -123,3 +123,28 @@ TEST_CASE("manifests repeat what an anchor names", "[launch]") {
   }
   CHECK(refusal(laughs, "docker-compose.yml").find("mlsysim.zoo.") != std::string::npos);
 }
+
+TEST_CASE("a Modelfile is a launch of llama.cpp", "[launch]") {
+  const std::string rest = "PARAMETER num_ctx 8192\nPARAMETER num_gpu 24\nSYSTEM You are helpful.\n";
+  for (const auto* from : {"llama3.1:8b", "llama3.1:8b-instruct-q4_K_M", "./llama-3.1-8b-q4_k_m.gguf"}) {
+    const auto file = read("# mine\nFROM " + std::string(from) + "\n" + rest, "Modelfile");
+    const auto direct = read("llama-server -m llama-3.1-8b-q4_k_m -c 8192 -ngl 24");
+    for (const auto* name : {"workload", "weight_format", "seq_len", "offload_weights", "engine"})
+      CHECK(field(file, name) == field(direct, name));
+  }
+  CHECK(refusal("FROM python:3.11\nRUN pip install vllm\n", "Dockerfile").find("launch.003") !=
+        std::string::npos);
+}
+
+TEST_CASE("every launcher of ranks says how many there are", "[launch]") {
+  const std::string words =
+      " pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 256 --bf16 "
+      "--tensor-model-parallel-size 2 --vocab-size 50257";
+  for (const std::string launcher :
+       {"torchrun --nproc_per_node 8 --nnodes 2", "deepspeed --num_gpus 8 --num_nodes 2"}) {
+    const auto launch = read(launcher + words);
+    CHECK(field(launch, "accelerators") == "16");
+    CHECK(field(launch, "node_count") == "2");
+  }
+}

@@ -78,7 +78,7 @@ TEST_CASE("the zoo holds the model of every configuration as the importer reads 
     CHECK(weights == Approx(wanted).epsilon(2e-4));
     ++by_hand;
   }
-  CHECK(imported >= 65);
+  CHECK(imported >= 270);
   CHECK(by_hand >= 15);
 }
 
@@ -100,7 +100,28 @@ TEST_CASE("sizes that were written down give the published count of weights", "[
     CHECK(weights == Approx(std::stod(published)).epsilon(rounded ? 0.006 : 1e-12));
     ++rows;
   }
-  CHECK(rows == 23);
+  CHECK(rows == 187);
+}
+
+TEST_CASE("Mamba blocks of the first kind have their weights and states", "[model_files]") {
+  double weights = 0;
+  const auto sums = sums_of(standard_zoo().at<Workload>("Mamba_2_8B"), weights);
+  CHECK(weights == Approx(2768345600));
+  // 64 layers of 5120 channels, each with 16 values and the 3 inputs before this one, in FP32.
+  CHECK(sums.at(MemoryPart::state) == Approx(64 * 5120 * (16 + 3) * 4.0));
+  CHECK(sums.find(MemoryPart::cache) == sums.end());
+}
+
+TEST_CASE("T5 is gated where its feed-forward says so", "[model_files]") {
+  const std::string head =
+      R"({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 512, "d_ff": 1024,
+      "num_layers": 8, "num_heads": 6, "d_kv": 64, "vocab_size": 32128, "tie_word_embeddings": false, "feed_forward_proj": ")";
+  const auto gated = [&](const std::string& kind) {
+    const auto m = read_config({.config = head + kind + "\"}"}, "config.json");
+    return m.workload.stacks.front().feed_forward.dense->gated;
+  };
+  CHECK(gated("gated-gelu"));
+  CHECK_FALSE(gated("relu"));
 }
 
 TEST_CASE("convolutional networks and PaLM have the weights that their papers state", "[model_files]") {
