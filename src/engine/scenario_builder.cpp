@@ -377,4 +377,6 @@ BuiltScenario ScenarioBuilder::build() const {
   return out;
 }
 
+template const TableInfo& field_table<Scenario>();
+
 }  // namespace mlsysim
