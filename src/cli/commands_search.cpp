@@ -3,6 +3,7 @@
 #include "ranks.hpp"
 #include "search_bounds.hpp"
 #include "search_files.hpp"
+#include "usual_space.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/files/detail/files.hpp>
@@ -55,9 +56,21 @@ DynamicValue axis_value(FieldReader& reader, std::string_view name, std::string_
 
 }  // namespace
 
-AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked) {
+AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& given) {
   AskedSpace s;
+  SearchRequest asked = given;
   s.reader = std::make_unique<FieldReader>(zoo());
+  const bool of_resolver =
+      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  ScenarioRequest one = request;
+  // Several machines are an axis, the outermost.
+  const bool machines = !of_resolver && one.targets.size() == 2 && !names_a_file(one.targets[1]) &&
+                        one.targets[1].find(',') != std::string::npos;
+  if (machines) one.targets[1].resize(one.targets[1].find(','));
+  if (!of_resolver) {
+    s.built = scenario_of(one);
+    s.said = fill_in_search(s.built.scenario, request, asked);
+  }
   std::vector<SpaceAxis> axes;
   const auto read = [&](std::string_view name, std::string_view value) {
     return axis_value(*s.reader, name, value);
@@ -69,18 +82,11 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& aske
     }
     for (auto& axis : read_axes(text.substr(1), read)) axes.push_back(std::move(axis));
   }
-  if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
+  if (of_resolver) {
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
     s.about = subject_asked({.targets = request.targets}).about;
   } else {
-    ScenarioRequest one = request;
-    // Several machines are an axis, the outermost.
-    if (one.targets.size() == 2 && one.targets[1].find(',') != std::string::npos &&
-        !names_a_file(one.targets[1])) {
-      axes.insert(axes.begin(), parse_axis("hardware=" + one.targets[1], read));
-      one.targets[1].resize(one.targets[1].find(','));
-    }
-    s.built = scenario_of(one);
+    if (machines) axes.insert(axes.begin(), parse_axis("hardware=" + request.targets[1], read));
     s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(axes));
     s.about = interval_subject(s.built.scenario);
   }
@@ -372,6 +378,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
   if (mpi) return joined_on_ranks(s, answer, options);
   auto out = answer_of(answer, options);
+  if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));
   if (asked.interval > 0)
     out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);
   return out;

@@ -55,7 +55,7 @@ class Program {
   /// most of the time of a start goes into options; all commands get them where there are no words, and for
   /// `schema`
   explicit Program(std::vector<std::string> words = {});
-  int run(int argc, char** argv);
+  int run();
   /// Candidates for the last word.
   Answer complete(std::vector<std::string> words);
 
@@ -68,6 +68,9 @@ class Program {
       return command(parent, name, about, examples, std::move(run));
     };
   }
+  /// Replaces options that engines and benchmarks call otherwise, and flags before a model or a machine.
+  void take_other_words();
+  void place_words(const CLI::App& command, std::size_t first);
   /// Whether the command line may mean this command.
   [[nodiscard]] bool is_asked(const CLI::App& command) const;
   void scenario_options(CLI::App& app, std::optional<Mode> fixed,
@@ -79,7 +82,6 @@ class Program {
   void model_commands();
   void compile_commands();
   void ci_commands();
-  void telemetry_commands();
   void picture_commands();
   void launch_commands();
   void course_commands();
