@@ -2,38 +2,28 @@
 
 #include "program.hpp"
 
+#include <mlsysim/reflect/detail/aliases.hpp>
+
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace mlsysim::cli {
 namespace {
 
-using Pair = std::pair<std::string_view, std::string_view>;
-
-/// What engines and benchmarks call an option, and its name here; a command that has an option of the first
-/// name keeps it.
-constexpr auto kOtherOptions = std::to_array<Pair>({{"--tp", "--tp-size"},
-                                                    {"-tp", "--tp-size"},
-                                                    {"--pp", "--pp-size"},
-                                                    {"-pp", "--pp-size"},
-                                                    {"--ep", "--ep-size"},
-                                                    {"-ep", "--ep-size"},
-                                                    {"--cp", "--cp-size"},
-                                                    {"--num-gpus", "--accelerators"},
-                                                    {"--num-devices", "--accelerators"},
-                                                    {"--devices", "--accelerators"},
-                                                    {"--batch", "--batch-size"},
-                                                    {"--input-tokens", "--seq-len"},
-                                                    {"--input-len", "--seq-len"},
-                                                    {"--prompt-tokens", "--seq-len"},
-                                                    {"--output-len", "--output-tokens"},
-                                                    {"--dtype", "--precision"},
-                                                    {"--kv-cache-dtype", "--kv-precision"},
-                                                    {"--request-rate", "--arrival-rate"}});
 constexpr auto kModelFlags = std::to_array<std::string_view>({"--model", "--workload"});
 constexpr auto kMachineFlags =
     std::to_array<std::string_view>({"--on", "--hardware", "--machine", "--gpu", "--device"});
+
+/// The option that engines and benchmarks call `name`; empty where there is none.
+std::string our_option(std::string_view name) {
+  while (name.starts_with('-')) name.remove_prefix(1);
+  std::string field(name);
+  std::replace(field.begin(), field.end(), '-', '_');
+  const auto ours = canonical_name(field);
+  return ours.empty() ? std::string() : "--" + dashed(ours);
+}
 
 /// "--name=value" taken apart; the rest begins with its sign, or is empty.
 std::pair<std::string, std::string> split(const std::string& word) {
@@ -67,9 +57,8 @@ void Program::take_other_words() {
   }
   for (std::size_t i = first; i < words_.size() && words_[i] != "--"; ++i) {
     const auto [name, rest] = split(words_[i]);
-    if (has_option(at, name)) continue;
-    for (const auto& [other, ours] : kOtherOptions)
-      if (other == name && has_option(at, std::string(ours))) words_[i] = std::string(ours) + rest;
+    if (!name.starts_with('-') || has_option(at, name)) continue;
+    if (const auto ours = our_option(name); !ours.empty() && has_option(at, ours)) words_[i] = ours + rest;
   }
   const auto places = places_.find(at);
   if (places == places_.end() || places->second.empty() || places->second.front() != Place::model) return;
