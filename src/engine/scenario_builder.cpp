@@ -397,6 +397,4 @@ BuiltScenario ScenarioBuilder::build() const {
   return out;
 }
 
-template const TableInfo& field_table<Scenario>();
-
 }  // namespace mlsysim
