@@ -22,7 +22,7 @@
 
 namespace mlsysim::cli {
 
-/// What an option of the command line feeds, for completion.
+/// Values that an option of the command line takes, for completion.
 struct OptionValues {
   Place place = Place::none;
   std::vector<std::string> choices;
@@ -122,7 +122,7 @@ class Program {
   void settle_format(std::string_view command);
   /// What is in force for a command, and where each value comes from.
   [[nodiscard]] Answer configuration(const CLI::App* command);
-  /// The same command once all plugins are loaded.
+  /// Runs a command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
   [[nodiscard]] const CLI::App* innermost() const;

@@ -1,5 +1,5 @@
 #pragma once
-// What a search varies and wants where nothing is said of it.
+// The axes that a search varies and wants where nothing is said of it.
 
 #include "commands.hpp"
 

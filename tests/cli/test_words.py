@@ -26,6 +26,8 @@ SAME = [
     (["solve", "Llama3_8B", "H100", "batch_size", "--itl", "20 ms"], ["solve", "Llama3_8B", "H100", "itl <= 20 ms", "batch_size"]),
     (["compare", "Llama3_8B", "H100", "H200"], ["compare", "Llama3_8B", "H100", "--with", "hardware=H200"]),
     (["compare", "Llama3_8B", "H100,H200", "ttft"], ["compare", "Llama3_8B", "H100", "ttft", "--with", "hardware=H200"]),
+    (["sweep", "Llama3_8B", "2xH100,2xH200", "--batch-size", "8"], ["sweep", "Llama3_8B", "H100,H200", "--batch-size", "8", "--accelerators", "2"]),
+    (["optimize", "Llama3_8B", "2xH100,2xH200"], ["optimize", "Llama3_8B", "H100,H200", "--accelerators", "2"]),
     (["fit", "--model", "Llama3_8B", "--hardware", "H100"], ["fit", "Llama3_8B", "H100"]),
     (["fit", "Llama3_70B", "8xH100"], ["fit", "Llama3_70B", "H100", "--accelerators", "8"]),
     (["memory", "Llama3_70B", "8xH100"], ["memory", "Llama3_70B", "H100", "--tp-size", "8"]),
@@ -90,3 +92,8 @@ def test_a_search_without_axes_finds_the_plan(run):
     # What is fixed is not varied.
     done = run("optimize", "Llama3_8B", "8xH100", "--tp", "2", "--concurrency", "16")
     assert done.code == 1 and "mlsysim.explore.041" in done.err
+
+
+def test_machines_of_a_search_have_one_count(run):
+    done = run("sweep", "Llama3_8B", "2xH100,4xH200")
+    assert done.code == 1 and "mlsysim.cli.254" in done.err

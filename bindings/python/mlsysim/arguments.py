@@ -18,7 +18,7 @@ def with_load(options):
         ours = _core._canonical_name(name)
         if ours != name and ours in options:
             raise _input_error(f"'{ours}' is given twice", key=ours, found=f"{name}={options[name]!r} and {ours}={options[ours]!r}",
-                               expected="one of the two", id="mlsysim.python.294")
+                               expected="one of the two", id="mlsysim.python.310")
         options[ours] = options.pop(name)
     if isinstance(options.get("arrival_rate"), str) and "req" not in options["arrival_rate"]:
         options["arrival_rate"] = options["arrival_rate"].replace("/", " request/", 1)

@@ -49,7 +49,7 @@ def ask(what=None, hardware=None, **options):
         what = options.pop("model", None)
     if what is None:
         raise _input_error("there is no question", key="what", found="no model and no resolver", expected="a workload, or a resolver with its inputs",
-                           hint="e.g. ask('Llama3_8B', 'H100')", id="mlsysim.python.295")
+                           hint="e.g. ask('Llama3_8B', 'H100')", id="mlsysim.python.311")
     subject = _subject_of(what, hardware, options)
     subject._asked = (what, hardware, options)
     return subject
