@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace mlsysim::cli {
@@ -25,11 +26,19 @@ std::string counts_up_to(double most) {
 }  // namespace
 
 std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& request, SearchRequest& asked) {
-  if (asked.command != "optimize" && asked.command != "pareto") return {};
+  const bool has_goal = !asked.minimize.empty() || !asked.maximize.empty();
+  if ((asked.command != "optimize" && asked.command != "pareto") || (has_goal && !asked.axes.empty()))
+    return {};
   Notes quiet;
-  const ResolvedScenario settled(scenario, quiet);
-  const double devices = settled.accelerators();
-  const bool serves = settled.mode() == Mode::serve, trains = settled.mode() == Mode::train;
+  std::optional<ResolvedScenario> settled;
+  try {
+    settled.emplace(scenario, quiet);
+  } catch (const DomainError&) {  // an axis may mend it, such as a number of devices
+    if (!asked.axes.empty()) return {};
+    throw;
+  }
+  const double devices = settled->accelerators();
+  const bool serves = settled->mode() == Mode::serve, trains = settled->mode() == Mode::train;
   const auto is_free = [&](auto... names) { return (!request.fields.contains(names) && ...); };
   std::string said;
   if (asked.axes.empty()) {
@@ -50,7 +59,7 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
     for (const auto& axis : asked.axes) names.push_back(axis.substr(0, axis.find('=')));
     said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
   }
-  if (asked.minimize.empty() && asked.maximize.empty()) {
+  if (!has_goal) {
     const char* more = serves ? "throughput_per_accelerator" : "throughput";
     const char* time = serves ? "itl" : trains ? "step_latency" : "latency";
     if (trains)
