@@ -9,6 +9,7 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/resolver_api/detail/standard_registry.hpp>
 #include <mlsysim/resolver_api/dynamic_resolver.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
@@ -260,6 +261,10 @@ void bind_pipeline(py::module_& m) {
   });
   m.def("_build_pipeline", &build);
   m.def("_canonical_key", [](const std::string& name) { return canonical_key(name); });
+  m.def("_canonical_name", [](const std::string& name) {
+    const auto found = canonical_name(name);
+    return found.empty() ? name : std::string(found);
+  });
   m.def("_is_object_key", [](const std::string& name) {
     const auto* known = ResolverRegistry::standard().key_field(name);
     return known != nullptr && known->kind == ValueKind::object;

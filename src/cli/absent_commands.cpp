@@ -1,4 +1,4 @@
-// What a command says whose component is not built.
+// The answer of a command whose component is not built.
 
 #include "absent/absent.hpp"
 

@@ -5,6 +5,7 @@
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -41,11 +42,16 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   FieldReader reader(zoo());
   MemoryQuestion q;
   q.model = spec_of<Workload>(reader, request.model);
-  if (!request.device.empty()) q.device = spec_of<HardwareNode>(reader, request.device);
+  const auto several = counted_machine(zoo(), request.device);
+  const auto device = several ? std::string(several->name) : request.device;
+  if (!device.empty()) q.device = spec_of<HardwareNode>(reader, device);
   q.context = request.context;
   q.requests = request.requests;
-  q.tensor_parallel = request.tensor_parallel;
   q.expert_parallel = request.expert_parallel;
+  // "8xH100" divides the model over its devices.
+  q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !several
+                          ? request.tensor_parallel
+                          : several->count;
   if (!request.precision.empty()) q.precision = choice<Precision>(request.precision);
   if (!request.kv_precision.empty()) q.kv_precision = choice<Precision>(request.kv_precision);
   if (request.engine != "none") q.engine = spec_of<ServingEngine>(reader, request.engine);

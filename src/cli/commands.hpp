@@ -68,9 +68,11 @@ struct ExportRequest {
 /// The last target names the results, separated by commas.
 [[nodiscard]] Answer export_program(ScenarioRequest request, const ExportRequest& asked);
 struct SolveRequest {
-  std::string low, high;  ///< of the free input; empty for its range
+  std::string low, high;             ///< of the free input; empty for its range
+  std::vector<ServiceLimit> limits;  ///< one stands for the condition
 };
-/// The last two targets are the condition and the free input.
+/// The last two targets are the condition and the free input; the last one is the input where a limit is
+/// given.
 [[nodiscard]] Answer solve_question(ScenarioRequest request, const SolveRequest& asked,
                                     const RenderOptions& options);
 
@@ -163,9 +165,8 @@ struct LaunchRequest {
                                    const RenderOptions& options);
 /// The launch of a scenario.
 [[nodiscard]] Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked);
-/// Whether a launch or a plan fits: exit code, memory by item, changes that fit.
-[[nodiscard]] Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked,
-                                const RenderOptions& options);
+/// Whether a launch, a plan or a model on a machine fits: exit code, memory by item, changes that fit.
+[[nodiscard]] Answer launch_fit(ScenarioRequest request, LaunchRequest asked, const RenderOptions& options);
 
 struct MemoryRequest {
   std::string model, device;  ///< the device may be empty

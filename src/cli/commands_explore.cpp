@@ -202,8 +202,19 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
 Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options) {
   const auto free = pop(request, "an input",
                         "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
-  const auto condition = pop(request, "a condition",
-                             "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  if (asked.limits.size() > 1)
+    throw InputError(
+        {.id = "mlsysim.cli.252",
+         .message = "one input meets one condition",
+         .key = "solve",
+         .found = fmt::format("{} limits", asked.limits.size()),
+         .expected = "one of --ttft, --itl and --e2e",
+         .hint = "mlsysim optimize takes several: --axis batch_size=1..256 --maximize batch_size"});
+  const auto condition =
+      !asked.limits.empty()
+          ? asked.limits.front().condition()
+          : pop(request, "a condition",
+                "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
   const auto q = subject_asked(request, std::span(&free, 1));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
@@ -257,14 +268,46 @@ AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::str
   return q;
 }
 
+namespace {
+
+bool names_a_machine(const std::string& word) {
+  try {
+    ScenarioBuilder(zoo()).check("hardware", word, {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// `MODEL A B`, `MODEL A,B` and `X,Y MACHINE`: the second of the two is a change of the first.
+void take_second(ScenarioRequest& request, std::vector<std::string>& with) {
+  auto& words = request.targets;
+  if (words.empty() || names_a_resolver(words[0]) || names_a_file(words[0])) return;
+  for (const std::size_t i : {0, 1}) {
+    const auto comma = i < words.size() ? words[i].find(',') : std::string::npos;
+    if (comma == std::string::npos) continue;
+    with.push_back((i == 0 ? "workload=" : "hardware=") + words[i].substr(comma + 1));
+    words[i].resize(comma);
+  }
+  if (words.size() > 2 && names_a_machine(words[2])) {
+    with.push_back("hardware=" + words[2]);
+    words.erase(words.begin() + 2);
+  }
+}
+
+}  // namespace
+
 Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
+  auto with = asked.with;
+  take_second(request, with);
   auto result = popped_result(request);
-  if (asked.with.empty())
-    throw InputError({.id = "mlsysim.cli.064",
-                      .message = "there is nothing to compare with",
-                      .expected = "--with NAME=VALUE",
-                      .hint = "e.g. --with hardware=H200"});
-  const auto from = changed_subject(request, asked.against), to = changed_subject(request, asked.with);
+  if (with.empty())
+    throw InputError(
+        {.id = "mlsysim.cli.064",
+         .message = "there is nothing to compare with",
+         .expected = "a second machine, or --with NAME=VALUE",
+         .hint = "e.g. mlsysim compare Llama3_70B H100 H200 --accelerators 8, or --with precision=fp8"});
+  const auto from = changed_subject(request, asked.against), to = changed_subject(request, with);
   if (result.empty()) result = main_result(from.subject);
   const auto difference = compare(from.subject, to.subject, result);
   const bool brief = options.format == OutputFormat::text && options.verbosity == Verbosity::brief;

@@ -3,16 +3,20 @@
 #include "ranks.hpp"
 #include "search_bounds.hpp"
 #include "search_files.hpp"
+#include "usual_space.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
+#include <mlsysim/resolver_api/detail/name_list.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
@@ -53,11 +57,49 @@ DynamicValue axis_value(FieldReader& reader, std::string_view name, std::string_
   return AnyQuantity::parse(text);
 }
 
+/// "8xH100,8xH200" is the machines H100 and H200, each with eight devices.
+std::vector<std::string> without_counts(const std::vector<std::string>& machines, ScenarioRequest& request) {
+  std::vector<std::string> out;
+  std::optional<double> count;
+  for (const auto& machine : machines) {
+    const auto many = counted_machine(zoo(), machine);
+    const double own = many ? many->count : 1;
+    if (count.value_or(own) != own)
+      throw InputError({.id = "mlsysim.cli.254",
+                        .message = "machines of one search have as many devices each",
+                        .key = "hardware",
+                        .found = fmt::format("'{}'", fmt::join(machines, ",")),
+                        .expected = "the same count before each",
+                        .hint = "mlsysim decide chooses among machines and counts"});
+    count = own;
+    out.push_back(many ? std::string(many->name) : machine);
+  }
+  if (count.value_or(1) != 1) request.fields.try_emplace("accelerators", fmt::format("{}", *count));
+  return out;
+}
+
 }  // namespace
 
-AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked) {
+AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& given) {
   AskedSpace s;
+  SearchRequest asked = given;
   s.reader = std::make_unique<FieldReader>(zoo());
+  const bool of_resolver =
+      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  ScenarioRequest one = request;
+  // Several machines are an axis, the outermost.
+  const bool machines = !of_resolver && one.targets.size() == 2 && !names_a_file(one.targets[1]) &&
+                        one.targets[1].find(',') != std::string::npos;
+  std::vector<std::string> several;
+  if (machines) {
+    for (const auto name : names_in(one.targets[1])) several.emplace_back(name);
+    several = without_counts(several, one);
+    one.targets[1] = several.front();
+  }
+  if (!of_resolver) {
+    s.built = scenario_of(one);
+    s.said = fill_in_search(s.built.scenario, request, asked);
+  }
   std::vector<SpaceAxis> axes;
   const auto read = [&](std::string_view name, std::string_view value) {
     return axis_value(*s.reader, name, value);
@@ -69,18 +111,12 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& aske
     }
     for (auto& axis : read_axes(text.substr(1), read)) axes.push_back(std::move(axis));
   }
-  if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
+  if (of_resolver) {
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
     s.about = subject_asked({.targets = request.targets}).about;
   } else {
-    ScenarioRequest one = request;
-    // Several machines are an axis, the outermost.
-    if (one.targets.size() == 2 && one.targets[1].find(',') != std::string::npos &&
-        !names_a_file(one.targets[1])) {
-      axes.insert(axes.begin(), parse_axis("hardware=" + one.targets[1], read));
-      one.targets[1].resize(one.targets[1].find(','));
-    }
-    s.built = scenario_of(one);
+    if (machines)
+      axes.insert(axes.begin(), parse_axis(fmt::format("hardware={}", fmt::join(several, ",")), read));
     s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(axes));
     s.about = interval_subject(s.built.scenario);
   }
@@ -320,7 +356,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   const bool mpi = asked.shard == kRanks;
   if (mpi) {
     check_ranks(asked, space_asked(request, asked), ranks().size);
-    // Of rows the file is one, and rank 0 writes it.
+    // Rows are one file, which rank 0 writes.
     asked.shard = asked.rows.empty() ? fmt::format("{}/{}", ranks().rank + 1, ranks().size) : std::string();
   }
   const Shard shard = shard_of(asked.shard);
@@ -372,6 +408,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
   if (mpi) return joined_on_ranks(s, answer, options);
   auto out = answer_of(answer, options);
+  if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));
   if (asked.interval > 0)
     out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);
   return out;
@@ -389,12 +426,14 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
              const RenderOptions& options) {
-  scenario.targets = {request.model, request.hardware.at(0)};
+  const auto hardware =
+      request.hardware.size() > 1 ? without_counts(request.hardware, scenario) : request.hardware;
+  scenario.targets = {request.model, hardware.at(0)};
   std::vector<std::string> axes;
   // Without --axis, one device and one batch are axes of one value. A node or a pod cannot be on an axis.
   const bool alone = asked.axes.empty();
-  if (request.hardware.size() > 1 || (alone && zoo().find<HardwareNode>(request.hardware[0]) != nullptr))
-    axes.push_back(fmt::format("hardware={}", fmt::join(request.hardware, ",")));
+  if (hardware.size() > 1 || (alone && zoo().find<HardwareNode>(hardware[0]) != nullptr))
+    axes.push_back(fmt::format("hardware={}", fmt::join(hardware, ",")));
   if (!request.batch_sizes.empty())
     axes.push_back(fmt::format("batch_size={}", fmt::join(request.batch_sizes, ",")));
   else if (alone)

@@ -192,6 +192,9 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
   if (strange.empty() && dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr)
     for (const auto& word : app_.remaining(true)) strange.push_back(word);
   std::string text;
+  const auto known = places_.find(at);
+  const bool of_scenario = known != places_.end() && known->second.size() > 1 &&
+                           known->second[0] == Place::model && known->second[1] == Place::machine;
   for (const auto& word : strange) {
     const bool option = word.starts_with("-");
     if (!text.empty()) text += "\n";
@@ -200,7 +203,12 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
                         : commands.empty() ? "unexpected argument"
                                            : "unknown command",
                         word);
-    if (const auto near = did_you_mean(word, option ? options : commands); !near.empty()) text += "; " + near;
+    if (const auto near = did_you_mean(word, option ? options : commands); !near.empty())
+      text += "; " + near;
+    else if (!option && of_scenario)
+      text +=
+          "; one model and one machine are asked about: compare MODEL A B, sweep MODEL A,B and decide MODEL "
+          "--on A,B take several";
     if (!commands.empty() && !option) break;  // the words after an unknown command mean nothing yet
   }
   if (words_.empty()) return fmt::format("mlsysim: error: a command is missing\n\n{}", first_screen());
@@ -286,10 +294,11 @@ Answer Program::with_plugins(const CLI::App* command) {
   }
 }
 
-int Program::run(int argc, char** argv) {
+int Program::run() {
   Answer answer;
   try {
-    app_.parse(argc, argv);
+    take_other_words();
+    app_.parse(std::vector<std::string>(words_.rbegin(), words_.rend()));
     // Before all that asks what time it is; there are no other threads yet.
     if (no_timestamps_) (void)::setenv("SOURCE_DATE_EPOCH", "0", 0);  // NOLINT(concurrency-mt-unsafe)
     answer = print_config_ ? configuration(innermost()) : execute();

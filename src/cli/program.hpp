@@ -22,7 +22,7 @@
 
 namespace mlsysim::cli {
 
-/// What an option of the command line feeds, for completion.
+/// Values that an option of the command line takes, for completion.
 struct OptionValues {
   Place place = Place::none;
   std::vector<std::string> choices;
@@ -55,7 +55,7 @@ class Program {
   /// most of the time of a start goes into options; all commands get them where there are no words, and for
   /// `schema`
   explicit Program(std::vector<std::string> words = {});
-  int run(int argc, char** argv);
+  int run();
   /// Candidates for the last word.
   Answer complete(std::vector<std::string> words);
 
@@ -68,6 +68,9 @@ class Program {
       return command(parent, name, about, examples, std::move(run));
     };
   }
+  /// Replaces options that engines and benchmarks call otherwise, and flags before a model or a machine.
+  void take_other_words();
+  void place_words(const CLI::App& command, std::size_t first);
   /// Whether the command line may mean this command.
   [[nodiscard]] bool is_asked(const CLI::App& command) const;
   void scenario_options(CLI::App& app, std::optional<Mode> fixed,
@@ -79,7 +82,6 @@ class Program {
   void model_commands();
   void compile_commands();
   void ci_commands();
-  void telemetry_commands();
   void picture_commands();
   void launch_commands();
   void course_commands();
@@ -120,7 +122,7 @@ class Program {
   void settle_format(std::string_view command);
   /// What is in force for a command, and where each value comes from.
   [[nodiscard]] Answer configuration(const CLI::App* command);
-  /// The same command once all plugins are loaded.
+  /// Runs a command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
   [[nodiscard]] const CLI::App* innermost() const;

@@ -72,13 +72,15 @@ void Program::solve_command() {
       command(app_, "solve", "Find the value of an input that meets a condition",
               "Examples:\n"
               "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"
+              "  mlsysim solve Llama3_70B H100 batch_size --itl '30 ms' --accelerators 8\n"
               "  mlsysim solve Llama3_8B H100 'training_time <= 60 d' accelerators --mode train "
               "--accelerators 64 --batch-size 1024\n"
               "  mlsysim solve RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' 'time <= "
               "4 ms' bandwidth\n"
               "Exit codes: 0 fine, 1 bad input, 2 no solution.",
               [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});
-  subject_words(*v, "a CONDITION and the free INPUT");
+  subject_words(*v, "a CONDITION (or one of --ttft, --itl, --e2e) and the free INPUT");
+  limit_options(*v, [this](const ServiceLimit& limit) { solve_.limits.push_back(limit); });
   offer(*v, "--low", solve_.low, "lower end of the search", "QUANTITY");
   offer(*v, "--high", solve_.high, "upper end of the search", "QUANTITY");
   interval_option(*v, scenario_.interval);
@@ -122,7 +124,7 @@ void Program::compare_command() {
   auto* c = command(
       app_, "compare", "Explain why two setups differ, or how predictions and your data differ",
       "Examples:\n"
-      "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
+      "  mlsysim compare Llama3_70B H100 H200 --accelerators 8\n"
       "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against "
       "tp_size=1 --with tp_size=8 --with recomputation=full\n"
       "  mlsysim compare Llama3_70B H100 --accelerators 8 --with 'hardware.memory.bandwidth=4.8 TB/s'\n"
@@ -179,10 +181,7 @@ void Program::search_options(CLI::App& app) {
   list("--maximize", search_.maximize, "objective; may be repeated", "EXPRESSION");
   list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated",
        "CONDITION");
-  limit_options(app, [this](const ServiceLimit& limit) {
-    search_.constraints.push_back(
-        fmt::format("{} <= {}", limit.result(), AnyQuantity(limit.most).to("ms").str()));
-  });
+  limit_options(app, [this](const ServiceLimit& limit) { search_.constraints.push_back(limit.condition()); });
   offer(app, "--show", search_.show, "further results or expressions, separated by commas", "EXPRESSION,...")
       ->delimiter(',')
       ->group("Space");

@@ -49,6 +49,7 @@ struct AskedSpace {
   std::unique_ptr<Space> space;
   IntervalSubject about;  ///< by what the errors of its points are known, beside the axes
   Question question;
+  std::string said;  ///< what was filled in where nothing was asked for
 };
 [[nodiscard]] AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked);
 

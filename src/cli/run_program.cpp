@@ -24,7 +24,7 @@ int run(int argc, char** argv) {
         return static_cast<int>(Exit::bad_input);  // a shell that completes wants names or nothing
       }
     }
-    return program.run(argc, argv);
+    return program.run();
   } catch (const std::exception& error) {
     return put({"", error_text(error), Exit::bad_input});
   }

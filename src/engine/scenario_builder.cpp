@@ -37,6 +37,7 @@ struct Machine {
   const Node* node = nullptr;
   const Fleet* fleet = nullptr;
   const Pod* pod = nullptr;
+  double times = 1;  ///< as many of it
 
   [[nodiscard]] int count() const {
     return (device != nullptr) + (node != nullptr) + (fleet != nullptr) + (pod != nullptr);
@@ -92,6 +93,11 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                        .hint = fmt::format("say which: {}", fmt::join(meant, ", ")),
                        .where = where});
   }
+  if (const auto many = counted_machine(zoo, text)) {
+    auto machine = machine_of(reader, many->name, where);
+    machine.times = many->count;
+    return machine;
+  }
   auto names = zoo.names<HardwareNode>();
   for (auto more : {zoo.names<Node>(), zoo.names<Fleet>(), zoo.names<Pod>()})
     for (auto& name : more) names.push_back(std::move(name));
@@ -108,16 +114,18 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
 Machine machine_called(Keep& keep, const std::string& text, const Location& where, BuiltScenario& out) {
   const Zoo& zoo = keep.reader.zoo();
   if (names_a_file(text)) return machine_of(keep.reader, text, where);
-  if (auto slice = slice_called(zoo, text)) {
+  const auto many = counted_machine(zoo, text);
+  if (auto slice = slice_called(zoo, many ? many->name : std::string_view(text))) {
     out.assumptions.push_back({"slice", AssumedValue::exact(slice->units_share), slice->rule});
     keep.slices.push_back(std::move(slice->device));
-    return {.device = &keep.slices.back()};
+    return {.device = &keep.slices.back(), .times = many ? many->count : 1};
   }
   const Machine machine = machine_of(keep.reader, text, where);
   const auto& named = machine.device != nullptr ? machine.device->name
                       : machine.node != nullptr ? machine.node->name
                                                 : text;
-  if (named != text && zoo.find<HardwareNode>(text) == nullptr && zoo.find<Node>(text) == nullptr)
+  if (named != text && (!many || named != many->name) && zoo.find<HardwareNode>(text) == nullptr &&
+      zoo.find<Node>(text) == nullptr)
     out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
   return machine;
 }
@@ -175,6 +183,17 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
     throw InputError("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine),
                      std::string(key), fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
                      fmt::format("leave {} out, or name the device instead", key), where);
+}
+
+/// "8xH100": so many devices, or nodes.
+void take_count(const Machine& machine, std::string_view text, const Location& where, Scenario& s) {
+  if (machine.fleet != nullptr || machine.pod != nullptr)
+    throw InputError("mlsysim.engine.204", "several of a cluster are no machine", "hardware",
+                     fmt::format("'{}'", text), "a number of devices or nodes, e.g. 8xH100",
+                     "name the cluster alone, or the device and how many", where);
+  auto& stated = machine.node != nullptr ? s.node_count : s.accelerators;
+  must_agree(stated, machine.times, machine.node != nullptr ? "node_count" : "accelerators", text, where);
+  stated = machine.times;
 }
 
 /// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
@@ -337,6 +356,7 @@ BuiltScenario ScenarioBuilder::build() const {
                        fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
                        "a fleet brings its hardware: leave one out", where);
     const Machine machine = machine_called(*keep, text, where, out);
+    if (machine.times != 1) take_count(machine, text, where, s);
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;

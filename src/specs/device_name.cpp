@@ -132,6 +132,33 @@ std::string letters_of(std::string_view text) {
 
 }  // namespace
 
+std::optional<CountedMachine> counted_machine(std::string_view text) {
+  const auto trimmed = [](std::string_view part) {
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    return part;
+  };
+  const auto is_count = [](std::string_view part) { return all_digits(part) && part.size() < 8; };
+  CountedMachine out{.name = trimmed(text)};
+  bool counted = false;
+  for (auto sign = out.name.find_first_of("xX*"); sign != std::string_view::npos;
+       sign = out.name.find_first_of("xX*")) {
+    const auto count = trimmed(out.name.substr(0, sign));
+    if (!is_count(count)) break;
+    out.count *= std::stod(std::string(count));
+    out.name = trimmed(out.name.substr(sign + 1));
+    counted = true;
+  }
+  const auto sign = out.name.find_last_of("xX*");
+  if (!counted && sign != std::string_view::npos && is_count(trimmed(out.name.substr(sign + 1)))) {
+    out.count = std::stod(std::string(trimmed(out.name.substr(sign + 1))));
+    out.name = trimmed(out.name.substr(0, sign));
+    counted = true;
+  }
+  if (!counted || out.name.empty() || out.count < 1) return std::nullopt;
+  return out;
+}
+
 std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text) {
   const auto asked = taken_apart(text);
   std::vector<const HardwareNode*> out;
@@ -254,6 +281,18 @@ std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text) {
                                    : "one device: " + names + " have it",
          .hint = names.empty() ? "add the profile to a file with the device" : "name the device before it"});
   return slice_of(*found, *part);
+}
+
+std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text) {
+  const auto many = counted_machine(text);
+  if (!many || zoo.find<HardwareNode>(text) != nullptr || !devices_called(zoo, text).empty())
+    return std::nullopt;
+  const auto name = many->name;
+  const bool known = zoo.find<HardwareNode>(name) != nullptr || zoo.find<Node>(name) != nullptr ||
+                     zoo.find<Fleet>(name) != nullptr || zoo.find<Pod>(name) != nullptr ||
+                     slice_called(zoo, name) || !devices_called(zoo, name).empty() ||
+                     !nodes_called(zoo, name).empty();
+  return known ? many : std::nullopt;
 }
 
 }  // namespace mlsysim

@@ -43,7 +43,7 @@ class _Answer:
         """The answer as plain data, ready for JSON."""
         return self._data
 
-    def __str__(self):
+    def __repr__(self):
         return self._text
 
     def _repr_pretty_(self, printer, cycle):

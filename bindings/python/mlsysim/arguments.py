@@ -3,18 +3,23 @@
 import operator
 import os
 
+from . import _mlsysim as _core
 from .errors import _input_error
 
 
 def with_load(options):
-    """Options of a scenario with a number of requests under the name of its load: concurrency=8 is batch_size=8, load="concurrency"."""
+    """Options of a scenario under its own names: concurrency=8 is batch_size=8, load="concurrency", and tp=8 is tp_size=8."""
     options = dict(options)
     for load in ("concurrency", "burst"):
         if load in options:
             options["batch_size"] = options.pop(load)
             options["load"] = load
-    if "rate" in options:
-        options["arrival_rate"] = options.pop("rate")
+    for name in list(options):
+        ours = _core._canonical_name(name)
+        if ours != name and ours in options:
+            raise _input_error(f"'{ours}' is given twice", key=ours, found=f"{name}={options[name]!r} and {ours}={options[ours]!r}",
+                               expected="one of the two", id="mlsysim.python.310")
+        options[ours] = options.pop(name)
     if isinstance(options.get("arrival_rate"), str) and "req" not in options["arrival_rate"]:
         options["arrival_rate"] = options["arrival_rate"].replace("/", " request/", 1)
     return options

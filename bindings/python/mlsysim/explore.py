@@ -24,7 +24,7 @@ from .results import Infeasible
 __all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Intervals", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
 
 
-def ask(what, hardware=None, **options):
+def ask(what=None, hardware=None, **options):
     """A Subject: a workload on hardware (options are the fields of a scenario), or a resolver with its inputs.
 
     ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=16)
@@ -45,6 +45,11 @@ def ask(what, hardware=None, **options):
         from .traffic import with_traffic
 
         options = with_traffic(options, _resolver_of(what))
+    if what is None:
+        what = options.pop("model", None)
+    if what is None:
+        raise _input_error("there is no question", key="what", found="no model and no resolver", expected="a workload, or a resolver with its inputs",
+                           hint="e.g. ask('Llama3_8B', 'H100')", id="mlsysim.python.311")
     subject = _subject_of(what, hardware, options)
     subject._asked = (what, hardware, options)
     return subject
@@ -171,6 +176,22 @@ class Subject:
             return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
         found = {name: value for name, value, _, _ in self._core.results}
         return {name: value for name, value in found.items() if math.isfinite(getattr(value, "magnitude", value))}
+
+    def __getattr__(self, name):
+        """A result by its name: ask(...).itl."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found, name = self.results, _core._canonical_name(name)
+        if isinstance(found, Infeasible):
+            raise AttributeError(f"there is no {name} here: {found.reason}")
+        if name not in found:
+            near = _core._did_you_mean(name, [*found, *(n for n in dir(type(self)) if not n.startswith("_"))])
+            raise AttributeError(f"the subject has no result '{name}'{'; ' + near if near else ''}")
+        return found[name]
+
+    def __dir__(self):
+        found = self.results
+        return [*super().__dir__(), *(() if isinstance(found, Infeasible) else found)]
 
     def export(self, *results, language="json", name="law"):
         """The scenario, or the resolver that is a law, as a program that needs no library: see mlsysim.laws.

@@ -19,6 +19,17 @@ namespace mlsysim {
 /// "p4d.24xlarge" is AWS_p4d_24xlarge.
 [[nodiscard]] std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text);
 
+/// Several of one machine in a word, as people write it.
+struct CountedMachine {
+  double count = 1;
+  std::string_view name;
+};
+/// "8xH100", "8 x H100", "H100x8", "8*H100" and "2x8xH100" (16) taken apart; absent where a text is no count
+/// and a name.
+[[nodiscard]] std::optional<CountedMachine> counted_machine(std::string_view text);
+/// The same where the name is that of a machine, and the whole text is not: "8xH100", but not "gtx1080".
+[[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);
+
 /// A slice of a device, and the rule by which figures of the whole became its own.
 struct DeviceSlice {
   HardwareNode device;

@@ -4,6 +4,7 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -18,7 +19,7 @@
 namespace mlsysim {
 namespace {
 
-/// The words of a text; a multiple before a machine is a word of its own.
+/// The words of a text.
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> out;
   std::istringstream in{std::string(text)};
@@ -141,17 +142,16 @@ Claim Claim::parse(std::string_view text) {
       continue;
     }
     if (out.machine.empty()) {
-      const auto x = word.find_first_of("xX");
-      if (x != std::string::npos && is_number(word.substr(0, x))) {
-        out.devices = number_in(word.substr(0, x));
-        out.machine = word.substr(x + 1);
-        if (out.machine.empty() && i + 1 < words.size()) out.machine = words[++i];
-      } else if (is_number(word) && i + 2 < words.size() && (words[i + 1] == "x" || words[i + 1] == "X")) {
-        out.devices = number_in(word);
-        out.machine = words[i += 2];
-      } else {
-        out.machine = word;
-      }
+      std::string machine = word;
+      // "8x H100" and "8 x H100" are one name.
+      const auto is_multiple = [](std::string_view part) {
+        if (part.ends_with('x') || part.ends_with('X')) part.remove_suffix(1);
+        return is_number(part);
+      };
+      while (i + 1 < words.size() && is_multiple(machine)) machine += words[++i];
+      const auto many = counted_machine(machine);
+      out.devices = many ? many->count : 1;
+      out.machine = many ? std::string(many->name) : machine;
       continue;
     }
     if (is_number(word) && i + 1 < words.size() && !has_rate) {

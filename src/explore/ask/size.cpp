@@ -507,9 +507,11 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
   if (plans.empty())
     return nothing_fits(
         nearest.words.empty() ? "no degree divides the model" : nearest.words, nearest.plan, out.plans,
-        fmt::format("a time {:.3g} times as long, or a larger batch: each copy of the model has at least "
-                    "one of its sequences",
-                    nearest.missing));
+        fmt::format(
+            "a time {:.3g} times as long, or a larger batch, such as --batch-size {:g}: each copy of the "
+            "model has at least one of its sequences",
+            nearest.missing,
+            std::exp2(std::ceil(std::log2(std::max(2.0, base.batch_size * nearest.missing))))));
   finish(q, out, plans, machines);
   out.headroom = 1 - out.best.training_time / *q.within;
   return out;

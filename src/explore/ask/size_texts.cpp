@@ -94,6 +94,10 @@ std::string_view ServiceLimit::result() const {
   return {};
 }
 
+std::string ServiceLimit::condition() const {
+  return fmt::format("{} <= {}", result(), AnyQuantity(most).to("ms").str());
+}
+
 std::string ServiceLimit::text() const {
   return fmt::format("{}{} <= {}", statistic == "mean" ? "" : statistic + " ", time,
                      pretty(AnyQuantity(most), 3));

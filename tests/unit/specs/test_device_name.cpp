@@ -79,3 +79,26 @@ TEST_CASE("Slices are parts of their devices", "[specs]") {
     CHECK(largest == Approx(1));
   }
 }
+
+TEST_CASE("A count before or behind a machine is taken apart", "[specs]") {
+  struct Case {
+    const char* text;
+    double count;
+    const char* name;
+  };
+  for (const Case& c : {Case{"8xH100", 8, "H100"},
+                        {"8 x H100", 8, "H100"},
+                        {"H100x8", 8, "H100"},
+                        {"8*H100", 8, "H100"},
+                        {"2x8xH100", 16, "H100"},
+                        {"4xMI300X", 4, "MI300X"},
+                        {"MI300Xx4", 4, "MI300X"}}) {
+    INFO(c.text);
+    const auto found = counted_machine(c.text);
+    REQUIRE(found);
+    CHECK(found->count == c.count);
+    CHECK(found->name == c.name);
+  }
+  for (const char* none : {"H100", "MI300X", "8x", "x8", "x", "", "0xH100", "99999999xH100"})
+    CHECK_FALSE(counted_machine(none));
+}

@@ -27,6 +27,8 @@ struct ServiceLimit {
   [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
   /// The number of the scorecard that it holds: "p99_ttft".
   [[nodiscard]] std::string_view result() const;
+  /// "p99_ttft <= 2000 ms", as searches and `solve` take it.
+  [[nodiscard]] std::string condition() const;
   /// "p99 ttft <= 2 s"
   [[nodiscard]] std::string text() const;
 };

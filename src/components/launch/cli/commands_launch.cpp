@@ -107,14 +107,41 @@ Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked)
   return out;
 }
 
-Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked, const RenderOptions& options) {
+namespace {
+
+/// The words of `fit`: a launch or plan alone is --from; a model and a machine are a scenario.
+void take_fit_words(ScenarioRequest& request, LaunchRequest& asked) {
+  auto& words = request.targets;
+  if (asked.from.empty() && words.size() == 1 && !request.fields.contains("workload") &&
+      (words[0].find(' ') != std::string::npos || is_launch(words[0]) || names_a_file(words[0])))
+    asked.from = std::exchange(words, {}).front();
+  if (asked.from.empty())
+    for (const char* field : {"workload", "hardware"})
+      if (const auto given = request.fields.extract(field); !given.empty())
+        words.insert(field == std::string_view("workload") ? words.begin() : words.end(), given.mapped());
+  if (asked.from.empty() ? words.size() == 2 : words.empty()) return;
+  throw InputError(
+      {.id = "mlsysim.cli.253",
+       .message = "it is not clear what should fit",
+       .key = "fit",
+       .found = fmt::format("{} word(s){}", words.size(), asked.from.empty() ? "" : " beside --from"),
+       .expected = "MODEL HARDWARE, or a launch or plan alone",
+       .hint = "e.g. mlsysim fit Llama3_70B 8xH100, or mlsysim fit --from 'vllm serve ...'"});
+}
+
+}  // namespace
+
+Answer launch_fit(ScenarioRequest request, LaunchRequest asked, const RenderOptions& options) {
+  take_fit_words(request, asked);
   Fit fit;
   std::optional<Launch> launch;
   std::error_code none;
   const bool file = std::filesystem::exists(asked.from, none);
   const auto bytes = file ? files::try_read(asked.from, kLongest) : files::FileBytes{};
   const bool yaml = asked.from.ends_with(".yaml") || asked.from.ends_with(".yml");
-  if (file && yaml && asked.format.empty() && !launch_format(bytes.bytes, asked.from)) {
+  if (asked.from.empty()) {
+    fit = fit_of(scenario_of(request).scenario);
+  } else if (file && yaml && asked.format.empty() && !launch_format(bytes.bytes, asked.from)) {
     auto plan = read_plan(asked.from, zoo());
     for (const auto& [field, text] : request.fields) plan.builder.set(field, text);
     const auto built = plan.build();

@@ -42,14 +42,15 @@ void Program::launch_commands() {
   demand(*i, "LAUNCH", launch_.from, "a command line in quotes, or a file; or the file or folder of a model");
   options(*i);
   program_options(*i);
-  auto* f = command(
-      app_, "fit", "Check whether a launch or a plan fits into memory",
-      "Examples:\n  mlsysim fit --from 'vllm serve Qwen/Qwen3-32B --max-model-len 32k' --hardware H100\n"
-      "  mlsysim fit --from plan.yaml\n"
-      "Exit codes: 0 it fits, 1 bad input, 2 it does not.",
-      [this] { return launch_fit(scenario_, launch_, render_); });
-  offer(*f, "--from", launch_.from, "a command line in quotes, a file of an engine, or a plan", "LAUNCH")
-      ->required();
+  auto* f =
+      command(app_, "fit", "Check whether a launch, a plan or a model fits into memory",
+              "Examples:\n  mlsysim fit DeepSeek_V3 8xH200 --batch-size 32\n"
+              "  mlsysim fit --from 'vllm serve Qwen/Qwen3-32B --max-model-len 32k' --hardware H100\n"
+              "  mlsysim fit --from plan.yaml\n"
+              "Exit codes: 0 it fits, 1 bad input, 2 it does not.",
+              [this] { return launch_fit(scenario_, launch_, render_); }, {Place::model, Place::machine});
+  offer(*f, "WORDS", scenario_.targets, "MODEL HARDWARE, or a launch or plan alone", "");
+  offer(*f, "--from", launch_.from, "a command line in quotes, a file of an engine, or a plan", "LAUNCH");
   options(*f);
 }
 

@@ -1,0 +1,102 @@
+// Words that people bring from engines, benchmarks and other commands.
+
+#include "program.hpp"
+
+#include <mlsysim/reflect/detail/aliases.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace mlsysim::cli {
+namespace {
+
+constexpr auto kModelFlags = std::to_array<std::string_view>({"--model", "--workload"});
+constexpr auto kMachineFlags =
+    std::to_array<std::string_view>({"--on", "--hardware", "--machine", "--gpu", "--device"});
+
+/// The option that engines and benchmarks call `name`; empty where there is none.
+std::string our_option(std::string_view name) {
+  while (name.starts_with('-')) name.remove_prefix(1);
+  std::string field(name);
+  std::replace(field.begin(), field.end(), '-', '_');
+  const auto ours = canonical_name(field);
+  return ours.empty() ? std::string() : "--" + dashed(ours);
+}
+
+/// "--name=value" taken apart; the rest begins with its sign, or is empty.
+std::pair<std::string, std::string> split(const std::string& word) {
+  const auto sign = std::min(word.find('='), word.size());
+  return {word.substr(0, sign), word.substr(sign)};
+}
+
+bool has_option(const CLI::App* at, const std::string& name) {
+  for (; at != nullptr; at = at->get_parent())
+    if (at->get_option_no_throw(name) != nullptr) return true;
+  return false;
+}
+
+bool takes_value(const CLI::App* at, const std::string& name) {
+  for (; at != nullptr; at = at->get_parent())
+    if (const auto* option = at->get_option_no_throw(name)) return option->get_items_expected_max() > 0;
+  return false;
+}
+
+}  // namespace
+
+void Program::take_other_words() {
+  const CLI::App* at = &app_;
+  std::size_t first = 0;  // word behind the command
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (words_[i].starts_with('-')) continue;
+    const auto subs = at->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == words_[i]; });
+    if (subs.empty()) break;
+    at = subs.front();
+    first = i + 1;
+  }
+  for (std::size_t i = first; i < words_.size() && words_[i] != "--"; ++i) {
+    const auto [name, rest] = split(words_[i]);
+    if (!name.starts_with('-') || has_option(at, name)) continue;
+    if (const auto ours = our_option(name); !ours.empty() && has_option(at, ours)) words_[i] = ours + rest;
+  }
+  const auto places = places_.find(at);
+  if (places == places_.end() || places->second.empty() || places->second.front() != Place::model) return;
+  place_words(*at, first);
+}
+
+/// `--model M --on H` becomes the words M H that the command takes, before its options.
+void Program::place_words(const CLI::App& command, std::size_t first) {
+  const bool has_machine = places_.at(&command).size() > 1 && places_.at(&command)[1] == Place::machine;
+  const auto flagged = [&](std::span<const std::string_view> flags, const std::string& name) {
+    return std::find(flags.begin(), flags.end(), name) != flags.end() && !has_option(&command, name);
+  };
+  std::vector<std::string> places, options;
+  std::string model, machine;
+  for (std::size_t i = first; i < words_.size(); ++i) {
+    const auto& word = words_[i];
+    if (word == "--") return;
+    const auto [name, rest] = split(word);
+    const bool is_model = flagged(kModelFlags, name);
+    if (is_model || (has_machine && flagged(kMachineFlags, name))) {
+      if (rest.empty() && i + 1 == words_.size()) return;
+      auto& to = is_model ? model : machine;
+      if (!to.empty()) return;
+      to = rest.empty() ? words_[++i] : rest.substr(1);
+    } else if (word.starts_with('-') && word.size() > 1) {
+      options.push_back(word);
+      if (rest.empty() && takes_value(&command, name) && i + 1 < words_.size())
+        options.push_back(words_[++i]);
+    } else {
+      places.push_back(word);
+    }
+  }
+  if (model.empty() && machine.empty()) return;
+  if (!model.empty()) places.insert(places.begin(), model);
+  if (!machine.empty()) places.insert(places.begin() + (places.empty() ? 0 : 1), machine);
+  words_.resize(first);
+  words_.insert(words_.end(), places.begin(), places.end());
+  words_.insert(words_.end(), options.begin(), options.end());
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,75 @@
+#include "usual_space.hpp"
+
+#include <mlsysim/engine/evaluator.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace mlsysim::cli {
+namespace {
+
+constexpr double kMostRequestsPerDevice = 256;  // in flight
+constexpr double kStepsPerOctave = 16;
+
+/// Whole numbers from 1 to `most`, at most one sixteenth of an octave apart.
+std::string counts_up_to(double most) {
+  std::set<std::uint64_t> out;
+  for (double k = 0; k <= kStepsPerOctave * std::log2(most); ++k)
+    out.insert(static_cast<std::uint64_t>(std::round(std::exp2(k / kStepsPerOctave))));
+  return fmt::format("{}", fmt::join(out, ","));
+}
+
+}  // namespace
+
+std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& request, SearchRequest& asked) {
+  const bool has_goal = !asked.minimize.empty() || !asked.maximize.empty();
+  if ((asked.command != "optimize" && asked.command != "pareto") || (has_goal && !asked.axes.empty()))
+    return {};
+  Notes quiet;
+  std::optional<ResolvedScenario> settled;
+  try {
+    settled.emplace(scenario, quiet);
+  } catch (const DomainError&) {  // an axis may mend it, such as a number of devices
+    if (!asked.axes.empty()) return {};
+    throw;
+  }
+  const double devices = settled->accelerators();
+  const bool serves = settled->mode() == Mode::serve, trains = settled->mode() == Mode::train;
+  const auto is_free = [&](auto... names) { return (!request.fields.contains(names) && ...); };
+  std::string said;
+  if (asked.axes.empty()) {
+    if (devices > 1 && is_free("tp_size", "pp_size"))
+      asked.axes.push_back(fmt::format("tp_size,pp_size=degrees({})", devices));
+    if (devices > 1 && is_free("ep_size") && scenario.workload != nullptr && scenario.workload->is_moe())
+      asked.axes.push_back(fmt::format("ep_size=divisors({})", devices));
+    if (trains) {
+      if (is_free("microbatch_size", "microbatch_count")) asked.axes.emplace_back("microbatch_size=1..16*2");
+      if (devices > 1 && is_free("zero_stage")) asked.axes.emplace_back("zero_stage=0,1,2,3");
+      if (is_free("recomputation")) asked.axes.emplace_back("recomputation=none,selective,full");
+    } else if (is_free("batch_size", "concurrency", "burst", "arrival_rate")) {
+      asked.axes.push_back(fmt::format("{}={}", serves ? "concurrency" : "batch_size",
+                                       counts_up_to(kMostRequestsPerDevice * devices)));
+    }
+    if (asked.axes.empty()) return {};  // all is fixed: the space says that it needs an axis
+    std::vector<std::string> names;
+    for (const auto& axis : asked.axes) names.push_back(axis.substr(0, axis.find('=')));
+    said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
+  }
+  if (!has_goal) {
+    const char* more = serves ? "throughput_per_accelerator" : "throughput";
+    const char* time = serves ? "itl" : trains ? "step_latency" : "latency";
+    if (trains)
+      asked.minimize.emplace_back(time);
+    else
+      asked.maximize.emplace_back(more);
+    if (asked.command == "pareto") asked.minimize.emplace_back(trains ? "memory_used" : time);
+    said += fmt::format("{}no objective: {}", said.empty() ? "" : "; ", trains ? time : more);
+  }
+  return said;
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,99 @@
+"""Words that people bring from engines, benchmarks and other commands mean what they mean there."""
+
+import json
+
+import pytest
+
+
+def said(run, *words):
+    done = run(*words, "-o", "json")
+    assert done.code == 0, done.err
+    answer = done.json()
+    answer.pop("assumptions", None)
+    return answer
+
+
+SAME = [
+    (["eval", "Llama3_70B", "8xH100"], ["eval", "Llama3_70B", "H100", "--accelerators", "8"]),
+    (["eval", "Llama3_70B", "H100x8", "--tp", "4"], ["eval", "Llama3_70B", "H100", "--accelerators", "8", "--tp-size", "4"]),
+    (["eval", "Llama3_70B", "8 x H100", "--dtype=bf16"], ["eval", "Llama3_70B", "H100", "--accelerators", "8", "--precision", "bf16"]),
+    (["eval", "Llama3_405B", "2xDGX_H100", "-tp", "8", "--pp", "2"],
+     ["eval", "Llama3_405B", "DGX_H100", "--node-count", "2", "--tp-size", "8", "--pp-size", "2"]),
+    (["eval", "--gpu", "H100", "--num-gpus", "2", "--model", "Llama3_8B", "--input-tokens", "512", "--output-len", "64"],
+     ["eval", "Llama3_8B", "H100", "--accelerators", "2", "--seq-len", "512", "--output-tokens", "64"]),
+    (["eval", "Llama3_8B", "--batch", "8", "--on=H100"], ["eval", "Llama3_8B", "H100", "--batch-size", "8"]),
+    (["sensitivity", "Llama3_8B", "--on", "H100", "itl"], ["sensitivity", "Llama3_8B", "H100", "itl"]),
+    (["solve", "Llama3_8B", "H100", "batch_size", "--itl", "20 ms"], ["solve", "Llama3_8B", "H100", "itl <= 20 ms", "batch_size"]),
+    (["compare", "Llama3_8B", "H100", "H200"], ["compare", "Llama3_8B", "H100", "--with", "hardware=H200"]),
+    (["compare", "Llama3_8B", "H100,H200", "ttft"], ["compare", "Llama3_8B", "H100", "ttft", "--with", "hardware=H200"]),
+    (["sweep", "Llama3_8B", "2xH100,2xH200", "--batch-size", "8"], ["sweep", "Llama3_8B", "H100,H200", "--batch-size", "8", "--accelerators", "2"]),
+    (["optimize", "Llama3_8B", "2xH100,2xH200"], ["optimize", "Llama3_8B", "H100,H200", "--accelerators", "2"]),
+    (["fit", "--model", "Llama3_8B", "--hardware", "H100"], ["fit", "Llama3_8B", "H100"]),
+    (["fit", "Llama3_70B", "8xH100"], ["fit", "Llama3_70B", "H100", "--accelerators", "8"]),
+    (["memory", "Llama3_70B", "8xH100"], ["memory", "Llama3_70B", "H100", "--tp-size", "8"]),
+    (["compare", "Llama3_8B,Qwen3_8B", "H100"], ["compare", "Llama3_8B", "H100", "--with", "workload=Qwen3_8B"]),
+]
+
+
+@pytest.mark.parametrize("theirs, ours", SAME, ids=[" ".join(theirs) for theirs, _ in SAME])
+def test_other_words_give_the_same_answer(run, theirs, ours):
+    assert said(run, *theirs) == said(run, *ours)
+
+
+def test_a_count_in_the_name_is_not_contradicted(run):
+    done = run("eval", "Llama3_70B", "8xH100", "--accelerators", "4")
+    assert done.code == 1 and "mlsysim.engine.033" in done.err
+    assert run("eval", "Llama3_70B", "8xH100", "--accelerators", "8").code == 0
+
+
+@pytest.mark.parametrize("name", ["8xNothing", "gtx9999", "x8", "0xH100", "99999999xH100", "8x", "*"])
+def test_what_is_no_count_and_a_machine_is_refused_as_it_was_written(run, name):
+    done = run("eval", "Llama3_8B", name)
+    assert done.code == 1 and f"'{name}'" in done.err and "mlsysim.engine.032" in done.err
+
+
+def test_several_of_a_cluster_are_no_machine(run):
+    done = run("eval", "Llama3_70B", "2xResearch_256", "--mode", "train")
+    assert done.code == 1 and "mlsysim.engine.204" in done.err
+
+
+def test_an_input_meets_one_limit(run):
+    done = run("solve", "Llama3_8B", "H100", "batch_size", "--itl", "20 ms", "--ttft", "1 s")
+    assert done.code == 1 and "mlsysim.cli.252" in done.err
+
+
+def test_a_claim_counts_devices_in_any_spelling(run):
+    claims = [json.loads(run("claim", f"Llama3_70B {many} 412 token/s/gpu at itl 20 ms", "-o", "json").out)
+              for many in ("8xH100", "8x H100", "8 x H100", "H100x8")]
+    assert all(claim == claims[0] for claim in claims)
+
+
+def test_fit_of_a_scenario_is_that_of_eval(run):
+    for machine, fits in (("H100", False), ("8xH100", True)):
+        verdict, card = run("fit", "Llama3_70B", machine), run("eval", "Llama3_70B", machine)
+        assert (verdict.code == 0) == (card.code == 0) == fits
+
+
+@pytest.mark.parametrize("words", [["fit"], ["fit", "Llama3_70B"], ["fit", "a", "b", "c"], ["fit", "--from", "vllm serve x", "H100"]])
+def test_fit_says_what_it_takes(run, words):
+    done = run(*words)
+    assert done.code == 1 and "mlsysim.cli.253" in done.err
+
+
+def test_a_search_without_axes_finds_the_plan(run):
+    done = run("optimize", "DeepSeek_V3", "8xH200", "--seq-len", "4096", "--output-tokens", "1024", "--itl", "30 ms", "--ttft", "2 s",
+               "-o", "json")
+    best = done.json()["best"][0]["objectives"]["throughput_per_accelerator"]
+    assert done.code == 0 and 150 < best < 216 and "no --axis" in done.err  # 176 to 188 published, within 15 %
+    done = run("optimize", "Llama3_8B", "8xH100", "--mode", "train", "--batch-size", "64", "-o", "json")
+    assert done.code == 0 and "step_latency" in done.json()["best"][0]["objectives"]
+    done = run("pareto", "Llama3_8B", "H100", "-o", "json")
+    assert done.code == 0 and len(done.json()["front"]) > 5
+    # What is fixed is not varied.
+    done = run("optimize", "Llama3_8B", "8xH100", "--tp", "2", "--concurrency", "16")
+    assert done.code == 1 and "mlsysim.explore.041" in done.err
+
+
+def test_machines_of_a_search_have_one_count(run):
+    done = run("sweep", "Llama3_8B", "2xH100,4xH200")
+    assert done.code == 1 and "mlsysim.cli.254" in done.err
