@@ -139,7 +139,7 @@ GATES = [
     ("samples", samples, (16, 1 << 13, 1 << 15, 1 << 17), LINEAR, FLAT),
     ("chunks of a prompt", chunks, (1, 1000, 10000, 100000), FLAT, FLAT),
     ("layers of a model", layers, (1, 32, 128, 512), LINEAR, LINEAR),
-    ("slopes by distinct layers", slopes, (1, 32, 128, 512), LINEAR, LINEAR),
+    ("slopes by distinct layers", slopes, (1, 32, 128, 512), 1.4, LINEAR),
     ("stages and micro-batches", stages, (1, 96, 960, 9600), FLAT, FLAT),
     ("operators of a program", operators, (1, 256, 4096, 65536), LINEAR, LINEAR),
     ("size of a log", log, (1, 64, 512, 4096), LINEAR, FLAT),
