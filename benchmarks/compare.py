@@ -20,7 +20,8 @@ def read_results(folder):
     """{benchmark: {"iteration": ns, "item": ns or None}}, the best of the repetitions."""
     best = {}
     for path in sorted(folder.glob("*.json")):
-        for run in json.loads(path.read_text())["benchmarks"]:
+        # A program of whose benchmarks the filter took none leaves an empty file.
+        for run in json.loads(path.read_text() or '{"benchmarks": []}')["benchmarks"]:
             if run["run_type"] != "iteration" or run.get("error_occurred"):
                 continue
             iteration = run["cpu_time"] * NANOSECONDS[run["time_unit"]]

@@ -65,6 +65,20 @@ def front(n, folder):
     return ("pareto", *SERVE, "--axis", f"batch_size=1..{n}", "--minimize", "itl", "--minimize", "-batch_size", "--anything", "-o", "csv")
 
 
+def front_of_three(n, folder):
+    # The same with a length: none of the points beats another.
+    return ("pareto", *SERVE, "--load", "burst", "--axis", f"batch_size=1..{max(1, n // 64)}", "--axis", f"seq_len=64..4096:{min(n, 64)}",
+            "--minimize", "itl", "--minimize", "-batch_size", "--minimize", "-seq_len", "--anything", "-o", "csv")
+
+
+def monotone(n, folder):
+    # 12,288 training plans, each with n degrees of overlap: more of it is never worse.
+    return ("optimize", "GPT3", "A100", "--mode", "train", "--accelerators", "64", "--batch-size", "64", "--threads", "1",
+            "--axis", "recomputation=none,selective,full", "--axis", "zero_stage=0,1,2,3", "--axis", "sequence_parallel=true,false",
+            "--axis", "tp_size,pp_size=1x8,2x4,4x2,8x1,2x8,4x4,8x2,8x4", "--axis", "microbatch_count=1..64",
+            "--axis", f"overlap_efficiency=0..1:{n}", "--minimize", "step_latency", "--strategy", "branch-and-bound")
+
+
 def samples(n, folder):
     return ("uncertainty", "Llama3_8B", "H100", "itl", "--samples", n)
 
@@ -77,6 +91,13 @@ def layers(n, folder):
     lines = ["    - {times: 1}"] * n
     (folder / "model.yaml").write_text(MODEL.format(layers="\n".join(lines)))
     return ("eval", "Grown", "H100", "--zoo", folder / "model.yaml")
+
+
+def slopes(n, folder):
+    # No two layers are alike, so that every width is an input.
+    lines = [f"    - {{times: 1, pattern: [{{feed_forward: {{dense: {{width: {1024 + 8 * i}}}}}}}]}}" for i in range(n)]
+    (folder / "model.yaml").write_text(MODEL.format(layers="\n".join(lines)))
+    return ("sensitivity", "Grown", "H100", "itl", "--zoo", folder / "model.yaml")
 
 
 def stages(n, folder):
@@ -113,9 +134,12 @@ GATES = [
     ("points written as rows", rows, (8, 1 << 15, 1 << 17, 1 << 19), LINEAR, FLAT),
     ("values of an axis", axis, (1, 1 << 10, 1 << 12, 1 << 14), LINEAR, LINEAR),
     ("points of a front", front, (1, 1 << 10, 1 << 12, 1 << 14), LINEAR, LINEAR),
+    ("points of a front of three objectives", front_of_three, (1, 1 << 10, 1 << 13, 1 << 16), LINEAR, LINEAR),
+    ("rows of a monotone axis, with proof", monotone, (400, 4000, 40000, 400000), FLAT, FLAT),
     ("samples", samples, (16, 1 << 13, 1 << 15, 1 << 17), LINEAR, FLAT),
     ("chunks of a prompt", chunks, (1, 1000, 10000, 100000), FLAT, FLAT),
     ("layers of a model", layers, (1, 32, 128, 512), LINEAR, LINEAR),
+    ("slopes by distinct layers", slopes, (1, 32, 128, 512), 1.4, LINEAR),
     ("stages and micro-batches", stages, (1, 96, 960, 9600), FLAT, FLAT),
     ("operators of a program", operators, (1, 256, 4096, 65536), LINEAR, LINEAR),
     ("size of a log", log, (1, 64, 512, 4096), LINEAR, FLAT),

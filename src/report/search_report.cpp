@@ -163,8 +163,11 @@ Table points_table(const ExploreAnswer& a) {
     t.columns.push_back({a.objectives[k].text, detail::display_unit(a.units[k], a.exps[k])});
   for (std::size_t k = 0; k < a.show.size(); ++k)
     t.columns.push_back({a.show[k], detail::display_unit(a.show_units[k], a.show_exps[k])});
+  t.rows.reserve(points.size());
   for (const auto& p : points) {
-    std::vector<Table::Cell> row{index_cell(p.index)};
+    std::vector<Table::Cell> row;
+    row.reserve(t.columns.size());
+    row.push_back(index_cell(p.index));
     for (const auto& label : p.labels) row.emplace_back(label);
     for (std::size_t k = 0; k < p.objectives.size(); ++k) row.emplace_back(Value(p.objectives[k]), a.exps[k]);
     for (std::size_t k = 0; k < p.shown.size(); ++k) row.emplace_back(Value(p.shown[k]), a.show_exps[k]);

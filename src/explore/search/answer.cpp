@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 namespace mlsysim {
 namespace {
@@ -28,30 +29,53 @@ class Reader {
  public:
   Reader(const Space& space, const Question& question) : space_(space), kernel_(space, question) {}
 
-  FoundPoint operator()(std::uint64_t index) {
-    const std::uint64_t outer = index / space_.inner();
-    if (outer != outer_) {
-      if (kernel_.bind(outer).empty())
-        for (const auto& w : kernel_.subject().warnings)
-          if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
-      outer_ = outer;
+  FoundPoint operator()(std::uint64_t index) { return (*this)(std::span(&index, 1))[0]; }
+  /// Blocks of neighbours at once: a block costs hardly more than a point.
+  std::vector<FoundPoint> operator()(std::span<const std::uint64_t> indices) {
+    std::vector<FoundPoint> out;
+    out.reserve(indices.size());
+    std::vector<std::uint64_t> block;
+    while (out.size() < indices.size()) {
+      const auto left = indices.subspan(out.size());
+      const std::uint64_t outer = left[0] / space_.inner();
+      bind(outer);
+      block.clear();
+      for (const auto index : left.first(std::min(left.size(), PointKernel::kBlock))) {
+        if (index / space_.inner() != outer) break;
+        block.push_back(index % space_.inner());
+      }
+      kernel_.run(block);
+      for (std::size_t p = 0; p < block.size(); ++p) out.push_back(point(left[p], p));
     }
-    const std::uint64_t at = index % space_.inner();
-    kernel_.run({&at, 1});
-    FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
-    const auto rows = space_.rows_at(index);
-    for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
-    const auto& c = kernel_.compiled();
-    for (std::size_t k = 0; k < c.objectives.size(); ++k)
-      p.objectives.push_back(kernel_.stated_objective(k)[0]);
-    for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.shown(k)[0]);
-    return p;
+    return out;
   }
 
   /// Warnings of the subjects whose points were read.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  void bind(std::uint64_t outer) {
+    if (outer == outer_) return;
+    if (kernel_.bind(outer).empty())
+      for (const auto& w : kernel_.subject().warnings)
+        if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
+    outer_ = outer;
+  }
+  /// Point `at` of the block.
+  [[nodiscard]] FoundPoint point(std::uint64_t index, std::size_t at) const {
+    FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
+    const auto rows = space_.rows_at(index);
+    p.labels.reserve(rows.size());
+    for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
+    const auto& c = kernel_.compiled();
+    p.objectives.reserve(c.objectives.size());
+    for (std::size_t k = 0; k < c.objectives.size(); ++k)
+      p.objectives.push_back(kernel_.stated_objective(k)[at]);
+    p.shown.reserve(c.show.size());
+    for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.shown(k)[at]);
+    return p;
+  }
+
   const Space& space_;
   PointKernel kernel_;
   std::vector<std::string> warnings_;
@@ -125,7 +149,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   std::vector<std::uint64_t> front;
   for (const auto& e : red.front.entries()) front.push_back(e.index);
   std::sort(front.begin(), front.end());
-  for (const auto index : front) out.front.push_back(read(index));
+  out.front = read(front);
   if (compiled.histogram) {
     out.histogram = Histogram{.text = compiled.histogram->text(),
                               .unit = compiled.histogram->unit(),
@@ -191,6 +215,25 @@ Infeasible ExploreAnswer::why_infeasible() const {
 
 namespace {
 
+/// The area between points and the origin, all of whose coordinates are below 0, as points are added.
+struct Staircase {
+  std::map<double, double> steps;  ///< the least x of the points that are not above y, by y
+  double area = 0;
+
+  void add(double x, double y) {
+    auto above = steps.upper_bound(y);
+    double from = y, before = above == steps.begin() ? 0.0 : std::prev(above)->second;
+    if (before <= x) return;
+    for (; above != steps.end() && above->second >= x; above = steps.erase(above)) {
+      area += (above->first - from) * (before - x);
+      from = above->first;
+      before = above->second;
+    }
+    area += ((above == steps.end() ? 0.0 : above->first) - from) * (before - x);
+    steps.insert_or_assign(y, x);
+  }
+};
+
 /// The best, or the worst, of the front in each objective.
 std::vector<double> ends_of(const ExploreAnswer& answer, bool best) {
   std::vector<double> out;
@@ -224,7 +267,8 @@ double ExploreAnswer::hypervolume(std::span<const double> reference) const {
          .found = fmt::format("{} values for {} objectives", reference.size(), objectives.size()),
          .expected = "two or more of each"});
   // Smaller is better; slices along the last objective, each a hypervolume of one dimension less.
-  std::vector<std::vector<double>> points;
+  using Points = std::vector<std::vector<double>>;
+  Points points;
   for (const auto& p : front) {
     std::vector<double> x;
     bool inside = true;
@@ -235,21 +279,23 @@ double ExploreAnswer::hypervolume(std::span<const double> reference) const {
     }
     if (inside) points.push_back(std::move(x));
   }
-  const std::function<double(std::vector<std::vector<double>>, std::size_t)> volume =
-      [&](std::vector<std::vector<double>> set, std::size_t dims) -> double {
+  const std::function<double(Points, std::size_t)> volume = [&](Points set, std::size_t dims) -> double {
     if (set.empty()) return 0;
     std::sort(set.begin(), set.end(),
               [dims](const auto& a, const auto& b) { return a[dims - 1] < b[dims - 1]; });
     double sum = 0, least = 0;
+    Staircase below;
     for (std::size_t i = 0; i < set.size(); ++i) {
       const double next = i + 1 < set.size() ? set[i + 1][dims - 1] : 0.0;
       least = std::min(least, set[i][0]);
+      if (dims == 3) below.add(set[i][0], set[i][1]);
       if (next == set[i][dims - 1]) continue;
-      // Of two objectives a slice is as wide as its best point: no look back, or a long front costs its
+      // With up to three objectives a slice follows from the one before: a long front does not cost its
       // square.
       const double slice =
-          dims == 2 ? -least
-                    : volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
+          dims == 2   ? -least
+          : dims == 3 ? below.area
+                      : volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
       sum += (next - set[i][dims - 1]) * slice;
     }
     return sum;

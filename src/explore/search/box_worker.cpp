@@ -113,27 +113,30 @@ void BoxWorker::bound(Box& box, const Incumbent& best) {
     box.bound = number(least ? ranges.tight_low(objective, box_) : -ranges.tight_high(objective, box_));
 }
 
-/// Divides a box where that raises the bound of the loosest part most.
+/// Divides a box where that raises the bound of the loosest part most, and among equals of the tightest: of
+/// axes along which the objective goes one way all halves at the good end keep the bound, and dividing a fine
+/// one in vain would multiply the boxes of all others.
 /// Axes are tried in order of what they brought when they were last tried, until none promises more; one of
 /// which half falls away ends it. An axis that couples inputs comes first, because a box of its rows is
 /// bounded by all combinations of what they hold.
 std::vector<Box> BoxWorker::split(Box& box, const Incumbent& best) {
   std::uint32_t open = open_axes(grid_, box);
   std::vector<Box> chosen;
-  double most = -1;
+  std::pair<double, double> most{-1, -1};
   for (;;) {
     const std::size_t a = most_promising(grid_, box, open);
-    if (a == kMostAxes || (most >= 0 && box.gain[a] <= most)) break;
+    if (a == kMostAxes || (most.first >= 0 && box.gain[a] <= most)) break;
     open &= ~(1u << a);
     auto parts = divided(grid_, box, a);
-    double loosest = HUGE_VAL;
+    double loosest = HUGE_VAL, tightest = -HUGE_VAL;
     std::size_t fallen = 0;
     for (Box& part : parts) {
       bound(part, best);
       loosest = std::min(loosest, part.bound);
+      tightest = std::max(tightest, part.bound);
       fallen += gone(part, best) ? 1 : 0;
     }
-    box.gain[a] = gain(box.bound, loosest);
+    box.gain[a] = {gain(box.bound, loosest), gain(box.bound, tightest)};
     const bool enough = 2 * fallen >= parts.size();
     if (enough || box.gain[a] > most) {
       most = box.gain[a];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace mlsysim::detail {
 
@@ -17,8 +18,9 @@ struct Box {
   std::uint64_t first = 0;  ///< lowest index inside
   std::uint32_t outer = 0;
   std::array<std::uint32_t, kMostAxes> low{}, high{};  ///< rows [low, high) per axis over numbers
-  std::array<double, kMostAxes>
-      gain{};  ///< by how much halving an axis raised the bound when it was last tried
+  /// By how much halving an axis raised the bounds of the loosest and of the tightest part when it was last
+  /// tried.
+  std::array<std::pair<double, double>, kMostAxes> gain{};
 
   friend bool operator<(const Box& a, const Box& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.first > b.first;
@@ -42,7 +44,7 @@ class Grid {
   [[nodiscard]] Box whole(std::uint64_t outer) const {
     Box root{.outer = static_cast<std::uint32_t>(outer)};
     for (std::size_t a = 0; a < axes; ++a) root.high[a] = sizes[a];
-    root.gain.fill(HUGE_VAL);
+    root.gain.fill({HUGE_VAL, HUGE_VAL});
     root.first = first_index(root);
     return root;
   }

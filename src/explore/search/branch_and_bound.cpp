@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::size_t kPieces = 8;       // of a worker that shares a search, at the start
 constexpr std::size_t kShareEvery = 32;  // boxes between two exchanges with other workers
-constexpr std::size_t kRound = 16;       // boxes that threads share before they know what the others found
+// Boxes that threads share before they know what the others found: more where many wait, because few of these
+// would be dropped, and threads wait for one another less often.
+constexpr std::size_t kRound = 16, kMostRound = 256, kWaiting = 8;
 
 /// Takes the best boxes of a queue in rounds. The boxes of a round know the best point of the rounds before,
 /// so that the answer and its counts are the same on any number of threads.
@@ -69,6 +71,19 @@ class Searcher {
     for (std::size_t k = part - 1; k < boxes.size(); k += parts) queue_.push(boxes[k]);
   }
 
+  /// How many boxes cost as much as evaluating every point. A bound walks over the tape four times, and a
+  /// node takes as long as 60 additions of a batch; a point costs its share of the rows that it lies in, and
+  /// some additions until it is counted.
+  [[nodiscard]] double worth() const {
+    constexpr double node = 4 * 60, counted = 80, least = 1000;
+    const auto some = std::find_if(subjects_.begin(), subjects_.end(),
+                                   [](const Bound& s) { return s.compiled != nullptr; });
+    if (some == subjects_.end()) return least;
+    const Compiled& law = *some->compiled;
+    return std::max(least, static_cast<double>(grid_.space.size()) * (law.grid().work_per_point() + counted) /
+                               (node * static_cast<double>(law.tape.size())));
+  }
+
   SearchResult result;
 
  private:
@@ -111,7 +126,8 @@ class Searcher {
   /// Works on the best boxes; as long as there is no best point, on the best part of the last one alone.
   void round() {
     taken_.clear();
-    while (taken_.size() < (best_.known() ? kRound : 1) && (deeper_ || !queue_.empty())) {
+    const std::size_t most = best_.known() ? std::clamp(queue_.size() / kWaiting, kRound, kMostRound) : 1;
+    while (taken_.size() < most && (deeper_ || !queue_.empty())) {
       if (deeper_) {
         taken_.push_back(*deeper_);
         deeper_.reset();
@@ -164,11 +180,10 @@ std::string no_bounds(const Space& space, const Question& question, const Explor
   return {};
 }
 
-SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options,
-                              double most_boxes) {
+SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   Searcher search(space, question, options, constraint_texts(question, space.sample().entry).size());
-  search.run(options, most_boxes);
+  search.run(options, options.strategy == Strategy::branch_and_bound ? HUGE_VAL : search.worth());
   auto& out = search.result;
   out.next = out.proven ? space.size() : 0;
   out.complete = out.proven;

@@ -223,11 +223,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   SearchResult found;
   bool done = false;
   if (bounds) {
-    // A box costs some dozens of points of a batch, and what boxes leave is evaluated as well: more boxes
-    // than that and evaluating everything is cheaper.
-    const double most =
-        options.strategy == Strategy::branch_and_bound ? HUGE_VAL : std::max(1000.0, total / 100);
-    found = detail::branch_and_bound(space, question, options, most);
+    found = detail::branch_and_bound(space, question, options);
     const bool cancelled = options.cancel != nullptr && options.cancel->load();
     done = found.proven || cancelled || options.strategy == Strategy::branch_and_bound;
     // Bounds prove that nothing is feasible but do not say what is missing.

@@ -20,7 +20,8 @@ struct SearchResult {
 [[nodiscard]] SearchResult sweep_points(const Space& space, const Question& question,
                                         const ExploreOptions& options, PointRange range, std::uint64_t from,
                                         Reduction start);
-/// Best first over boxes. Gives up after `most_boxes` boxes (then `proven` is false).
+/// Best first over boxes. Unless it is asked for, it gives up when bounds have cost as much as evaluating
+/// every point (then `proven` is false).
 [[nodiscard]] SearchResult branch_and_bound(const Space& space, const Question& question,
                                             const ExploreOptions& options, double most_boxes);
 /// Why the question cannot be answered by bounds; empty when it can.

@@ -286,6 +286,28 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
         Approx(all.best[0].objectives[0]).epsilon(1e-12));
 }
 
+TEST_CASE("branch and bound takes no more boxes where a monotone axis is finer", "[explore][bounds]") {
+  const auto choices = [](const char* name, std::initializer_list<DynamicValue> values) {
+    SpaceAxis a{{name}, {}, {}};
+    for (const auto& v : values) a.rows.push_back({v});
+    return a;
+  };
+  const auto answer = [&](int rows) {
+    const Space space(
+        problem_of(scenario("GPT3", "A100", 64, Mode::train, 64)),
+        {choices("recomputation", {"none", "selective", "full"}), choices("zero_stage", {0.0, 1.0, 2.0, 3.0}),
+         choices("sequence_parallel", {true, false}), axis("tp_size,pp_size=1x8,2x4,4x2,8x1,2x8,4x4,8x2,8x4"),
+         axis("microbatch_count=1..64"), axis(("overlap_efficiency=0..1:" + std::to_string(rows)).c_str())});
+    auto o = exhaustive(1);
+    o.strategy = Strategy::branch_and_bound;
+    return explore(space, minimize("step_latency"), o);
+  };
+  const auto coarse = answer(400), fine = answer(4000);
+  REQUIRE(coarse.exactness == Exactness::proven);
+  CHECK(fine.best.at(0).objectives[0] == Approx(coarse.best.at(0).objectives[0]).epsilon(1e-12));
+  CHECK(fine.boxes <= 3 * coarse.boxes);
+}
+
 TEST_CASE("a front holds exactly the points that nothing beats", "[explore][pareto]") {
   std::mt19937 random(9);
   for (int round = 0; round < 40; ++round) {
@@ -338,6 +360,33 @@ TEST_CASE("the hypervolume of known fronts", "[explore][pareto]") {
   a.front = {{.index = 0, .labels = {}, .objectives = {2, 1, 0}, .shown = {}},
              {.index = 1, .labels = {}, .objectives = {1, 2, 2}, .shown = {}}};
   CHECK(a.hypervolume(std::vector<double>{3, 3, 3}) == Approx(6 + 2 - 1));
+}
+
+TEST_CASE("the hypervolume of three and four objectives counts unit boxes", "[explore][pareto]") {
+  std::mt19937 random(5);
+  const int side = 6;
+  for (int round = 0; round < 50; ++round) {
+    const std::size_t dims = 3 + round % 2;
+    ExploreAnswer a;
+    a.objectives.assign(dims, {Goal::minimize, "x"});
+    for (int i = 0; i < 12; ++i) {
+      std::vector<double> x;
+      for (std::size_t k = 0; k < dims; ++k) x.push_back(static_cast<double>(random() % side));
+      a.front.push_back({.index = 0, .labels = {}, .objectives = std::move(x), .shown = {}});
+    }
+    int boxes = 1, inside = 0;
+    for (std::size_t k = 0; k < dims; ++k) boxes *= side;
+    for (int box = 0; box < boxes; ++box)
+      inside += std::any_of(a.front.begin(), a.front.end(), [&](const FoundPoint& p) {
+        int rest = box;
+        for (const double x : p.objectives) {
+          if (x > rest % side) return false;
+          rest /= side;
+        }
+        return true;
+      });
+    REQUIRE(a.hypervolume(std::vector<double>(dims, side)) == Approx(inside));
+  }
 }
 
 TEST_CASE("an infeasible space says which constraints conflict and what would help", "[explore]") {
