@@ -14,6 +14,7 @@ namespace mlsysim::cli {
 struct PlotRequest {
   std::string kind;
   std::string output = "text";  ///< a form, "trace", or a file that ends like one
+  std::string title;            ///< in place of the picture's own; empty: that
   SearchRequest space;          ///< axes and objectives
   std::vector<std::string> with, against;
   double step = 0.1;      ///< of a tornado

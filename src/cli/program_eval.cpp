@@ -24,7 +24,7 @@ const char* other_forms(std::string_view field) {
       {"engine", ",--runtime"},    {"arrival_rate", ",--rate"},
       {"accelerators", ",--gpus"}, {"tp_size", ",--tensor-parallel-size"},
       {"seq_len", ",--isl"},       {"pp_size", ",--pipeline-parallel-size"},
-      {"output_tokens", ",--osl"}};
+      {"output_tokens", ",--osl"}, {"v_stages", ",--virtual-stages"}};
   for (const auto& [name, also] : forms)
     if (name == field) return also;
   return "";

@@ -182,6 +182,13 @@ class Reader {
       for (const auto s : kSections)
         if (std::find(here.begin(), here.end(), s) == here.end()) here.emplace_back(s);
     auto hint = did_you_mean(key.text, here);
+    constexpr std::pair<std::string_view, std::string_view> kOthersSay[] = {{"model", "workload"},
+                                                                            {"device", "hardware"},
+                                                                            {"gpu", "hardware"},
+                                                                            {"assert", "constraints"},
+                                                                            {"assertions", "constraints"}};
+    for (const auto& [word, ours] : kOthersSay)
+      if (section.empty() && word == key.text) hint = fmt::format("did you mean '{}'?", ours);
     if (!other.empty()) hint = fmt::format("this key belongs to {}", other);
     fault(key, "mlsysim.engine.046",
           {.message = fmt::format("unknown key '{}'", path),

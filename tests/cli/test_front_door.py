@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import ROOT
+
 LENGTHS = ["--seq-len", "4096", "--output-tokens", "1024"]
 DEEPSEEK = ["DeepSeek_V3", "H200", "--accelerators", "8", *LENGTHS]
 
@@ -141,3 +143,133 @@ def test_why_one_machine_is_faster_and_how_sure_that_is(run):
     ask = ["compare", *DEEPSEEK[:2], "itl", *DEEPSEEK[2:], "--batch-size", "64", "--with", "hardware=B200"]
     code, answer = card(run, *ask, "--interval", "80")
     assert code == 0 and set(answer["intervals"]) == {"first.itl", "second.itl"}
+
+
+def test_where_a_number_is_from(run):
+    lines = run("explain", "Llama3_70B", "H100", "itl", "--accelerators", "8").out.splitlines()
+    assert lines[0].startswith("itl = ") and any("ffn_up" in line and "memory" in line for line in lines[:10])
+
+
+def test_training_on_a_cluster(run):
+    code, answer = card(run, "eval", "Llama3_8B", "Research_256", "--mode", "train", "--batch-size", "1024", "--seq-len", "8192", "--zero-stage",
+                        "2", "--interval", "80")
+    assert code == 0 and 0.3 < answer["p_mfu"] < 0.55 and answer["intervals"]["mfu"]["lower"] < answer["p_mfu"]
+
+
+def test_a_plan_that_does_not_fit_names_those_that_do(run):
+    # 16 bytes of weight, gradient, moments and master copy for each of 8.03 billion parameters: 128 GB.
+    code, answer = card(run, "eval", "Llama3_8B", "H100", "--mode", "train", "--batch-size", "8", "--seq-len", "4096")
+    assert code == 2 and answer["f_status"] == "FAIL"
+    ask = ["eval", "Llama3_405B", "H100", "--accelerators", "16384", "--mode", "train", "--tp-size", "8", "--pp-size", "16", "--batch-size", "2048",
+           "--seq-len", "8192"]
+    said = run(*ask)
+    assert said.code == 2 and "--zero-stage 2" in said.out
+    assert run(*ask, "--zero-stage", "2", "--virtual-stages", "8").code == 0  # as Megatron names it
+
+
+def test_what_was_published_is_what_is_computed(run):
+    table = run("validate", "inference/hopper_disaggregated_tpot", "-o", "json").json()["tables"][0]
+    assert table["records"] > 10 and table["errors"]["median"] < 0.5
+
+
+def test_it_can_be_cited(run):
+    said = run("report", "--cite")
+    assert said.code == 0 and said.out.startswith("@software{mlsysim,") and "year" in said.out
+
+
+def test_a_figure_for_a_paper(run, tmp_path):
+    ask = ["plot", "curve", *DEEPSEEK[:2], "itl", *DEEPSEEK[2:], "--axis", "batch_size=1..64*2"]
+    drawn = run(*ask, "--title", "DeepSeek-V3 on 8 x H200", "-o", "svg")
+    assert drawn.code == 0 and "DeepSeek-V3 on 8 x H200</text>" in drawn.out
+    printed = run(*ask, "-o", tmp_path / "figure.pdf")  # or it says which program prints
+    assert (tmp_path / "figure.pdf").exists() if printed.code == 0 else "weasyprint" in printed.err
+
+
+def test_every_machine_that_is_asked_is_drawn(run):
+    drawn = run("plot", "pareto", "Llama3_70B", "H200,B200,MI355X", "--accelerators", "8", "--output-tokens", "256", "--axis",
+                "batch_size=1..64*2", "--minimize", "itl", "--maximize", "throughput_per_accelerator", "--interval", "80", "-o", "json")
+    assert drawn.code == 0 and all(f'"{name}"' in drawn.out for name in ("H200", "B200", "MI355X"))
+
+
+def test_a_device_of_ones_own(run, tmp_path):
+    chip = tmp_path / "chip.yaml"
+    chip.write_text(run("zoo", "new", "hardware", "MyChip").out)
+    assert run("eval", "Llama3_8B", chip).code == 0
+
+
+MINE = "measured [us],hardware,precision,rows,columns,depth\n250,H100,bf16,4096,4096,4096\n1700,H100,bf16,8192,8192,8192\n"
+
+
+def test_which_term_is_off(run, tmp_path):
+    (tmp_path / "mine.csv").write_text(MINE)
+    said = run("compare", "--against", tmp_path / "mine.csv", "--measurand", "matrix_product")
+    assert said.code == 0 and "everything" in said.out and "explained" in said.out, said.err
+
+
+def test_tables_have_one_option(run):
+    said = run("calibrate", "--device", "H100", "--tables", "kernels/aiconfigurator_gemm_bf16_h100")
+    assert said.code == 0, said.err
+
+
+@pytest.mark.parametrize("word", ["deepseek", "kimi", "glm", "qwen3"])
+def test_models_of_the_year_are_there(run, word):
+    assert len(run("zoo", "search", word).out.splitlines()) > 3
+
+
+def test_one_page_for_the_person_who_pays(run, tmp_path):
+    page = tmp_path / "page.html"
+    done = run("decide", "DeepSeek_V3", "--on", "H200,B200,MI355X", "--rate", "10/s", "--ttft", "2 s", "--itl", "30 ms", *LENGTHS, "-o", page)
+    text = page.read_text()
+    assert done.code == 0 and len(text) < 300_000 and all(name in text for name in ("H200", "B200", "MI355X"))
+
+
+def test_a_model_of_ones_own_is_called_by_its_folder_and_is_that_of_the_zoo(run, tmp_path):
+    config = ROOT / "tests" / "data" / "model_files" / "configs" / "Qwen--Qwen3-30B-A3B-FP8.json"
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "config.json").write_bytes(config.read_bytes())
+    own, known = card(run, "eval", folder, "H100", "--batch-size", "8"), card(run, "eval", "Qwen3_30B_A3B_FP8", "H100", "--batch-size", "8")
+    assert own[0] == known[0] == 0 and own[1]["p_itl"] == known[1]["p_itl"]
+
+
+def test_a_plan_with_assertions(run, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    text = (ROOT / "examples" / "plans" / "serve_70b.yaml").read_text()
+    plan.write_text(text.replace("max: 25 ms", "max: 2 ms"))
+    done = run("eval", plan)
+    assert done.code == 3 and "itl" in done.err
+    plan.write_text("model: DeepSeek_V3\nhardware: H200\naccelerators: 8\n")
+    wrong = run("eval", plan)
+    assert wrong.code == 1 and "this key belongs to 'hardware'" in wrong.err and "did you mean 'workload'" in wrong.err
+
+
+def test_recorded_requests_bring_their_arrivals(run, tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(json.dumps({"timestamp": 127 * i, "input_length": 3000 + i % 700, "output_length": 200 + i % 90}) + "\n"
+                             for i in range(200)))
+    done = run("eval", *DEEPSEEK[:4], "--traffic-file", trace)
+    assert "arrival_rate=7.8" in done.err and "not used" in done.err, done.err
+    assert "7.87 request/s" in done.out
+
+
+def test_the_explorer_says_what_it_needs(run):
+    assert "scripts/web" in (ROOT / "docs" / "how-to" / "explorer.md").read_text()
+
+
+@pytest.mark.parametrize("lang, points", [("python", 0), ("cpp", 0)])
+def test_an_untouched_assignment_is_worth_nothing(run, tmp_path, lang, points):
+    made = run("course", "new", "a1_law", tmp_path / "mine", "--lang", lang)
+    graded = run("course", "check", tmp_path / "mine", "-o", "json")
+    assert made.code == 0 and graded.json().get("points", points) == points
+    assert graded.code == (3 if lang == "python" else 1)  # C++ links to an installation: no grade, and the reason
+    assert not (tmp_path / "mine" / "build").exists()
+
+
+def test_a_right_answer_gets_its_points_with_the_interpreter_of_the_package(run):
+    graded = run("course", "check", ROOT / "examples" / "course" / "solutions" / "a1_law" / "python", env={"PATH": "/usr/bin:/bin"})
+    assert graded.code == 0 and "10 of 10 points" in graded.out
+
+
+def test_a_law_alone_and_the_walls_behind_it(run):
+    assert run("resolver", "run", "RingAllReduce", "message=1 GB", "ranks=8", "bandwidth=400 GB/s", "alpha=5 us").code == 0
+    assert run("walls", "7").code == 0

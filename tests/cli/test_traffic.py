@@ -55,7 +55,7 @@ def test_the_plan_of_a_file_is_evaluated(run, sample, tmp_path):
 
 def test_what_is_given_is_kept(run, sample):
     done = run("eval", "Llama3_8B", "H100", "--seq-len", "3000", "--traffic-file", sample)
-    assert "seq_len" not in done.err and "output_tokens=" in done.err
+    assert "(another is given)" in done.err and "taken: seq_len" not in done.err and "output_tokens=" in done.err
 
 
 def test_resolvers_take_arrivals(run, sample):

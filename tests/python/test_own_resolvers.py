@@ -1,5 +1,6 @@
 """Resolvers written in Python: held to their tier, and first-class in questions, sweeps, scorecards and the program."""
 
+import json
 import subprocess
 import sys
 
@@ -151,17 +152,22 @@ def test_callbacks_bind_by_position_or_name():
 
 
 PACKAGE = """\
+from typing import Annotated
+
 import mlsysim
 
 class Result(mlsysim.SolverResult):
     power: mlsysim.Quantity
+    time: mlsysim.Quantity
 
 class PassPower(mlsysim.BaseModel):
     "Power of a pass."
     produces = Result
 
-    def solve(self, hardware, share: float = 0.5):
-        return Result(power=hardware.tdp * share)
+    def solve(self, hardware, share: float = 0.5, extra: mlsysim.Quantity = mlsysim.Q_("0 W"),
+              energy: Annotated[mlsysim.Quantity, "kJ"] | None = None):
+        power = hardware.tdp * share + extra
+        return Result(power=power, time=(energy or mlsysim.Q_("1 kJ")) / power)
 """
 
 
@@ -199,6 +205,17 @@ def test_the_program_knows_resolvers_of_packages(program):
     assert ran.returncode == 0 and "140 W" in ran.stdout
     swept = program("sweep", "PassPower", "hardware=H100", "share=0.5", "--axis", "share=0.1,0.2", "--show", "power", "-o", "csv")
     assert swept.returncode == 0 and "140" in swept.stdout
+
+
+def test_quantities_of_a_class_are_axes_limits_and_objectives(program):
+    ask = ["PassPower", "hardware=H100", "--axis", "extra=10 W,20 W,1 kW", "--axis", "energy=1 kJ,2 kJ"]
+    best = program("optimize", *ask, "--minimize", "time", "--subject-to", "power <= 500 W", "--show", "power", "-o", "json")
+    assert best.returncode == 0, best.stderr
+    point = json.loads(best.stdout)["best"][0]
+    assert point["axes"] == {"extra": "20 W", "energy": "1 kJ"} and point["objectives"]["time"] == pytest.approx(1000 / 370)
+    solved = program("solve", "PassPower", "hardware=H100", "power <= 500 W", "extra")
+    assert solved.returncode == 0 and "extra = 150 W" in solved.stdout
+    assert program("pareto", *ask, "--minimize", "time", "--minimize", "power").returncode == 0
 
 
 def test_the_program_ends_as_the_binary_does(program):

@@ -153,13 +153,18 @@ class Stage:
             if key in self.counts:
                 kind = "count"
             elif kind == "any":
-                kind = self._annotated(key)
+                kind, unit = self._annotated(key)
             inputs.append((key, required, kind, unit, None if kind == "any" else default))
         return self._resolver(self.name, origin, inputs, self._declared_outputs())
 
     def _annotated(self, key):
-        hint = getattr(self.stage.solve, "__annotations__", {}).get(self.parameter_of[key])
-        return {float: "number", "float": "number", bool: "flag", "bool": "flag"}.get(hint, "any")
+        """(kind, unit) of an input without a default: float, bool or Annotated[Quantity, "kJ"], each also `| None`."""
+        hint = _hints(self.stage.solve).get(self.parameter_of[key])
+        for kind in (hint, *getattr(hint, "__args__", ())):
+            if getattr(kind, "__origin__", None) is Quantity and hasattr(kind, "__metadata__"):
+                return "quantity", str(kind.__metadata__[0])
+        kinds = set(getattr(hint, "__args__", ())) - {type(None)} or {hint}
+        return {float: "number", "float": "number", bool: "flag", "bool": "flag"}.get(kinds.pop() if len(kinds) == 1 else None, "any"), ""
 
     def typed(self, values):
         """The resolver of this stage for questions: a number or quantity that is given, or is a default, may be varied; results
@@ -218,16 +223,20 @@ class Stage:
         return value
 
 
-def _counts(function):
-    """Names of the parameters that are ints."""
+def _hints(function):
+    """The annotations of the parameters."""
     import typing
 
     try:
-        hints = typing.get_type_hints(function)
+        return typing.get_type_hints(function, include_extras=True)
     except Exception:  # a name that only a type checker knows
-        hints = getattr(function, "__annotations__", {})
+        return getattr(function, "__annotations__", {})
+
+
+def _counts(function):
+    """Names of the parameters that are ints."""
     out = set()
-    for name, kind in hints.items():
+    for name, kind in _hints(function).items():
         kinds = set(getattr(kind, "__args__", ())) or {kind}
         if kinds & {int, "int"} and kinds <= {int, "int", type(None)}:
             out.add(name)

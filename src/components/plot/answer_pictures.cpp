@@ -155,8 +155,15 @@ namespace {
 
 using Columns = std::vector<Table::Column>;
 
-/// The choice of the first axis, where there are several.
-std::string choice_of(const FoundPoint& f) { return f.labels.size() > 1 ? f.labels[0] : "front"; }
+/// The axis whose choices are told apart by colour: that of machines, else the first.
+std::size_t series_axis(const ExploreAnswer& a) {
+  const auto machines = std::ranges::find(a.axes, "hardware");
+  return machines == a.axes.end() ? 0 : static_cast<std::size_t>(machines - a.axes.begin());
+}
+/// The choice of that axis, where there are several.
+std::string choice_of(const ExploreAnswer& a, const FoundPoint& f) {
+  return f.labels.size() > 1 ? f.labels[series_axis(a)] : "front";
+}
 
 /// Both sides of a point's interval, as a rule along each axis.
 void add_bands(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, const Columns& columns) {
@@ -172,8 +179,8 @@ void add_bands(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, co
       const auto& f = a.front[i];
       auto x = f.objectives[0], y = f.objectives[1];
       (k == 0 ? x : y) = beside.bands[i]->low[k];
-      mark.data.rows.push_back(
-          {choice_of(f), Cell(x, a.exps[0]), Cell(y, a.exps[1]), Cell(beside.bands[i]->high[k], a.exps[k])});
+      mark.data.rows.push_back({choice_of(a, f), Cell(x, a.exps[0]), Cell(y, a.exps[1]),
+                                Cell(beside.bands[i]->high[k], a.exps[k])});
     }
   }
   if (along.data.rows.empty()) {
@@ -228,10 +235,11 @@ Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
   for (const auto& f : sorted) {
     const bool several = f.labels.size() > 1;
     std::vector<std::string> rest;
-    for (std::size_t k = several ? 1 : 0; k < f.labels.size(); ++k)
-      rest.push_back(fmt::format("{} {}", a.axes[k], f.labels[k]));
-    points.data.rows.push_back({static_cast<double>(f.index), choice_of(f), Cell(f.objectives[0], a.exps[0]),
-                                Cell(f.objectives[1], a.exps[1]), fmt::format("{}", fmt::join(rest, ", "))});
+    for (std::size_t k = 0; k < f.labels.size(); ++k)
+      if (!several || k != series_axis(a)) rest.push_back(fmt::format("{} {}", a.axes[k], f.labels[k]));
+    points.data.rows.push_back({static_cast<double>(f.index), choice_of(a, f),
+                                Cell(f.objectives[0], a.exps[0]), Cell(f.objectives[1], a.exps[1]),
+                                fmt::format("{}", fmt::join(rest, ", "))});
   }
   PictureMark line{.shape = MarkShape::line, .data = points.data, .x = "x", .y = "y"};
   const auto spread = [](double low, double high) { return low > 0 && high / low > 30; };

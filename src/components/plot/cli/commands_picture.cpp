@@ -79,18 +79,52 @@ Picture histogram(ScenarioRequest& request, const PlotRequest& asked) {
   return histogram_picture(explore(*s.space, s.question));
 }
 
+/// Adds the front of a space to the picture of several.
+void add_front(AskedSpace& s, ExploreAnswer& all, FrontBeside& beside) {
+  auto answer = pareto(*s.space, s.question);
+  if (beside.level > 0)
+    std::ranges::copy(front_bands(answer, *s.space, s.built.scenario, beside.level),
+                      std::back_inserter(beside.bands));
+  if (beside.measured_asked)
+    std::ranges::copy(measured_points(answer, *s.space, s.built.scenario, zoo()),
+                      std::back_inserter(beside.measured));
+  if (all.front.empty()) {
+    answer.total += all.total;
+    answer.feasible += all.feasible;
+    all = std::move(answer);
+    return;
+  }
+  all.total += answer.total;
+  all.feasible += answer.feasible;
+  std::ranges::move(answer.front, std::back_inserter(all.front));
+}
+
+/// The front of each machine that is asked, also where another machine is better everywhere.
 Picture front(ScenarioRequest& request, const PlotRequest& asked) {
-  const auto s = space_asked(request, asked.space);
-  const auto answer = pareto(*s.space, s.question);
+  auto whole = space_asked(request, asked.space);
   FrontBeside beside{.level = asked.interval, .measured_asked = asked.measured};
-  if ((beside.level > 0 || beside.measured_asked) && s.built.scenario.workload == nullptr)
+  if ((beside.level > 0 || beside.measured_asked) && whole.built.scenario.workload == nullptr)
     throw InputError({.id = "mlsysim.cli.175",
                       .message = "only fronts of scenarios have intervals and measured points",
                       .found = "a law or resolver",
                       .expected = "MODEL HARDWARE, or a plan"});
-  if (beside.level > 0) beside.bands = front_bands(answer, *s.space, s.built.scenario, beside.level);
-  if (beside.measured_asked) beside.measured = measured_points(answer, *s.space, s.built.scenario, zoo());
-  return front_picture(answer, beside);
+  ExploreAnswer all;
+  const auto& axes = whole.space->axes();
+  const auto machines = std::ranges::find(axes, std::vector<std::string>{"hardware"},
+                                          [](const SpaceAxis& axis) { return axis.names; });
+  if (machines == axes.end()) {
+    add_front(whole, all, beside);
+    return front_picture(all, beside);
+  }
+  for (std::size_t row = 0; row < machines->size(); ++row) {
+    auto one = axes;
+    auto& machine = one[static_cast<std::size_t>(machines - axes.begin())];
+    machine = {.names = {"hardware"}, .rows = {{machines->value(row)}}, .labels = {machines->label(row)}};
+    auto s = space_asked(request, asked.space);
+    s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(one));
+    add_front(s, all, beside);
+  }
+  return front_picture(all, beside);
 }
 
 Picture topology(ScenarioRequest& request, const PlotRequest&) {
@@ -173,14 +207,15 @@ const std::vector<std::string>& plot_kinds() {
 
 Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options) {
   const auto target = target_of(asked.output);
-  const auto form = choice_of<PictureForm>(target.form);
+  const bool paper = target.form == "pdf" && !target.file.empty();
+  const auto form = choice_of<PictureForm>(paper ? "html" : target.form);
   if (!form && target.form != "trace")
     throw InputError(
         {.id = "mlsysim.cli.123",
          .message = "there is no such form of a picture",
          .key = "--output",
          .found = fmt::format("'{}'", asked.output),
-         .expected = fmt::format("{}, trace, or a file that ends like one",
+         .expected = fmt::format("{}, trace, or a file that ends like one or in .pdf",
                                  fmt::join(Choices<PictureForm>::names, ", ")),
          .hint = did_you_mean(target.form, std::vector<std::string>(Choices<PictureForm>::names.begin(),
                                                                     Choices<PictureForm>::names.end()))});
@@ -199,11 +234,18 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
     const auto metric = asked.kind == "timeline" ? popped_result(request) : std::string();
     bytes = chrome_trace(scenario_of(request).scenario, metric);
   } else {
-    for (const auto& [name, make] : makers())
-      if (name == asked.kind) bytes = render(make(request, asked), *form, options.width);
+    for (const auto& [name, make] : makers()) {
+      if (name != asked.kind) continue;
+      auto picture = make(request, asked);
+      if (!asked.title.empty()) picture.title = asked.title;
+      bytes = render(picture, *form, options.width);
+    }
   }
   if (target.file.empty()) return {std::move(bytes)};
-  files::write(target.file, bytes, how);
+  if (paper)
+    print_html(bytes, bytes, target.file);
+  else
+    files::write(target.file, bytes, how);
   return {fmt::format("{}\n", target.file)};
 }
 

@@ -25,7 +25,7 @@ void Program::picture_commands() {
       "  mlsysim plot layers Qwen3_30B_A3B\n"
       "  mlsysim plot pipeline ServingModel workload=Llama3_8B hardware=H100\n"
       "Forms: text (default), svg, png, html, vega, json, csv; trace of a timeline or schedule. -o FILE.svg "
-      "writes the file.",
+      "writes the file; FILE.pdf is printed by weasyprint or Chromium.",
       [this] {
         plot_.space = search_;
         plot_.with = compare_.with;
@@ -52,6 +52,8 @@ void Program::picture_commands() {
   offer(*p, "--step", plot_.step, "relative move of a tornado (default: 0.1)", "N")->group("Picture");
   offer(*p, "--context", plot_.context, "layers: tokens of the request whose cache is drawn", "N")
       ->capture_default_str()
+      ->group("Picture");
+  offer(*p, "--title", plot_.title, "title of the picture (default: what it shows)", "TEXT")
       ->group("Picture");
   interval_option(*p, plot_.interval);
   p->add_flag("--measured", plot_.measured, "pareto: what engines were measured to do, beside the front")

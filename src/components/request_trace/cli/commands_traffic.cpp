@@ -6,6 +6,7 @@
 #include <mlsysim/resolver_api/registry.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -107,14 +108,31 @@ std::vector<std::string> remarks(const RecordedTraffic& t) {
   return out;
 }
 
-std::string taken_text(const RecordedTraffic& t, const std::vector<std::string>& taken) {
+/// What a question takes of a file, and what it does not, as "key=value".
+struct Taken {
+  std::vector<std::string> words, unused;
+
+  void add(const std::pair<std::string, std::string>& input, bool free, bool known) {
+    auto word = fmt::format("{}={}", input.first, input.second);
+    if (free && known)
+      words.push_back(std::move(word));
+    else
+      unused.push_back(word + (free ? "" : " (another is given)"));
+  }
+};
+
+std::string joined(const std::vector<std::string>& words, std::string_view none) {
+  return words.empty() ? std::string(none) : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string taken_text(const RecordedTraffic& t, const Taken& taken) {
   std::string out = fmt::format("mlsysim: traffic: {}: prompts {}", t.source, fit_text(t.prompt));
   if (t.answer) out += fmt::format("; answers {}", fit_text(*t.answer));
   if (t.arrivals && t.arrivals->gaps) out += fmt::format("; gaps {}", fit_text(*t.arrivals->gaps));
   out += "\n";
-  std::string list;
-  for (const auto& word : taken) list += (list.empty() ? "" : ", ") + word;
-  return out + fmt::format("mlsysim: traffic: taken: {}\n", taken.empty() ? "nothing, all was given" : list);
+  out += fmt::format("mlsysim: traffic: taken: {}\n", joined(taken.words, "nothing, all was given"));
+  if (!taken.unused.empty()) out += fmt::format("mlsysim: traffic: not used: {}\n", joined(taken.unused, ""));
+  return out;
 }
 
 }  // namespace
@@ -155,15 +173,13 @@ std::string take_traffic(std::vector<std::string>& words, std::span<const FieldI
   if (at == words.end()) return {};
   const auto traffic = read_traffic(at->substr(own.size()));
   words.erase(at);
-  std::vector<std::string> taken;
+  Taken taken;
   for (const auto& input : traffic_inputs(traffic)) {
-    const auto& [key, text] = input;
-    if (find_field(inputs, key) == nullptr) continue;
     const bool given = std::any_of(words.begin(), words.end(),
                                    [&](const auto& w) { return w.substr(0, w.find('=')) == input.first; });
-    if (!given) taken.push_back(fmt::format("{}={}", key, text));
+    taken.add(input, !given, find_field(inputs, input.first) != nullptr);
   }
-  words.insert(words.end(), taken.begin(), taken.end());
+  words.insert(words.end(), taken.words.begin(), taken.words.end());
   return taken_text(traffic, taken);
 }
 
@@ -181,11 +197,12 @@ std::string take_traffic(const TrafficRequest& request, ScenarioRequest& scenari
     return said;
   }
   const auto traffic = read_traffic(request.file, request.how);
-  std::vector<std::string> taken;
+  Taken taken;
   const auto fields = describe<Scenario>();
-  for (const auto& [key, text] : traffic_inputs(traffic))
-    if (find_field(fields, key) != nullptr && scenario.fields.try_emplace(key, text).second)
-      taken.push_back(fmt::format("{}={}", key, text));
+  for (const auto& input : traffic_inputs(traffic)) {
+    const bool known = find_field(fields, input.first) != nullptr;
+    taken.add(input, !known || scenario.fields.try_emplace(input.first, input.second).second, known);
+  }
   return taken_text(traffic, taken);
 }
 

@@ -61,8 +61,8 @@ void Program::calibration_commands() {
   device->excludes(engine);
   values_[device].place = Place::device;
   values_[engine].place = Place::engine;
-  offer(*c, "--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated",
-        "TABLE")
+  offer(*c, "--table,--tables", calibrate_.tables,
+        "name of a table, or file of a definition; may be repeated", "TABLE")
       ->required();
   offer(*c, "--constant", calibrate_.constants,
         "field to fit; may be repeated (default: all that matter to a row)", "FIELD");
