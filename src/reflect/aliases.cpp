@@ -6,10 +6,11 @@
 namespace mlsysim {
 
 std::string_view canonical_name(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> aliases{
-      {{"tpot", "itl"},                     // MLPerf, vLLM
-       {"inter_token_latency", "itl"},      // vLLM
-       {"e2e_latency", "request_latency"},  // vLLM
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> aliases{
+      {{"tpot", "itl"},                                                     // MLPerf, vLLM
+       {"inter_token_latency", "itl"},                                      // vLLM
+       {"e2e_latency", "request_latency"},                                  // vLLM
+       {"token_throughput_per_accelerator", "throughput_per_accelerator"},  // of resolvers
        {"runtime", "engine"},
        {"concurrency", "batch_size"},  // of a load of the same name, as the next one
        {"burst", "batch_size"},
