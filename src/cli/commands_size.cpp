@@ -143,8 +143,9 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   if (!asked.measured.against.empty()) {
     auto groups = ErrorBook::standard().groups();
     for (auto& own : measured_groups(asked.measured)) {
-      rests_on += fmt::format("mlsysim: note: the intervals rest on {} rows of {} {} as well\n", own.rows,
-                              own.subject.device, own.subject.metric);
+      if (!own.unmeasured)
+        rests_on += fmt::format("mlsysim: note: the intervals rest on {} rows of {} {} as well\n", own.rows,
+                                own.subject.device, own.subject.metric);
       groups.push_back(std::move(own));
     }
     question.ask.book = &book.emplace(std::move(groups));

@@ -18,6 +18,28 @@ bool same(const std::string& a, const std::string& b) { return !a.empty() && a =
 
 constexpr double share_of(std::size_t level) { return kIntervalLevels[level] / 100.0; }
 
+/// Kinds of quantities whose errors are told together.
+std::string_view stratum_of(std::string_view metric) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {{"itl", "token time"},
+                                                                     {"ttft", "first token"},
+                                                                     {"token_throughput", "throughput"},
+                                                                     {"goodput", "throughput"},
+                                                                     {"step_latency", "training"},
+                                                                     {"latency", "single pass"},
+                                                                     {"generation_time", "single pass"},
+                                                                     {"collective", "collectives"},
+                                                                     {"memory_used", "memory"},
+                                                                     {"matmul", "kernels"},
+                                                                     {"attention", "kernels"},
+                                                                     {"attention_block", "kernels"},
+                                                                     {"linear_attention", "kernels"},
+                                                                     {"expert_layer", "kernels"},
+                                                                     {"memory_stream", "kernels"}};
+  for (const auto& [key, stratum] : kinds)
+    if (key == metric) return stratum;
+  return metric.find("energy") != metric.npos || metric.find("power") != metric.npos ? "energy" : "other";
+}
+
 std::string words_of(std::size_t distance, const ModelErrorBand& band) {
   if (distance == 0)
     return fmt::format("{} rows in {} group{} of its own device, engine and model", band.rows, band.groups,
@@ -30,7 +52,9 @@ std::string words_of(std::size_t distance, const ModelErrorBand& band) {
 
 std::size_t error_distance(const ErrorSubject& a, const ErrorSubject& b) {
   const std::size_t device = same(a.device, b.device) ? 0 : same(a.generation, b.generation) ? 1 : 2;
-  return device + (same(a.origin, b.origin) ? 0 : 1) + (same(a.family, b.family) ? 0 : 1);
+  const std::size_t software = same(a.origin, b.origin) ? 0 : same(a.software, b.software) ? 1 : 2;
+  return device + software + (same(a.family, b.family) ? 0 : 1) + (a.link == b.link ? 0 : 1) +
+         (a.measured == b.measured ? 0 : 1);
 }
 
 std::size_t interval_level(int level) {
@@ -51,14 +75,17 @@ ModelErrorBand ModelErrorBand::of_rate() const {
   return out;
 }
 
-/// A group or a table that takes no part, and the least distance of groups that do.
+/// Groups that take no part: a group and its twin, those of a table, or all that have a member of their
+/// subject in common.
 struct ErrorBook::Left {
-  std::size_t group = kNobody;
+  std::size_t group = kNobody, twin = kNobody;
   std::string_view table{};
-  std::size_t nothing_nearer_than = 0;
+  std::string ErrorSubject::*member = nullptr;
+  std::string_view of_member{};
 
   [[nodiscard]] bool out(std::size_t g, const ResidualGroup& r) const {
-    return g == group || (!table.empty() && r.table == table);
+    return g == group || g == twin || (!table.empty() && r.table == table) ||
+           (member != nullptr && r.subject.*member == of_member);
   }
 };
 
@@ -95,22 +122,50 @@ struct ErrorBook::Mixture {
   }
 };
 
-std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject, const Left& left) const {
-  const auto measured = measured_.find(subject.metric);
-  if (measured == measured_.end()) return std::nullopt;
-  std::array<std::vector<std::size_t>, kFarthestGroup + 1> at;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    if (groups_[g].subject.metric != subject.metric || left.out(g, groups_[g])) continue;
-    const auto d = error_distance(subject, groups_[g].subject);
-    if (d >= left.nothing_nearer_than) at[d].push_back(g);
+/// How many witnesses there are among groups at one distance: where all of them are of other devices, of
+/// other software or have other links than the subject, no more than there are of these.
+std::size_t ErrorBook::witnesses(const ErrorSubject& subject, std::span<const std::size_t> groups) const {
+  std::size_t out = groups.size();
+  std::vector<std::string_view> seen;  // few: groups of a device stand together
+  for (const auto member : {&ErrorSubject::device, &ErrorSubject::origin, &ErrorSubject::link}) {
+    seen.clear();
+    bool own = false;
+    for (const std::size_t g : groups) {
+      const std::string_view other = groups_[g].subject.*member;
+      if ((own = other == subject.*member)) break;
+      if (!seen.empty() && seen.back() == other) continue;
+      const auto at = std::ranges::find(seen, other);
+      if (at == seen.end())
+        seen.push_back(other);
+      else
+        std::swap(*at, seen.back());
+      if (seen.size() >= out) break;
+    }
+    if (!own) out = std::min(out, seen.size());
   }
+  return out;
+}
+
+ErrorBook::ByDistance ErrorBook::by_distance(const ErrorSubject& subject, const Left& left) const {
+  ByDistance at;
+  const auto of = of_metric_.find(subject.metric);
+  if (of == of_metric_.end()) return at;
+  for (const std::size_t g : of->second)
+    if (!left.out(g, groups_[g]) && speaks(g, subject))
+      at[error_distance(subject, groups_[g].subject)].push_back(g);
+  return at;
+}
+
+std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject, const ByDistance& at,
+                                                     std::size_t nearest) const {
   Mixture out;
   std::vector<double> weight(groups_.size());  // of one residual of the group
-  for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
+  for (std::size_t d = nearest; d <= kFarthestGroup; ++d) {
     if (at[d].empty()) continue;
-    out.outside /= static_cast<double>(at[d].size() + 1);
-    for (const std::size_t g : at[d])
-      weight[g] = out.outside / static_cast<double>(groups_[g].residuals.size());
+    const double rest = out.outside / static_cast<double>(witnesses(subject, at[d]) + 1);
+    const double each = (out.outside - rest) / static_cast<double>(at[d].size());
+    out.outside = rest;
+    for (const std::size_t g : at[d]) weight[g] = each / static_cast<double>(groups_[g].residuals.size());
     if (out.groups > 0) continue;
     out.distance = d;
     out.groups = at[d].size();
@@ -118,25 +173,46 @@ std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject
   }
   if (out.groups == 0) return std::nullopt;
   double until = out.outside / 2;
-  for (const auto& r : measured->second)
+  for (const auto& r : measured_.find(subject.metric)->second)
     if (weight[r.group] > 0) out.steps.push_back({r.value, until += weight[r.group]});
   return out;
 }
 
-ErrorBook::ErrorBook(std::vector<ResidualGroup> groups) : groups_(std::move(groups)) {
+/// What was predicted with figures of a class speaks for devices that have nothing else, in place of the same
+/// rows with figures of their own.
+bool ErrorBook::speaks(std::size_t group, const ErrorSubject& about) const {
+  return groups_[group].unmeasured ? !about.measured : about.measured || twins_[group] == kNobody;
+}
+
+ErrorBook::ErrorBook(std::vector<ResidualGroup> groups)
+    : groups_(std::move(groups)), twins_(groups_.size(), kNobody) {
+  std::map<std::array<std::string_view, 6>, std::size_t> seen;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
+    of_metric_[about.metric].push_back(g);
+    const auto [at, first] =
+        seen.insert({{about.metric, about.device, about.origin, about.family, about.link, table}, g});
+    if (!first && groups_[at->second].unmeasured != unmeasured) {
+      twins_[g] = at->second;
+      twins_[at->second] = g;
+    }
+  }
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const double r : groups_[g].residuals) measured_[groups_[g].subject.metric].push_back({r, g});
   for (auto& [metric, residuals] : measured_) std::ranges::stable_sort(residuals, {}, &Residual::value);
-  for (std::size_t d = 0; d <= kFarthestGroup; ++d)
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const auto of = mixture(groups_[g].subject, {.group = g, .nothing_nearer_than = d});
-      if (!of || of->distance != d) continue;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
+    const auto at = by_distance(about, {.group = g, .twin = twins_[g]});
+    for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
+      if (at[d].empty()) continue;
+      const auto of = mixture(about, at, d);
       for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
         const auto band = of->band(share_of(l));
-        for (const double r : groups_[g].residuals)
-          scores_[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(groups_[g].residuals.size())});
+        for (const double r : residuals)
+          scores_[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(residuals.size())});
       }
     }
+  }
   for (auto& levels : scores_)
     for (auto& list : levels) std::ranges::stable_sort(list, {}, &Score::score);
   for (std::size_t d = 0; d <= kFarthestGroup; ++d)
@@ -166,7 +242,7 @@ double ErrorBook::factor(std::size_t distance, std::size_t level, const Left& le
 
 std::optional<ModelErrorBand> ErrorBook::band(const ErrorSubject& subject, int level) const {
   const auto l = interval_level(level);
-  const auto of = mixture(subject, {});
+  const auto of = mixture(subject, by_distance(subject, {}));
   if (!of) return std::nullopt;
   const auto core = of->band(share_of(l));
   ModelErrorBand out{.level = level};
@@ -180,27 +256,31 @@ std::optional<ModelErrorBand> ErrorBook::band(const ErrorSubject& subject, int l
   return out;
 }
 
+std::optional<ErrorBook::Held> ErrorBook::held(const ResidualGroup& group, const Left& left,
+                                               std::size_t level) const {
+  const auto of = mixture(group.subject, by_distance(group.subject, left));
+  if (!of) return std::nullopt;
+  const auto band = of->band(share_of(level));
+  const double reach = factor(of->distance, level, left);
+  const auto inside =
+      std::ranges::count_if(group.residuals, [&](double r) { return band.score(r) <= reach; });
+  return Held{static_cast<double>(inside) / static_cast<double>(group.residuals.size()), reach * band.half};
+}
+
 std::vector<BandCoverage> ErrorBook::coverage() const {
   std::vector<BandCoverage> out;
   std::array<std::vector<double>, kIntervalLevels.size()> group_out;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& group = groups_[g];
+    for (auto& shares : group_out) shares.push_back(0);
+    if (group.unmeasured) continue;
     auto at = std::ranges::find(out, group.table, &BandCoverage::table);
     if (at == out.end()) at = out.insert(out.end(), BandCoverage{.table = group.table});
-    const auto held = [&](const std::optional<Mixture>& of, const Left& left, std::size_t l) {
-      if (!of) return 0.0;
-      const auto band = of->band(share_of(l));
-      const double reach = factor(of->distance, l, left);
-      const auto inside =
-          std::ranges::count_if(group.residuals, [&](double r) { return band.score(r) <= reach; });
-      return static_cast<double>(inside) / static_cast<double>(group.residuals.size());
-    };
-    const Left own{.group = g}, all{.group = g, .table = group.table};
-    const auto without_group = mixture(group.subject, own), without_table = mixture(group.subject, all);
+    const Left own{.group = g, .twin = twins_[g]}, all{.group = g, .table = group.table};
     for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
-      group_out[l].push_back(held(without_group, own, l));
+      group_out[l].back() = held(group, own, l).value_or(Held{}).share;
       at->group_out[l] += group_out[l].back() * static_cast<double>(group.rows);
-      at->table_out[l] += held(without_table, all, l) * static_cast<double>(group.rows);
+      at->table_out[l] += held(group, all, l).value_or(Held{}).share * static_cast<double>(group.rows);
     }
     at->rows += group.rows;
     ++at->groups;
@@ -214,6 +294,46 @@ std::vector<BandCoverage> ErrorBook::coverage() const {
   return out;
 }
 
+std::vector<StratumCoverage> ErrorBook::strata() const {
+  struct Sums {
+    double held = 0;
+    std::size_t rows = 0;
+    std::vector<double> halves;
+    void add(double share, double half, std::size_t n) {
+      held += share * static_cast<double>(n);
+      rows += n;
+      halves.push_back(half);
+    }
+    [[nodiscard]] StratumCoverage::Kept kept() {
+      if (rows == 0) return {};
+      std::ranges::sort(halves);
+      return {held / static_cast<double>(rows), halves[halves.size() / 2], rows};
+    }
+  };
+  const auto level = interval_level(80);
+  std::map<std::string_view, std::array<Sums, 4>> sums;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const auto& group = groups_[g];
+    const auto& about = group.subject;
+    auto& of = sums[stratum_of(about.metric)];
+    const auto add = [&](std::size_t which, const Left& left) {
+      if (const auto h = held(group, left, level)) of[which].add(h->share, h->half, group.rows);
+    };
+    if (!group.unmeasured) {
+      add(0, {.group = g, .twin = twins_[g]});
+      add(2, {.member = &ErrorSubject::origin, .of_member = about.origin});
+      if (!about.link.empty()) add(3, {.member = &ErrorSubject::link, .of_member = about.link});
+    }
+    // A device that was left out has the figures of its class.
+    if (group.unmeasured || twins_[g] == kNobody)
+      add(1, {.member = &ErrorSubject::device, .of_member = about.device});
+  }
+  std::vector<StratumCoverage> out;
+  for (auto& [stratum, s] : sums)
+    out.push_back({std::string(stratum), s[0].kept(), s[1].kept(), s[2].kept(), s[3].kept()});
+  return out;
+}
+
 /// A group of m rows of which a share is held: the variance of that share is p (1 - p) (c + (1 - c) / m)
 /// where two of its rows agree with the correlation c, which is read from all groups at once. n rows in
 /// groups are worth n / (1 + (k - 1) c) independent ones, with k the size of the group of a row, on average
@@ -224,6 +344,7 @@ void ErrorBook::allow(std::vector<BandCoverage>& tables, std::span<const double>
   double together = 0, all = 0;
   std::map<std::string, double, std::less<>> squares;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g].unmeasured) continue;
     const auto m = static_cast<double>(groups_[g].residuals.size());
     together += (held[g] - p) * (held[g] - p) - variance / m;
     all += variance * (1 - 1 / m);

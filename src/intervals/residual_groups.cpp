@@ -1,5 +1,6 @@
 #include <mlsysim/intervals/residual_groups.hpp>
 
+#include <mlsysim/specs/device_class.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
 #include <mlsysim/zoo/writer.hpp>
@@ -52,20 +53,40 @@ class GroupReader {
   }
   ResidualGroup group(const YamlValue& item) {
     ResidualGroup g;
-    const std::pair<std::string_view, std::string*> texts[] = {
-        {"metric", &g.subject.metric}, {"device", &g.subject.device}, {"generation", &g.subject.generation},
-        {"origin", &g.subject.origin}, {"family", &g.subject.family}, {"table", &g.table}};
-    for (const auto& [name, text] : texts)
-      if (const YamlValue* v = item.find(name); v != nullptr)
+    struct Text {
+      std::string_view name;
+      std::string* text;
+      bool optional = false;
+    };
+    auto& about = g.subject;
+    const Text texts[] = {{"metric", &about.metric},           {"device", &about.device},
+                          {"generation", &about.generation},   {"origin", &about.origin},
+                          {"family", &about.family},           {"table", &g.table},
+                          {"software", &about.software, true}, {"link", &about.link, true}};
+    const std::pair<std::string_view, bool*> flags[] = {{"measured", &about.measured},
+                                                        {"unmeasured", &g.unmeasured}};
+    std::size_t known = 2;  // rows and residuals
+    for (const auto& [name, text, optional] : texts)
+      if (const YamlValue* v = item.find(name); v != nullptr) {
         *text = v->text;
-      else
+        ++known;
+      } else if (!optional) {
         fault(item, fmt::format("a group has no '{}'", name), "a text");
+      }
+    for (const auto& [name, flag] : flags)
+      if (const YamlValue* v = item.find(name); v != nullptr) {
+        *flag = v->text == "true";
+        if (v->text != "true" && v->text != "false")
+          fault(*v, fmt::format("'{}' is no flag", name), "true or false");
+        ++known;
+      }
     const YamlValue *rows = item.find("rows"), *residuals = item.find("residuals");
     if (rows == nullptr || residuals == nullptr || residuals->items.empty())
       fault(item, "a group has no rows or no residuals", "rows: N, residuals: [numbers]");
-    if (item.pairs.size() > std::size(texts) + 2)
+    if (item.pairs.size() > known)
       fault(item, "a group has keys that are not known",
-            "metric, device, generation, origin, family, table, rows, residuals");
+            "metric, device, generation, origin, family, table, software, link, measured, unmeasured, rows, "
+            "residuals");
     if (rows != nullptr) g.rows = static_cast<std::size_t>(std::max(0.0, number(*rows)));
     if (residuals != nullptr)
       for (const auto& v : residuals->items) g.residuals.push_back(number(v));
@@ -78,6 +99,47 @@ class GroupReader {
 };
 
 }  // namespace
+
+void note_device(ErrorSubject& about, const HardwareNode* device) {
+  if (device == nullptr) return;
+  about.device = device->name;
+  about.generation = device->device_class != nullptr ? device->device_class->name : std::string();
+  bool own = false;
+  const auto look = [&]<class Figures>(const Figures& figures) {
+    for_each_field<Figures>([&](const auto& row) { own = own || (figures.*row.member).has_value(); });
+  };
+  look(device->efficiency);
+  look(device->kernels);
+  about.measured = own;
+}
+
+void note_engine(ErrorSubject& about, const ServingEngine& engine) {
+  about.origin = about.software = engine.name;
+  // A release or variant is called after what it extends: "vllm@0.12", "tensorrt_llm_cpp".
+  for (const ServingEngine* e = engine.extends; e != nullptr && about.software.starts_with(e->name);
+       e = e->extends)
+    about.software = e->name;
+}
+
+std::string link_kind(const HardwareNode& device, const Node* node, double devices) {
+  constexpr double usual = 8;
+  if (!(devices > 1)) return {};
+  const double joined =
+      node == nullptr ? usual : node->domain_accelerators.value_or(node->accelerators_per_node);
+  if (devices > joined) return "network";
+  const bool bus = node != nullptr && !node->intra_node_topology.empty() ? node->intra_node_topology == "pcie"
+                                                                         : !device.device_link.bandwidth;
+  return bus ? "host bus" : "device link";
+}
+
+HardwareNode as_of_its_class(HardwareNode device) {
+  device.efficiency = {};
+  device.draw = {};
+  device.kernels = {};
+  device.tiles = {};
+  device.collectives = {};
+  return device;
+}
 
 std::vector<double> thinned(std::vector<double> residuals) {
   std::sort(residuals.begin(), residuals.end());
@@ -112,11 +174,16 @@ std::string to_yaml(const std::vector<ResidualGroup>& groups) {
     for (const double r : g.residuals)
       list += fmt::format("{}{:.3f}", list.empty() ? "" : ", ", r == 0 ? 0.0 : r);
     const auto& s = g.subject;
+    std::string given;
+    if (!s.software.empty()) given += fmt::format("software: {}, ", yaml_quoted(s.software));
+    if (!s.link.empty()) given += fmt::format("link: {}, ", yaml_quoted(s.link));
+    if (!s.measured) given += "measured: false, ";
+    if (g.unmeasured) given += "unmeasured: true, ";
     out += fmt::format(
-        "- {{metric: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, rows: {},\n"
+        "- {{metric: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, {}rows: {},\n"
         "   residuals: [{}]}}\n",
         s.metric, yaml_quoted(s.device), yaml_quoted(s.generation), yaml_quoted(s.origin),
-        yaml_quoted(s.family), yaml_quoted(g.table), g.rows, list);
+        yaml_quoted(s.family), yaml_quoted(g.table), given, g.rows, list);
   }
   return out;
 }

@@ -79,8 +79,9 @@ Table table_of(std::span<const NumberInterval> intervals) {
                       {"by error of the model"},
                       {"which rests on"}}};
   t.footer =
-      "Steps: another device of the same generation 1, of another one 2; another engine or source 1; another "
-      "model 1.";
+      "Steps: another device of the same generation 1, of another one 2; another release 1, other software "
+      "2; "
+      "another model 1; another kind of link 1; a device with or without measured kernels 1.";
   for (const auto& i : intervals) {
     const std::string unit = detail::display_unit(i.unit, i.exps);
     const auto shown = [&](double base) {

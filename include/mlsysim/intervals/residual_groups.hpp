@@ -1,6 +1,9 @@
 #pragma once
 /// What predictions missed, by groups of measured rows: data of their own, from which intervals are read.
 
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -50,9 +53,24 @@ struct ErrorSubject {
   std::string metric;      ///< a key of kMeasuredMetrics
   std::string device;      ///< key of the zoo
   std::string generation;  ///< key of the device's class: "hopper"
-  std::string origin;      ///< serving engine, or the table of measurements where no engine serves
-  std::string family;      ///< model, or the shape of what was measured
+  std::string origin;  ///< release of a serving engine, family of kernels, or else the table of measurements
+  std::string family;  ///< model, or the shape of what was measured
+  std::string software;  ///< of which the origin is a release or variant: "vllm" of "vllm@0.12"
+  std::string link;      ///< what joins its devices: "device link", "host bus", "network"; of one device none
+  bool measured = true;  ///< the device has figures of its own kernels, and not those of its class alone
 };
+
+/// Fills in the part of a subject that the device decides: its name, its class, and whether its kernels were
+/// measured.
+void note_device(ErrorSubject& about, const HardwareNode* device);
+/// The release of an engine and the software that it is a release or variant of.
+void note_engine(ErrorSubject& about, const ServingEngine& engine);
+/// The kind of link between so many devices: nothing where there is one, a network where they do not fit into
+/// a node, else the links that devices have among themselves, or the bus to the host.
+/// @param node may be null: eight devices with the link of their kind
+[[nodiscard]] std::string link_kind(const HardwareNode& device, const Node* node, double devices);
+/// The device as nobody has measured it: without figures of its kernels, collectives and draw.
+[[nodiscard]] HardwareNode as_of_its_class(HardwareNode device);
 
 /// Rows that are alike, and what their predictions missed.
 struct ResidualGroup {
@@ -61,6 +79,7 @@ struct ResidualGroup {
   std::size_t rows = 0;           ///< how many were measured
   std::vector<double> residuals;  ///< log(measured / predicted) of times, bytes and joules, sorted; of rates
                                   ///< with the other sign. At most kMostResiduals, evenly over the rows.
+  bool unmeasured = false;        ///< predicted again with the device as its class has it
 };
 
 /// Residuals that are kept of a group.
@@ -78,6 +97,6 @@ inline constexpr std::size_t kMostResiduals = 15;
 [[nodiscard]] std::string to_yaml(const std::vector<ResidualGroup>& groups);
 
 /// First words of a file of residuals.
-inline constexpr std::string_view kResidualsSchema = "mlsysim/residuals@1";
+inline constexpr std::string_view kResidualsSchema = "mlsysim/residuals@2";
 
 }  // namespace mlsysim

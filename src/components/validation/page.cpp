@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -211,6 +212,28 @@ std::string cross_validation(std::span<const Calibration> calibrations) {
   return out + "\n";
 }
 
+/// How intervals hold where something is left out of the residuals behind them, and how wide they are.
+std::string strata() {
+  std::string out =
+      "## Intervals where something is left out\n\n"
+      "Share of the rows inside the 80 % interval of `--interval 80`, and the median factor from its middle "
+      "to its "
+      "ends, if groups are left out of the\nresiduals behind it: the group itself; all of its device, which "
+      "is then "
+      "predicted with the figures of its class; all of its release of an\nengine, family of kernels or "
+      "table; all "
+      "with its kind of link between devices.\n\n"
+      "| quantity | group | device | software | kind of link |\n| --- | ---: | ---: | ---: | ---: |\n";
+  const auto cell = [](const StratumCoverage::Kept& k) {
+    return k.rows == 0 ? std::string("-")
+                       : fmt::format("{:.0f} % (x {:.2f})", 100 * k.held, std::exp(k.half));
+  };
+  for (const auto& s : ErrorBook::standard().strata())
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", s.stratum, cell(s.group), cell(s.device),
+                       cell(s.software), cell(s.link));
+  return out + "\n";
+}
+
 }  // namespace
 
 std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::path& file) {
@@ -257,6 +280,7 @@ std::string accuracy_page(std::span<const TableResult> results, std::span<const 
   std::string out(kHead);
   out += topics(results);
   out += largest_errors(results);
+  out += strata();
   if (!calibrations.empty()) out += cross_validation(calibrations);
   out += kMore;
   return out;

@@ -308,13 +308,14 @@ double shared_error(std::string_view metric) {
   std::size_t pairs = 0, counted = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& a = groups[i].subject;
-    if (a.metric != metric || a.family.empty()) continue;
+    if (a.metric != metric || a.family.empty() || groups[i].unmeasured) continue;
     const double x = median_of(groups[i].residuals);
     squares += x * x;
     ++counted;
     for (std::size_t k = 0; k < i; ++k) {
       const auto& b = groups[k].subject;
-      if (b.metric != metric || b.family != a.family || b.origin != a.origin || b.device == a.device)
+      if (b.metric != metric || b.family != a.family || b.origin != a.origin || b.device == a.device ||
+          groups[k].unmeasured)
         continue;
       products += x * median_of(groups[k].residuals);
       ++pairs;

@@ -14,12 +14,6 @@
 namespace mlsysim {
 namespace {
 
-void note_device(ErrorSubject& about, const HardwareNode* device) {
-  if (device == nullptr) return;
-  about.device = device->name;
-  about.generation = device->device_class != nullptr ? device->device_class->name : std::string();
-}
-
 void note_model(IntervalSubject& of, const Workload* workload) {
   if (workload == nullptr) return;
   of.about.family = workload->name;
@@ -113,11 +107,14 @@ double both(double a, double b) { return std::sqrt(a * a + b * b); }
 
 IntervalSubject interval_subject(const Scenario& scenario) {
   IntervalSubject of;
-  note_device(of.about, scenario.hardware != nullptr ? scenario.hardware
-                        : scenario.fleet != nullptr && scenario.fleet->node != nullptr
-                            ? scenario.fleet->node->accelerator
-                            : nullptr);
+  const Node* node = scenario.fleet != nullptr ? scenario.fleet->node : nullptr;
+  const HardwareNode* device = node != nullptr ? node->accelerator : scenario.hardware;
+  note_device(of.about, device);
   note_model(of, scenario.workload);
+  if (scenario.engine != nullptr) note_engine(of.about, *scenario.engine);
+  const double devices =
+      scenario.fleet != nullptr ? scenario.fleet->total_accelerators() : scenario.accelerators.value_or(1);
+  if (device != nullptr) of.about.link = link_kind(*device, node, devices);
   of.mode = scenario.mode;
   if (!of.mode) of.mode = of.decodes ? Mode::serve : Mode::infer;
   return of;
@@ -135,13 +132,16 @@ IntervalSubject interval_subject(const Resolver& resolver, const void* inputs) {
       note_device(of.about, static_cast<const HardwareNode*>(o->object));
     if (o->type == ObjectType<Node>::name)
       note_device(of.about, static_cast<const Node*>(o->object)->accelerator);
-    if (o->type == ObjectType<Fleet>::name && of.about.device.empty())
-      if (const Node* node = static_cast<const Fleet*>(o->object)->node; node != nullptr)
-        note_device(of.about, node->accelerator);
+    if (o->type == ObjectType<Fleet>::name && of.about.device.empty()) {
+      const auto& fleet = *static_cast<const Fleet*>(o->object);
+      if (fleet.node == nullptr) continue;
+      note_device(of.about, fleet.node->accelerator);
+      of.about.link = link_kind(*fleet.node->accelerator, fleet.node, fleet.total_accelerators());
+    }
     if (o->type == ObjectType<Workload>::name && f.name == "workload")
       note_model(of, static_cast<const Workload*>(o->object));
     if (o->type == ObjectType<ServingEngine>::name)
-      of.about.origin = static_cast<const ServingEngine*>(o->object)->name;
+      note_engine(of.about, *static_cast<const ServingEngine*>(o->object));
   }
   return of;
 }
@@ -217,7 +217,7 @@ void note_value(IntervalSubject& of, const DynamicValue& value) {
       note_device(of.about, node->accelerator);
   if (o->type == ObjectType<Workload>::name) note_model(of, static_cast<const Workload*>(o->object));
   if (o->type == ObjectType<ServingEngine>::name)
-    of.about.origin = static_cast<const ServingEngine*>(o->object)->name;
+    note_engine(of.about, *static_cast<const ServingEngine*>(o->object));
 }
 
 /// The subject with what a choice of the structural axes puts in.

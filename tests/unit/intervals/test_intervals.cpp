@@ -4,7 +4,9 @@
 
 #include <mlsysim/intervals/model_error.hpp>
 
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/error.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +28,71 @@ TEST_CASE("the distance counts device, generation, source and model", "[interval
   CHECK(error_distance(a, a) == 0U);
   CHECK(error_distance(a, subject("H200", "hopper", "vllm", "m")) == 1U);
   CHECK(error_distance(a, subject("B200", "blackwell", "vllm", "m")) == 2U);
-  CHECK(error_distance(a, subject("B200", "blackwell", "sglang", "n")) == kFarthestGroup);
+  CHECK(error_distance(a, subject("B200", "blackwell", "sglang", "n")) == 5U);
   // What is not known is as far as can be: two unknown devices are not the same one.
-  CHECK(error_distance(subject("", "", "", ""), subject("", "", "", "")) == kFarthestGroup);
+  CHECK(error_distance(subject("", "", "", ""), subject("", "", "", "")) == 5U);
+  // Another release of the same software is nearer than another engine.
+  auto old = subject("H100", "hopper", "vllm@0.11", "m"), next = subject("H100", "hopper", "vllm@0.12", "m");
+  old.software = next.software = "vllm";
+  CHECK(error_distance(old, next) == 1U);
+  next.software = "sglang";
+  CHECK(error_distance(old, next) == 2U);
+  // So are other links, and a device of which nobody measured a kernel.
+  auto far = subject("B200", "blackwell", "sglang", "n");
+  far.link = "host bus";
+  far.measured = false;
+  CHECK(error_distance(a, far) == kFarthestGroup);
+}
+
+TEST_CASE("a release is a variant of what it is called after", "[intervals]") {
+  const ServingEngine base{.name = "vllm"}, generic{.name = "generic"};
+  ServingEngine release{.name = "vllm@0.12"};
+  release.extends = &base;
+  ErrorSubject about;
+  note_engine(about, release);
+  CHECK(about.origin == "vllm@0.12");
+  CHECK(about.software == "vllm");
+  ServingEngine other{.name = "sglang"};
+  other.extends = &generic;
+  note_engine(about, other);
+  CHECK(about.software == "sglang");
+}
+
+TEST_CASE("links between devices are of three kinds", "[intervals]") {
+  HardwareNode device{.name = "d"};
+  Node node{.name = "n"};
+  node.accelerators_per_node = 4;
+  CHECK(link_kind(device, &node, 1).empty());
+  CHECK(link_kind(device, &node, 4) == "host bus");
+  device.device_link.bandwidth = 450 * (unit::GB / unit::s);
+  CHECK(link_kind(device, &node, 4) == "device link");
+  node.intra_node_topology = "pcie";
+  CHECK(link_kind(device, &node, 4) == "host bus");
+  CHECK(link_kind(device, &node, 8) == "network");
+  node.domain_accelerators = 64;
+  CHECK(link_kind(device, &node, 8) == "host bus");
+}
+
+TEST_CASE("a device that nobody measured has the band of devices without figures of their own",
+          "[intervals]") {
+  std::vector<ResidualGroup> groups;
+  for (int i = 0; i < 10; ++i) {
+    auto own = group(subject("d" + std::to_string(i), "", "s", "m"), {-0.02, -0.01, 0.01, 0.02});
+    auto again = group(own.subject, {-0.4, -0.3, 0.3, 0.4});
+    again.subject.measured = false;
+    again.unmeasured = true;
+    groups.push_back(std::move(own));
+    groups.push_back(std::move(again));
+  }
+  const ErrorBook book(std::move(groups));
+  auto asked = subject("new", "", "s", "m");
+  CHECK(book.band(asked, 80)->high < 1.1);
+  asked.measured = false;
+  CHECK(book.band(asked, 80)->high > 1.4);
+  // Neither is counted as coverage of the other.
+  REQUIRE(book.coverage().size() == 1U);
+  CHECK(book.coverage()[0].groups == 10U);
+  CHECK(as_of_its_class(HardwareNode{.name = "d"}).name == "d");
 }
 
 TEST_CASE("one group speaks for half of what is to be expected, and its band holds the prediction",
@@ -68,6 +132,25 @@ TEST_CASE("nearer groups have the weight, farther ones what is left", "[interval
   CHECK(std::abs(std::log(band->high / band->low) - 1.2 * band->widened) < 1e-12);
   CHECK(band->distance == 1U);
   CHECK(band->groups == 2U);
+}
+
+TEST_CASE("many groups of one device are one witness of what another device misses", "[intervals]") {
+  // Forty groups of one device, all off by 0.2: of another device they say half, so that with half of the
+  // weight outside the band reaches to what the farther group missed; forty devices leave it a forty-first.
+  std::vector<ResidualGroup> one, many;
+  for (int i = 0; i < 40; ++i) {
+    const auto n = std::to_string(i);
+    one.push_back(group(subject("d", "g", "s", "m" + n), {0.2}));
+    many.push_back(group(subject("d" + n, "g", "s", "m" + n), {0.2}));
+  }
+  for (auto* groups : {&one, &many}) groups->push_back(group(subject("far", "other", "t", "n"), {-1.0}));
+  const auto asked = subject("new", "g", "s", "m");
+  const auto width = [&](std::vector<ResidualGroup> groups) {
+    const auto band = ErrorBook(std::move(groups)).band(asked, 80);
+    return std::log(band->high / band->low) / band->widened;
+  };
+  CHECK(width(std::move(one)) == Approx(1.2));
+  CHECK(width(std::move(many)) == Approx(0.2));
 }
 
 TEST_CASE("shares of few rows say little", "[intervals]") {
@@ -138,10 +221,21 @@ TEST_CASE("coverage of groups left out is near the level", "[intervals]") {
 }
 
 TEST_CASE("groups read back as they were written", "[intervals]") {
-  const std::vector<ResidualGroup> groups{
-      group(subject("H100", "hopper", "a \"b\"", "m, n"), {-0.25, 0.125})};
+  std::vector<ResidualGroup> groups{group(subject("H100", "hopper", "a \"b\"", "m, n"), {-0.25, 0.125})};
+  groups.push_back(groups[0]);
+  groups[1].subject.software = "a";
+  groups[1].subject.link = "network";
+  groups[1].subject.measured = false;
+  groups[1].unmeasured = true;
   const auto again = parse_residual_groups(to_yaml(groups), "text");
-  REQUIRE(again.size() == 1U);
+  REQUIRE(again.size() == 2U);
+  CHECK(again[0].subject.measured);
+  CHECK(again[0].subject.link.empty());
+  CHECK_FALSE(again[0].unmeasured);
+  CHECK(again[1].subject.software == "a");
+  CHECK(again[1].subject.link == "network");
+  CHECK_FALSE(again[1].subject.measured);
+  CHECK(again[1].unmeasured);
   CHECK(again[0].subject.origin == "a \"b\"");
   CHECK(again[0].subject.family == "m, n");
   CHECK(again[0].rows == 2U);
@@ -150,7 +244,7 @@ TEST_CASE("groups read back as they were written", "[intervals]") {
 
 TEST_CASE("a file with faults names each of them", "[intervals]") {
   const std::string text =
-      "schema: mlsysim/residuals@1\ngroups:\n- {metric: itl, device: d, generation: g, origin: o, table: t, "
+      "schema: mlsysim/residuals@2\ngroups:\n- {metric: itl, device: d, generation: g, origin: o, table: t, "
       "rows: many, residuals: [0.1, x]}\n";
   try {
     (void)parse_residual_groups(text, "bad.yaml");
