@@ -222,9 +222,21 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   if (e.shape_source) fact("sizes", source_words(*e.shape_source));
   for (const auto& note : e.notes) fact("note", note);
   Table figures{.schema = "mlsysim/table@1", .columns = {{"figure"}, {"value"}, {"source"}}};
-  for (const auto& f : e.figures)
-    if (!f.path.starts_with("launches["))
-      figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});
+  std::vector<std::string_view> listed;
+  const auto add = [&](const Entry& from) {
+    const std::string as = &from == &e ? std::string() : fmt::format(" (as {})", from.name);
+    const std::size_t nearer = listed.size();
+    for (const auto& f : from.figures) {
+      const auto end = listed.begin() + static_cast<std::ptrdiff_t>(nearer);
+      if (f.path.starts_with("launches[") || std::find(listed.begin(), end, f.path) != end) continue;
+      listed.push_back(f.path);
+      figures.rows.push_back({f.path, f.authored, (f.own ? source_words(*f.own) : std::string()) + as});
+    }
+  };
+  add(e);
+  if (const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr)
+    for (const auto* r = runtime->extends; r != nullptr; r = r->extends)
+      if (r->entry != nullptr) add(*r->entry);
   if (!figures.rows.empty()) out += "\n" + render(figures, o);
   if (const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr) {
     if (runtime->extends != nullptr)

@@ -21,6 +21,34 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
+/// What a runtime extends holds where its entry states nothing; its lists and tables are looked up part by
+/// part (specs/software.hpp).
+void inherit(ServingEngine& spec, const Document& doc, NodeRef map, const Zoo& zoo, const Zoo* base,
+             Problems& problems) {
+  const auto extends = map.find("extends");
+  if (!extends) return;
+  const auto* from = zoo.find<ServingEngine>(extends->text());
+  if (from == nullptr && base != nullptr) from = base->find<ServingEngine>(extends->text());
+  if (from == nullptr) {
+    doc.root().find("entries")->for_each_item([&](NodeRef other) {
+      if (const auto name = other.find("name"); name && name->text() == extends->text())
+        problems.add(ZooFault::unknown_entry, *doc.source, extends->place(),
+                     {.message = "a runtime extends one that stands below it",
+                      .key = "extends",
+                      .found = quoted_text(extends->text()),
+                      .expected = "a runtime that was read before",
+                      .hint = "move that entry above this one"});
+    });
+    return;
+  }
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    if constexpr (std::is_same_v<M, double> || std::is_same_v<M, bool> || std::is_same_v<M, Time<>> ||
+                  std::is_same_v<M, std::optional<double>> || std::is_same_v<M, std::optional<Time<>>> ||
+                  std::is_same_v<M, std::optional<EngineMemoryRule>>)
+      if (!map.find(row.name)) spec.*row.member = from->*row.member;
+  });
+}
+
 template <class T>
 void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Problems& problems,
                 std::vector<PendingLink>& links) {
@@ -39,6 +67,7 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
   read_table(ctx, map, field_table<T>(), &spec, "",
              std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   if constexpr (std::is_same_v<T, Workload>) check_model(spec, entry, *doc.source, problems);
+  if constexpr (std::is_same_v<T, ServingEngine>) inherit(spec, doc, map, zoo, base, problems);
   finish_entry(ctx, map);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {

@@ -75,12 +75,12 @@ def test_a_prompt_takes_what_its_arithmetic_takes(device):
     assert read < between < 2 * read  # and a token what its bytes take
 
 
-def test_a_prompt_on_trainium_takes_what_was_published():
+def test_a_prompt_on_trainium_has_a_range_that_holds_what_was_published():
     """Published for 1500 tokens of Llama-3.1-8B on one Trainium2: 197 ms, five times the envelope of 2 x 8.03e9 x 1500 = 24.1 TFLOP at
-    667 TFLOP/s (36 ms). The class is an estimate with a range: within half and twice.
+    667 TFLOP/s (36 ms). No kernel of the class was measured: its shares are those of any device, and its range reaches there.
     """
-    first = times(burst("Llama3_8B", "Trainium2", seq_len=1500))[0]
-    assert 0.5 * 0.197 < first < 2 * 0.197
+    found = mlsysim.ask(Models.Llama3_8B, Hardware.Trainium2, precision="bf16", seq_len=1500).intervals("ttft")["ttft"]
+    assert 0.036 < seconds(found["lower"]) < 0.197 < seconds(found["upper"])
 
 
 def seconds_of_work(flop, device):

@@ -4,7 +4,7 @@ W (k x n) is frozen, A is k x r and B r x n. A product that holds several matric
 value; gate and up) has adapters for each. Only A and B have gradients, optimizer states and an exchange.
 """
 
-from op import emit
+from op import emit, stored_bytes
 
 
 def with_adapters(ops, plan):
@@ -57,17 +57,25 @@ def adapt(out, op, plan):
     total.work = 2 * values
 
 
-def widen(out, op, plan):
+def widen(out, op, plan, width=None):
     """Stored weights are read and written as wide as the product reads them (dettmers2023qlora, section 3)."""
-    values = op.n * op.k * op.copies
-    own = plan.expert_bytes if "routed" in op.parts else None
-    stored = plan.weight_bytes if own is None else own
-    op.traffic += (plan.adapter_bytes - stored) * values
+    values, width = op.n * op.k * op.copies, plan.adapter_bytes if width is None else width
+    stored = stored_bytes(plan, op.name, op.group)
+    op.traffic += (width - stored) * values
     new = beside(out, op, "stream", "widen")
     new.parts = op.parts | {"widened"}
     new.work = 2 * values
-    new.live = plan.adapter_bytes * values
-    new.traffic = (stored + plan.adapter_bytes) * values
+    new.live = width * values
+    new.traffic = (stored + width) * values
+
+
+def unpacked(ops, plan):
+    """Products of many rows read weights that were widened in memory; the others widen theirs on their way."""
+    out = list(ops)
+    for op in ops:
+        if op.kind == "matmul" and "core" not in op.parts and op.m > plan.unpack_rows:
+            widen(out, op, plan, plan.activation_bytes)
+    return out
 
 
 def trained(plan, weights, adapters):

@@ -66,7 +66,7 @@ def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
     inputs = plan.activation_bytes * f.tokens * (heads * qk + kv_heads * (qk + v))
     state = plan.kv_bytes * f.sequences * min(plan.context, window) * cached_width if serving(f) else 0.0
     if plan.kernel == "unfused":
-        return unfused_core(f, share, copies, qk, v, inputs, state, window)
+        return unfused_core(f, share, copies, kv_heads, qk, v, inputs, state, window)
     pairs, keys = attended(f, reach)
     op = emit(f.ops, "attention", "attention", name, share)
     op.m, op.n, op.k, op.copies = plan.new_tokens / plan.cp, keys, qk, copies
@@ -83,8 +83,9 @@ def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
         op.kept = inputs
 
 
-def unfused_core(f, share, copies, qk, v, inputs, state, window):
-    """Each step reads and writes the whole square of scores; a mask zeroes what is not attended to."""
+def unfused_core(f, share, copies, kv_heads, qk, v, inputs, state, window):
+    """Each step reads and writes the whole square of scores; a mask zeroes what is not attended to. A cached key or value
+    comes from memory once for the heads of its group."""
     plan = f.plan
     rows, keys = plan.new_tokens / plan.cp, min(plan.context, window)
     square = copies * rows * keys
@@ -98,7 +99,10 @@ def unfused_core(f, share, copies, qk, v, inputs, state, window):
     softmax.kept = plan.activation_bytes * arrays * square
     dropout_mask(f, softmax, square)
     dropout_traffic(f, softmax, square)
-    activation_product(f, "attention_values", "attention", share, rows, v, keys, copies, {"core"})
+    values = activation_product(f, "attention_values", "attention", share, rows, v, keys, copies, {"core"})
+    if serving(f):
+        for op, width in ((scores, qk), (values, v)):
+            op.traffic = op.live + plan.kv_bytes * f.sequences * kv_heads * keys * width
 
 
 def join_attention(f, share):

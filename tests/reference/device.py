@@ -132,6 +132,7 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     d.work_draw, d.traffic_draw = of(hardware, "draw.work"), of(hardware, "draw.traffic")
     d.limits = None
     d.layer_issue = 0.0  # host time of a layer of a pass that is no captured graph
+    d.runtime = None  # that does not fuse kernels, see kernels.py
     d.experts = None  # kernels of a family, see experts.py
     return d
 

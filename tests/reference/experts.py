@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from formats import BYTES, bytes_of_format
-from zoo import default, entry, get
+from zoo import default, entry, get, of
 
 KERNELS = 8  # of a layer: three that choose and order, one that gathers, two products, the activation, the sum
 
@@ -67,3 +67,6 @@ def set_products(device, hardware, engine, precision):
     usual = next((value for name in classes(hardware) if (value := get(entry("device_class", name), figure)) is not None), None)
     if rows and not (own and usual and abs(own / usual - 1) > 0.02):
         device.matrix_share, device.product_stream = rows[0]["share"], rows[0]["stream"]
+        if "unit_bytes" in rows[0]:  # loads on their way at once, of all units
+            most = device.units * rows[0]["unit_bytes"] * of(hardware, "compute.clock")
+            device.product_stream = min(device.product_stream, most / (device.memory_bandwidth * device.memory_share))

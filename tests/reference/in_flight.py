@@ -28,13 +28,14 @@ class OperatorPasses:
     """Passes of one lane, every operator priced."""
 
     def __init__(self, s, engine):
-        self.h, self.s = model.model_view(s.workload), s
+        self.h, self.s, self.engine = model.model_view(s.workload), s, engine
         self.device = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(self.device, s.efficiency)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         for one in (self.device, self.prompt_device):
             launches.set_launches(one, s.device, engine, s.execution, s.tp_size)
+            launches.set_runtime(one, s.device, engine, s.precision)
             if s.efficiency is None:
                 experts.set_products(one, s.device, engine, s.precision)
         self.prompt_device.issue = self.prompt_device.prompt_issue
@@ -55,6 +56,7 @@ class OperatorPasses:
         plan.tp, plan.pp, plan.ep = self.s.tp_size, self.s.pp_size, self.s.ep_size
         plan.phase, plan.batch, plan.new_tokens, plan.context = phase, batch, new_tokens, context
         formats.store(plan, self.s.stored)
+        launches.set_operators(plan, self.engine)
         set_exchange(plan, self.s, True)
         if plan.ep > 1 and plan.expert_overlap != "none":
             plan.steal = default("overlap_slowdown")

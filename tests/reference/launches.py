@@ -1,5 +1,6 @@
 """What an engine takes in one pass, and which of its passes are captured graphs."""
 
+import kernels
 from zoo import entry, figure, get, of
 
 
@@ -18,6 +19,27 @@ def pass_tokens(hardware, engine, asked=None):
 
 def engine_of(s):
     return entry("engine", s.engine) if s.engine else None
+
+
+def set_runtime(device, hardware, engine, precision):
+    """Kernels of a runtime that does not fuse them, and its sums in fp16 where the device has a rate for those."""
+    name = engine and engine["name"]
+    if name and kernels.stated("engine", name, "form", "fused") == "unfused":
+        device.runtime = kernels.Runtime(name, hardware)
+    sums = name and precision == "fp16" and kernels.stated("engine", name, "fp16_sums", False)
+    if sums and (rate := get(hardware, "compute.dense_fp16_accumulate.fp16")):
+        device.cache_ratio *= 1 if device.cache_ratio == 1 else device.matrix_rate / rate
+        device.matrix_rate = rate
+
+
+def set_operators(plan, engine):
+    """What a runtime makes of the operators of a served model."""
+    name = engine and engine["name"]
+    if not name or kernels.stated("engine", name, "form", "fused") != "unfused":
+        return
+    plan.kernel = kernels.stated("engine", name, "attention", "fused")
+    rows = kernels.stated("engine", name, "unpack_rows", None)
+    plan.unpack_rows = rows if plan.widened else None
 
 
 def set_launches(device, hardware, engine, execution, tp):

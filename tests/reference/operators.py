@@ -44,6 +44,8 @@ def forward(h, plan):
     input_embedding(f)
     blocks(f)
     output_head(f)
+    if plan.unpack_rows is not None:
+        f.ops = adapters.unpacked(f.ops, plan)
     if plan.lora_rank:
         f.ops = adapters.with_adapters(f.ops, plan)
     pipeline_transfer(f)

@@ -113,13 +113,14 @@ def blocks_of_stages(h, plan):
     return [least + 1 if stage < more else least for stage in range(int(plan.pp))]
 
 
+def executions(op, h, plan):
+    """Of an operator in a pass of the fullest stage."""
+    return op.share * (fullest(h, plan) if op.place == "block" else 1)
+
+
 def price_all(ops, h, plan, device, links):
     """The price of one execution of each operator. The power limit sees all of the fullest stage's."""
-    prices = []
-    for op in ops:
-        executions = op.share * (fullest(h, plan) if op.place == "block" else 1)
-        prices.append(price(op, device, links, executions) if op.share else None)
-    return prices
+    return [price(op, device, links, executions(op, h, plan)) if op.share else None for op in ops]
 
 
 def places_of(stage, stages):

@@ -42,6 +42,7 @@ def whole_model():
         lora_rank=0,
         lora_modules="all",
         adapter_bytes=0,
+        unpack_rows=None,  # rows of a product beyond which its weights are widened in memory before it
         widens=False,  # frozen weights of the blocks are stored in fewer bits than a product takes
         fused_loss=False,
         activation_bytes=2,

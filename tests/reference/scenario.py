@@ -227,6 +227,7 @@ def serve(s):
         plan.host_rows = (engine or {}).get("host_rows", 0)
         nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
         plan.host_bandwidth = nominal * default("host_stream") / (plan.tp * plan.pp * plan.ep)
+        launches.set_operators(plan, engine)
         set_exchange(plan, s, True)
         if s.expert_overlap != "none" and s.ep_size > 1:
             plan.steal = default("overlap_slowdown")
@@ -236,6 +237,7 @@ def serve(s):
         if h.moe:
             experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        launches.set_runtime(view, s.device, engine, s.precision)
         if s.efficiency is None:
             experts.set_products(view, s.device, launches.engine_of(s), s.precision)
         links = device.links_view(s.fleet, "decode")

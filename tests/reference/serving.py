@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import bottleneck
 import formats
+import kernels
 import launches
 import memory
 import operators
@@ -33,7 +34,10 @@ def run_pass(h, plan, device, links):
     turns = parts_in_turn(plan)
     part = SimpleNamespace(**{**vars(plan), "batch": plan.batch / turns})
     ops = sharding.from_host(operators.forward(h, part), part, lambda op: formats.bytes_of(part, passes.one(op)))
-    prices = passes.price_all(ops, h, part, device, links)
+    if device.runtime:
+        ops, prices = kernels.expanded(ops, h, part, device, links, lambda op: passes.executions(op, h, part))
+    else:
+        prices = passes.price_all(ops, h, part, device, links)
     for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
         one = passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
         one.prepared(blocks, device.layer_issue)

@@ -8,191 +8,33 @@ module calls on the host, and the pass takes the longer of the two. A training s
 its backward pass. Exit status: 0 where the library agrees to 1e-9, else 1.
 """
 
-import math
 import sys
 from types import SimpleNamespace
 
+import experts
+import launches
 import mlsysim
 import model
 import operators
 import passes
-import price
 import training
+from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, rows_of, small_kernel, stated
 from device import device_view, fleet_of, links_view
 from plan import serving_plan, training_plan
-from zoo import entry, get, of
-
-MIB = 2**20
+from zoo import entry
 
 
-def chain(kind, name):
-    """An entry and what it extends, nearest first."""
-    found = [entry(kind, name)]
-    while "extends" in found[-1]:
-        found.append(entry(kind, found[-1]["extends"]))
-    return found
-
-
-def stated(kind, name, path, otherwise):
-    for one in chain(kind, name):
-        value = get(one, path)
-        if value is not None:
-            return value
-    return otherwise
-
-
-def rows_of(runtime, operation, direction="forward"):
-    for one in chain("engine", runtime):
-        rows = [r for r in one.get("launches", []) if r["operation"] == operation and r.get("direction", "forward") == direction]
-        if rows:
-            return rows
-    return []
-
-
-class Runtime:
-    """Constants of a runtime and of its kernel families on a device."""
-
-    def __init__(self, name, hardware):
-        self.name = name
-        self.host = {
-            key: stated("engine", name, f"host.{key}", 0.0)
-            for key in ("launch", "operation", "record", "backward_operation", "hook", "module", "step", "allocation", "gap")
-        }
-        self.power = {key: stated("engine", name, f"power.{key}", None) for key in ("held", "work", "streaming")}
-        self.early_stop = stated("engine", name, "early_stop", False)
-        family = stated("engine", name, "small_kernels", None)
-        self.family = lambda path, otherwise=0.0: stated("kernel_family", family, path, otherwise)
-        self.clock = of(hardware, "compute.clock") or 1.7e9
-        self.cache = get(hardware, "memory.l2_cache", 0.0)
-        self.joined = stated("engine", name, "joined", True)
-        self.masked = stated("engine", name, "masked", False)
-
-
-def key_of(op, runtime):
-    if op.group == "norm" and op.name.endswith("_norm"):
-        return "norm"
-    if op.name.endswith("activation"):
-        return "activation"
-    if rows_of(runtime.name, op.name):
-        return op.name
-    return "product" if op.kind == "matmul" else op.name
-
-
-class Arrays:
-    """Sizes of the arrays that rows are counted in, in values."""
-
-    def __init__(self, ops, h, plan):
-        self.h, self.plan = h, plan
-        self.stored, self.head, self.scores = 0.0, 1.0, 0.0
-        for op in ops:
-            if op.name == "rotary_and_cache" and op.run == "forward":
-                self.stored = (op.traffic - op.live) / plan.kv_bytes
-            if op.kind == "attention" or op.name == "attention_scores":
-                self.head = op.k
-            if op.name == "attention_scores":
-                self.scores = op.copies * op.m * op.n
-
-    def values(self, op):
-        live = op.live / self.plan.activation_bytes
-        operations = 12 if op.run == "backward" else 6  # of a value
-        if (op.group == "norm" and op.name.endswith("_norm")) or op.name == "loss":
-            return op.work / operations
-        if op.name == "softmax":
-            return self.scores
-        return live if op.name == "embedding" else live / 2
-
-    def of(self, over, op):
-        p, written = self.plan, self.stored / 2
-        if over == "values":
-            return self.values(op)
-        if over == "rows":
-            return self.values(op) / self.h.hidden if op.group == "norm" else p.batch * p.new_tokens
-        if over == "query":
-            return op.live / p.activation_bytes / 2 - written
-        if over in ("key", "written"):
-            return written
-        if over == "cached":
-            return written * p.context / p.new_tokens
-        if over == "scores":
-            return self.scores
-        return {"inputs": op.m * op.k, "output": op.m * op.n}[over] * op.copies
-
-
-def small_kernel(row, op, arrays, runtime, device):
-    """One kernel of a list: a floor in cycles, and bytes at a share of the bandwidth; its time, and that of its bytes."""
-    p, f = arrays.plan, runtime.family
-    kind, values = row["kernel"], arrays.of(row.get("over", "values"), op)
-    value = p.activation_bytes
-    read = values * row.get("reads", 0) * row.get("read_bytes", value)
-    written = values * row.get("writes", 0) * row.get("write_bytes", value)
-    if row.get("grouped"):
-        written *= arrays.of("query", op) / arrays.of("key", op)
-    source = "elementwise" if row.get("row") == "keys" and p.context <= f("register_row") else kind
-    floor, share = f(f"{source}.floor"), f(f"{source}.share", 1.0)
-    switch = 0.0 if kind == "fused" else f("switch_cycles")
-    moved, start = read + written, f("elementwise.floor")
-    if row.get("row") in ("hidden", "head"):
-        width = arrays.h.hidden if row["row"] == "hidden" else arrays.head
-        count, together = values / width, 16 * device.units
-        if min(count, together) * width * value > runtime.cache / 2:
-            moved += read
-        waves = max(math.ceil(count / together), 1)
-        slow = max(waves * (floor - start) / runtime.clock, moved / (share * device.memory_bandwidth))
-        return (switch + start) / runtime.clock + slow, moved / (share * device.memory_bandwidth)
-    if kind not in ("fused", "gather") and max(read, written) <= runtime.cache / 2:
-        moved -= f("cached_reads") * read
-    memory = moved / (share * device.memory_bandwidth)
-    return (floor + switch) / runtime.clock + memory, memory
-
-
-def allocations(op, arrays):
-    """Requests for memory of one array of the cache: large ones one by one, small ones in pieces of 20 MiB."""
-    cached = arrays.plan.kv_bytes * arrays.of("cached", op)
-    return 1 if cached >= 10 * MIB else cached / (20 * MIB)
-
-
-def own_kernel(op, times, arrays, runtime, device, links):
-    """Time of an operator's own law, that of its bytes, and how many products it is. The gradient of the input of
-    several products sums over the columns of all."""
-    if runtime.masked and op.kind == "attention" and arrays.plan.phase == "decode":
-        cached = op.traffic - op.live
-        op = op.like(group_heads=1.0, traffic=op.live + op.group_heads * cached, whole_keys=True)
-    if op.kind == "matmul" and not runtime.joined and op.joins > 1:
-        parts, summed = op.joins, op.run == "backward"
-        left = arrays.plan.activation_bytes * op.m * (op.n if summed else op.k) * op.copies
-        one = op.like(work=op.work / parts, **({"k": op.k / parts} if summed else {"n": op.n / parts}))
-        one.live, one.traffic = left + (op.live - left) / parts, left + (op.traffic - left) / parts
-        cost = price.price(one, device, links, times * parts)
-        return parts * cost.total, parts * cost.memory, parts
-    cost = price.price(op, device, links, times)
-    return cost.total, cost.memory, 1
-
-
-def conditions(h, ops, decode):
-    """What rows of a list ask for."""
-    head_norm = any(m.get("grouped", {}).get("qk_norm", "none") == "head" for (m, _), _ in h.mixers)
-    gated = next((op.traffic > 1.25 * op.live for op in ops if op.name.endswith("activation")), False)
-    return {
-        "always": True,
-        "rms": h.norm_vectors == 1,
-        "layer": h.norm_vectors != 1,
-        "gated": gated,
-        "plain": not gated,
-        "head_norm": head_norm,
-        "positions": bool(h.position_rows),
-        "decode": decode,
-        "autocast": False,
-        "decoder": h.architecture == "decoder",
-        "encoder": h.architecture != "decoder",
-    }
-
-
-def pass_time(name, hardware_name, precision, phase, batch, new, context, runtime_name, eager):
+def pass_time(name, hardware_name, precision, phase, batch, new, context, runtime_name, eager, bits=16):
     h, plan, hardware = model.model_view(entry("model", name)), serving_plan(precision), entry("hardware", hardware_name)
     plan.phase, plan.batch, plan.new_tokens, plan.context = phase, batch, new, context
+    plan.weight_bytes, plan.widened = bits / 8, bits < 16
+    engine = entry("engine", runtime_name)
+    launches.set_operators(plan, engine)
     device, links = device_view(hardware, precision, phase), links_view(fleet_of(hardware), phase)
+    launches.set_runtime(device, hardware, engine, precision)
+    experts.set_products(device, hardware, engine, precision)
     ops, layers = operators.forward(h, plan), passes.layers_of(h)
-    runtime, arrays = Runtime(runtime_name, hardware), Arrays(ops, h, plan)
+    runtime, arrays = device.runtime, Arrays(ops, h, plan)
     holds = conditions(h, ops, phase == "decode")
     sums = SimpleNamespace(device=0.0, kernels=0.0, operators=0.0, modules=0.0, host=0.0)
     def count(times, kernels, row):
@@ -312,7 +154,11 @@ def cases():
         for name in ("Llama3_8B", "Qwen3_8B", "Llama2_7B"):
             for hardware in ("H100", "A100"):
                 for batch, context in ((1, 2048), (16, 512), (64, 1024)):
-                    yield name, hardware, runtime, eager, batch, context
+                    yield name, hardware, "bf16", 16, runtime, eager, batch, context
+    for runtime, eager in (("llama_cpp", False), ("llama_cpp@b2800", True)):
+        for hardware in ("A100", "RTX4090"):
+            for bits, batch, context in ((16, 1, 2048), (4.85, 1, 512), (4.85, 16, 1024)):
+                yield "Llama3_8B", hardware, "fp16", bits, runtime, eager, batch, context
 
 
 def fleet_alone(name):
@@ -323,13 +169,13 @@ def fleet_alone(name):
 
 def main():
     wrong = compared = 0
-    for name, hardware, runtime, eager, batch, context in cases():
+    for name, hardware, precision, bits, runtime, eager, batch, context in cases():
         told = mlsysim.ServingModel.solve(
-            workload=name, hardware=hardware, precision="bf16", engine=runtime, batch_size=batch, seq_len=context,
-            prefill_chunk_tokens=batch * context,
+            workload=name, hardware=hardware, precision=precision, engine=runtime, batch_size=batch, seq_len=context,
+            prefill_chunk_tokens=batch * context, **({} if bits == 16 else {"weight_bits": bits}),
         )
-        decode = pass_time(name, hardware, "bf16", "decode", batch, 1, context, runtime, eager)
-        prompt = pass_time(name, hardware, "bf16", "prefill", batch, context, context, runtime, eager)
+        decode = pass_time(name, hardware, precision, "decode", batch, 1, context, runtime, eager, bits)
+        prompt = pass_time(name, hardware, precision, "prefill", batch, context, context, runtime, eager, bits)
         for what, mine, theirs in (("itl", decode, told.itl.m_as("s")), ("ttft", prompt, told.ttft.m_as("s"))):
             compared += 1
             if abs(mine - theirs) > 1e-9 * mine:

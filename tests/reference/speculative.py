@@ -60,6 +60,7 @@ def speed_up(s, a, batch, mean, final):
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)
+        launches.set_runtime(view, s.device, launches.engine_of(s), s.precision)
         if s.efficiency is None:
             experts.set_products(view, s.device, launches.engine_of(s), s.precision)
         if model.model_view(s.workload).moe:

@@ -125,8 +125,17 @@ def load(folder=FOLDER):
 ZOO = load()
 
 
+# What a runtime has of the one that it extends, unless it states its own.
+INHERITED = ("host_step", "host_request", "measured_requests", "request_time", "prefill_issue", "prompt_layer", "beside", "mixed", "host_rows",
+             "unpack_rows", "lookahead", "memory")
+
+
 def entry(kind, name):
-    return ZOO[kind][name]
+    found = ZOO[kind][name]
+    if kind != "engine" or "extends" not in found:
+        return found
+    base = entry(kind, found["extends"])
+    return {**{key: base[key] for key in INHERITED if key in base}, **found}
 
 
 def figure(name):

@@ -58,14 +58,20 @@ void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& o
   sum.traffic = sum.unfused_traffic = sum.live;
 }
 
-/// Frozen weights of few bits are widened into a buffer before each product, which reads them there.
+/// Stored weights of few bits are widened into a buffer before a product, which reads them there.
+/// @param width bytes of a weight in the buffer
 /// @cite dettmers2023qlora, section 3
 template <class T>
-void widen(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t i) {
+void widen(const Structure& structure, const Plan<T>& plan, const DataPerParam<T>& width, OpList<T>& ops,
+           std::size_t i) {
   const T values = ops[i].n * ops[i].k * ops[i].copies;
   const bool expert = structure.mixed_storage && (ops[i].parts & part::routed);
-  const Data<T> stored = (expert ? plan.expert_bytes : plan.weight_bytes) * params<T>(values),
-                wide = plan.adapter_bytes * params<T>(values);
+  const bool edge = structure.mixed_storage && ops[i].place != Place::block;
+  const Data<T> stored = (expert ? plan.expert_bytes
+                          : edge ? plan.edge_bytes
+                                 : plan.weight_bytes) *
+                         params<T>(values),
+                wide = width * params<T>(values);
   ops[i].traffic += wide - stored;
   ops[i].unfused_traffic = ops[i].traffic;
   Op<T>& op = emit_beside(ops, i, OpKind::elementwise, "widen");
@@ -73,6 +79,22 @@ void widen(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std:
   op.work = flops<T>(2.0 * values);  // a look-up and a scale
   op.live = wide;
   op.traffic = op.unfused_traffic = stored + wide;
+}
+
+/// Products of more than `unpack_rows` rows read weights that were widened before them; others widen theirs
+/// on the way. @cite llama-cpp-cuda, ggml_cuda_op_mul_mat_cublas
+template <class T> void unpack(const Structure& structure, const Plan<T>& plan, OpList<T>& ops) {
+  const DataPerParam<T> width = plan.activation_bytes / Params<T>::from_base(T{1.0});
+  const std::size_t end = ops.size();
+  for (std::size_t i = 0; i < end; ++i) {
+    if (ops[i].kind != OpKind::matmul || ops[i].parts & part::core) continue;
+    ops.reserve(1);
+    const Data<T> own = ops[i].traffic;
+    widen(structure, plan, width, ops, i);
+    const auto many = ops[i].m > plan.unpack_rows;
+    ops[i].traffic = ops[i].unfused_traffic = select(many, ops[i].traffic, own);
+    ops[ops.size() - 1].count = select(many, ops[i].count, T{0.0});
+  }
 }
 
 /// Adds adapters to the forward list of a step that trains nothing else. Of frozen products without adapters
@@ -86,7 +108,7 @@ template <class T> void adapt(const Structure& structure, const Plan<T>& plan, O
     if (!product) continue;
     const bool learns = inside && is_adapted(structure, ops[i]);
     if (!learns) ops[i].kept = {};
-    if (inside && structure.adapters == Adapters::qlora) widen(structure, plan, ops, i);
+    if (inside && structure.adapters == Adapters::qlora) widen(structure, plan, plan.adapter_bytes, ops, i);
     if (learns) adapt_product(structure, plan, ops, i);
   }
 }

@@ -67,8 +67,15 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     const T rows = f.plan.new_tokens / f.plan.cp, keys = min(f.plan.context, window),
             square = head_copies * rows * keys;
     const Parts core = part::core;
+    // Heads of a group find cached keys and values in the L2 cache.
+    const auto read_once = [&](Op<T>& op, const T& width) {
+      if (!cached) return;
+      op.traffic = op.live + f.plan.kv_bytes * (f.sequences * kv_heads * keys * width);
+      op.unfused_traffic = op.traffic;
+    };
     auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk,
                                       head_copies, core);
+    read_once(scores, qk);
     scores.kept = f.training() ? inputs : Data<T>();
     scores.remade = part::attention | part::block;
     scores.state = state;
@@ -79,7 +86,9 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     softmax.kept = f.activations(arrays * square);
     dropout_mask(f, softmax, square);
     dropout_traffic(f, softmax, square);
-    activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies, core);
+    read_once(activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies,
+                                 core),
+              v);
     return;
   }
   const auto seen = attended(f.structure, f.plan, reach);

@@ -47,6 +47,7 @@ std::size_t forward_pass(const Structure& structure, const StackView<T>& stack, 
   else
     forward_transformer(structure, stack, plan, ops);
   if (structure.adapts() && !listed) adapt(structure, plan, ops);
+  if (structure.unpacks && !listed) unpack(structure, plan, ops);
   if (structure.expert_overlap == ExpertOverlap::micro_batch)  // beside the exchange of another micro-batch
     for (std::size_t i = 0; i < ops.size(); ++i)
       if (ops[i].kind != OpKind::collective) ops[i].parts = ops[i].parts | part::aside;

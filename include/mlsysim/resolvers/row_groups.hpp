@@ -64,7 +64,7 @@ template <class I> [[nodiscard]] constexpr auto launch_rows() {
       field(&I::execution, "execution", "",
             "kernels launched one by one by the host, or replayed from a captured graph")
           .defaulted("eager in training; a graph in inference, with an engine up to the requests that "
-                     "it captures (zoo/engines.yaml)"));
+                     "it captures (zoo/runtimes)"));
 }
 
 /// Prompts that a pass takes.
@@ -107,7 +107,7 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
                   .at_least(1)
                   .counted()
                   .defaulted("kwon2023vllm"),
-              field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"));
+              field(&I::engine, key::engine).defaulted("generic, zoo/runtimes"));
 }
 
 /// An engine of which passes alone are asked: their budget and their graphs, no host time.

@@ -81,6 +81,7 @@ struct ProductRates {
   const DeviceClass* generation = nullptr;
   Precision multiplies = Precision::bf16;
   double share = 1, stream = 1;
+  std::optional<double> unit_bytes{};  ///< that a unit of the device reads in a cycle of its clock at most
 
   static constexpr auto fields() {
     using P = ProductRates;
@@ -88,7 +89,10 @@ struct ProductRates {
                 field(&P::multiplies, "multiplies", "", "format of the arithmetic"),
                 field(&P::share, "share", "", "share of the peak of that arithmetic").within(0.01, 1),
                 field(&P::stream, "stream", "", "memory rate of the products over that of a stream")
-                    .within(0.05, 1.5));
+                    .within(0.05, 1.5),
+                field(&P::unit_bytes, "unit_bytes", "",
+                      "bytes that a unit of the device reads in a cycle of its clock at most")
+                    .positive());
   }
 };
 

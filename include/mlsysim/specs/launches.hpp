@@ -59,6 +59,7 @@ enum class LaunchWhen : std::uint8_t {
   head_norm,  ///< queries and keys are normalized head by head
   positions,  ///< positions have an embedding of their own
   decode,     ///< steps of decoding
+  prompt,     ///< all other passes
   autocast,   ///< products are cast from fp32 to fp16 on their way
   decoder,    ///< decoders
   encoder,    ///< encoders

@@ -135,9 +135,11 @@ struct ServingEngine {
   std::optional<KernelForm> form{};
   std::optional<Execution> execution{};  ///< where a request does not say
   std::optional<AttentionKernel> attention{};
-  std::optional<bool> joined{};    ///< products of one input are one product
-  std::optional<bool> masked{};    ///< attention reads repeated key heads through a mask
-  std::optional<bool> autocast{};  ///< products in fp16 cast their factors from fp32
+  std::optional<bool> joined{};         ///< products of one input are one product
+  std::optional<bool> masked{};         ///< attention reads repeated key heads through a mask
+  std::optional<bool> autocast{};       ///< products in fp16 cast their factors from fp32
+  std::optional<bool> fp16_sums{};      ///< products in fp16 keep their sums in fp16
+  std::optional<double> unpack_rows{};  ///< rows of a product beyond which its weights are widened before it
   std::optional<GradientLife> gradients{};
   std::optional<bool> early_stop{};     ///< recomputation ends with the last value that is needed
   std::optional<std::string> states{};  ///< formats in training, as `--states` takes them
@@ -198,6 +200,13 @@ struct ServingEngine {
         field(&E::joined, "joined", "", "products of one input run as one"),
         field(&E::masked, "masked", "", "attention in steps of decoding reads repeated heads through a mask"),
         field(&E::autocast, "autocast", "", "products in fp16 cast their factors from fp32 first"),
+        field(&E::fp16_sums, "fp16_sums", "", "products in fp16 keep their sums in fp16"),
+        field(&E::unpack_rows, "unpack_rows", "",
+              "rows of a product beyond which weights of fewer bits than the arithmetic are first written to "
+              "memory as wide as it is")
+            .non_negative()
+            .counted()
+            .defaulted("kernels widen weights on their way"),
         field(&E::gradients, "gradients", "",
               "kept beside the activations of the next step, or freed before it"),
         field(&E::early_stop, "early_stop", "",

@@ -216,6 +216,7 @@ template <class T = double> struct Plan {
       offload_experts{0.0};     ///< likewise; experts: of those that are routed, in serving
   T host_rows{0.0};             ///< rows of a pass up to which the host multiplies the weights that it holds
   Bandwidth<T> host_bandwidth;  ///< at which the host reads its memory for one device
+  T unpack_rows{0.0};           ///< rows of a product beyond which its weights are widened before it
   Data<T> exchange_bucket;  ///< gradients that wait for each other before they are exchanged; 0: each block
                             ///< by itself
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
@@ -276,9 +277,7 @@ template <class T = double> struct Plan {
             .non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
         field(&P::trainable, "trainable_fraction", "", "trained share of the weights").within(0, 1).at_top(),
-        field(&P::recomputed, "recomputed_share", "", "share of the blocks that recompute")
-            .within(0, 1)
-            .at_top(),
+        field(&P::recomputed, "recomputed_share", "", "share of blocks that recompute").within(0, 1).at_top(),
         field(&P::overlap, "overlap_efficiency", "", "share of a pass that hides traffic")
             .within(0, 1)
             .at_top(),
@@ -305,6 +304,8 @@ template <class T = double> struct Plan {
             .at_top(),
         field(&P::host_rows, "host_rows", "", "rows of a pass up to which the host computes").non_negative(),
         field(&P::host_bandwidth, "host_bandwidth", "GB/s", "host memory, for one device").non_negative(),
+        field(&P::unpack_rows, "unpack_rows", "", "rows beyond which weights are widened first")
+            .non_negative(),
         field(&P::rank_imbalance, "rank_imbalance", "", "rows of the fullest rank of experts over the mean")
             .non_negative(),
         field(&P::routing_spread, "routing_spread", "", "spread of the popularity of experts in serving")

@@ -88,6 +88,8 @@ template <class T> class LaunchFrame {
         return software_.positions;
       case LaunchWhen::decode:
         return decode_;
+      case LaunchWhen::prompt:
+        return !decode_;
       case LaunchWhen::autocast:
         return software_.autocast;
       case LaunchWhen::decoder:

@@ -57,6 +57,9 @@ void set_matrix_share(Device<>& device, std::optional<double> share);
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const ModelView<>& model, const Conventions& conventions,
                   Notes& notes);
+/// What a runtime makes of the operators of a served model: its attention, and weights of few bits that are
+/// widened in memory.
+void set_operators(const ServingEngine* runtime, Structure& structure, Plan<>& plan, Notes& notes);
 
 /// Constants of a family for routed experts that are stored in `format`, on a device: those of its class and
 /// of the nearest stored format within a factor of 1.5 in bits, the first of several. Null where it has none.

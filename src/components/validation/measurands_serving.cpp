@@ -6,9 +6,17 @@ namespace {
 /// Mean context over the generated tokens.
 double mean_context(const Replica& r) { return r.seq_len() + (r.inputs().output_tokens + 1) / 2; }
 
+/// The passes of a prompt, whole or in the chunks that the row states.
 Prediction first_token_of(const Replica& r, const PredictionContext& context) {
-  const auto pass = r.passes().prefill(r.requests(), r.seq_len(), r.seq_len());
-  return {pass.total.base(), terms_of(pass.cost, context)};
+  const double most = r.inputs().prefill_chunk_tokens.value_or(r.seq_len());
+  PassEstimate<> all;
+  for (double done = 0; done < r.seq_len(); done += most) {
+    const double taken = std::min(most, r.seq_len() - done);
+    const auto pass = r.passes().prefill(r.requests(), taken, done + taken);
+    all.total += pass.total;
+    all.cost.add(pass.cost, 1.0);
+  }
+  return {all.total.base(), terms_of(all.cost, context)};
 }
 
 /// A step that carries no prompt; with an engine its host time counts.

@@ -77,15 +77,14 @@ std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder,
   const bool own = engine != nullptr && engine->prefill_issue;  // the engine launches prompts by itself
   if (engine != nullptr && engine->prompt_layer) {
     v.prompt_layer = *engine->prompt_layer;
-    if (notes.wanted())
-      notes.assume("engine.prompt_layer", v.prompt_layer, engine->name + ", zoo/engines.yaml");
+    if (notes.wanted()) notes.assume("engine.prompt_layer", v.prompt_layer, engine->name + ", zoo/runtimes");
   }
   if (own) {
     v.eager_steps = true;
     v.prompt_launch = PromptLaunch::engine;
     v.prompt_launch_overhead = *engine->prefill_issue;
     if (notes.wanted())
-      notes.assume("engine.prefill_issue", *engine->prefill_issue, engine->name + ", zoo/engines.yaml");
+      notes.assume("engine.prefill_issue", *engine->prefill_issue, engine->name + ", zoo/runtimes");
   }
   const auto execution = execution_of(in.execution, engine);
   if (execution == Execution::eager) {
@@ -100,7 +99,7 @@ std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder,
   v.graph_batch = *captured;
   if (notes.wanted())
     notes.assume("execution", fmt::format("graphs of up to {:g} requests, eager beyond", *captured),
-                 engine->name + ", zoo/engines.yaml");
+                 engine->name + ", zoo/runtimes");
   return Execution::eager;
 }
 
@@ -121,15 +120,21 @@ FormatRequest formats_asked(const In& in) {
   return {.precision = in.precision, .weight_format = in.weight_format, .weight_bits = in.weight_bits};
 }
 
-/// Weights in a format of their own.
-void store_weights(ServingProblem<>& v, const ServedFormat& format, Precision precision) {
+/// Weights in a format of their own, and what the runtime makes of them.
+void store_weights(const In& in, ServingProblem<>& v, const ServedFormat& format, Precision precision,
+                   Notes& notes) {
   v.mean_weight_bytes = format.whole;
-  if (!format.apart) return;
   auto &s = v.model.structure, &step = v.decode;
-  set_stored(format, v.pricing->lists_operators() && s.known, v.plan, s);
-  s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
-  step.mixed_storage = s.mixed_storage;
-  step.widened = s.widened;
+  if (format.apart) {
+    set_stored(format, v.pricing->lists_operators() && s.known, v.plan, s);
+    s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
+    step.mixed_storage = s.mixed_storage;
+    step.widened = s.widened;
+  }
+  if (!v.pricing->prices_engines()) return;
+  set_operators(in.engine, s, v.plan, notes);
+  step.kernel = s.kernel;
+  step.unpacks = s.unpacks;
 }
 
 /// The exchange of experts in prompts, and in steps of decoding, whose kernels send a copy for each expert.
@@ -286,7 +291,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
     notes.assume("kv_precision", *format.kv_precision, "as the weights outside of the matrices");
   else if (!in.kv_precision)
     notes.assume("kv_precision", kv_format_words(precision), "as the arithmetic, 16 bits below 8");
-  store_weights(v, format, precision);
+  store_weights(in, v, format, precision, notes);
   set_exchange(in, precision, c, v, notes);
   v.batch_size = in.batch_size;
   v.accelerators = devices * replicas;

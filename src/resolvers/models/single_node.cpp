@@ -25,13 +25,6 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
           .execution = execution_of(in.execution, in.engine)};
 }
 
-/// What a runtime that does not fuse its kernels makes of a single pass.
-void set_kernels(const ServingEngine& runtime, Structure& structure) {
-  if (const auto* attention = stated(runtime, &ServingEngine::attention)) structure.kernel = *attention;
-  // Norms and activations of convolutions are operators of their own; elsewhere the list of launches says.
-  structure.fused = structure.architecture != Architecture::cnn;
-}
-
 /// Limits of power and clock, which the plan and the structure of a pass hold.
 template <class Problem> void set_limits(const In& in, const Conventions& c, Problem& v, Notes& notes) {
   if (!v.pricing->lists_operators())
@@ -105,8 +98,10 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
   set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
   if (!in.efficiency) set_products(v.device, in.engine, *in.hardware, precision, c, notes);
+  set_operators(in.engine, v.model.structure, v.plan, notes);
   if (v.device.software != nullptr)
-    set_kernels(*in.engine, v.model.structure);
+    // Norms and activations of convolutions are operators of their own; elsewhere the list of launches says.
+    v.model.structure.fused = v.model.structure.architecture != Architecture::cnn;
   else if (in.engine != nullptr && !stated(*in.engine, &ServingEngine::form))
     detail::warn_of_idle(in, {"engine"}, "on a single pass: it states nothing of one", notes);
   v.links = links_view(*in.hardware, 1, c, notes, phase);

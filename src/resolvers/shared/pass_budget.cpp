@@ -21,7 +21,7 @@ double pass_tokens(std::optional<double> asked, const ServingEngine* engine, con
   }
   const double tokens = batched_tokens(*engine->memory, *capacity);
   if (notes.wanted())
-    notes.assume("prefill_chunk_tokens", tokens, "what " + engine->name + " prepares for, zoo/engines.yaml");
+    notes.assume("prefill_chunk_tokens", tokens, "what " + engine->name + " prepares for, zoo/runtimes");
   return tokens;
 }
 

@@ -35,6 +35,13 @@ ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, const S
   return out;
 }
 
+/// The entry, along what a runtime extends, that states a figure; else its own.
+const Entry& stating(const ServingEngine& engine, std::string_view figure) {
+  for (const auto* e = &engine; e != nullptr && e->entry != nullptr; e = e->extends)
+    if (e->entry->figure(figure) != nullptr) return *e->entry;
+  return *engine.entry;
+}
+
 }  // namespace
 
 ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
@@ -71,7 +78,7 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
     if constexpr (!HasFields<typename detail::unwrap<M>::type>) {
       const auto name = fmt::format("engine.{}.{}", e.name, row.name);
-      const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
+      const std::string source = e.entry != nullptr ? stating(e, row.name).source_of(row.name).ref : "given";
       if constexpr (std::is_same_v<M, bool>)
         notes.assume(name, e.*row.member ? "yes" : "no", source);
       else if constexpr (std::is_same_v<M, std::optional<Time<>>>) {

@@ -199,10 +199,43 @@ static void set_power(Device<>& device, const ServingEngine& runtime, Notes& not
   }
 }
 
+/// Sums in fp16 run at a rate of their own where the device has one.
+static void set_sums(Device<>& device, const ServingEngine& runtime, const HardwareNode& hardware,
+                     Precision precision, Notes& notes) {
+  const bool* half = stated(runtime, &ServingEngine::fp16_sums);
+  const auto& rate = hardware.compute.dense_fp16_accumulate[precision];
+  if (half == nullptr || !*half || precision != Precision::fp16 || !rate) return;
+  if (device.compute.cache_ratio != 1) device.compute.cache_ratio *= device.compute.dense / *rate;
+  device.compute.dense = *rate;
+  notes.assume("compute.dense", *rate, SharedText(fmt::format("{} keeps sums in fp16", runtime.name)));
+}
+
+void set_operators(const ServingEngine* runtime, Structure& structure, Plan<>& plan, Notes& notes) {
+  if (runtime == nullptr) return;
+  if (const auto* attention = stated(*runtime, &ServingEngine::attention); attention && is_unfused(*runtime))
+    structure.kernel = *attention;
+  const auto* rows = stated(*runtime, &ServingEngine::unpack_rows);
+  structure.unpacks = rows != nullptr && structure.widened;
+  if (!structure.unpacks) return;
+  plan.unpack_rows = *rows;
+  notes.assume("unpack_rows", *rows,
+               fmt::format("{}: weights of larger products are widened in memory", runtime->name));
+}
+
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const ModelView<>& model, const Conventions& c, Notes& notes) {
   if (runtime == nullptr) return;
-  if (auto s = software_of(*runtime, precision)) {
+  set_sums(device, *runtime, hardware, precision, notes);
+  static const FigureRow& clock = *find_figure_row("compute.clock");
+  auto s = software_of(*runtime, precision);
+  if (s && !filled(clock, hardware, c)) {
+    notes.warn([&] {
+      return fmt::format("the clock of {} is not known: kernels of {} count as fused", hardware.name,
+                         runtime->name);
+    });
+    s.reset();
+  }
+  if (s) {
     const auto& stack = model.shape();
     s->decoder = model.structure.architecture == Architecture::decoder;
     s->root_mean_square = stack.norm_vectors == 1;

@@ -100,10 +100,17 @@ void set_products(Device<>& device, const KernelFamily& family, const HardwareNo
   if (own && usual && std::abs(*own / usual->base - 1) > same) return;
   device.efficiency.matrix = rates->share;
   device.efficiency.product_stream = rates->stream;
+  // With few loads on their way at once, many units are needed to fill a wide memory.
+  if (rates->unit_bytes) {
+    const auto clock = needed<Frequency<>>("compute.clock", hardware, conventions, notes);
+    const Bandwidth<> most = device.compute.units * *rates->unit_bytes * unit::B * clock;
+    auto& stream = device.efficiency.product_stream;
+    stream = std::min(stream, most / (device.memory.bandwidth * device.efficiency.memory));
+  }
   if (notes.wanted())
     notes.assume("products", family.name,
-                 fmt::format("{:g} of the {} peak, {:g} of a stream", rates->share, name_of(precision),
-                             rates->stream));
+                 fmt::format("{:g} of the {} peak, {:.3g} of a stream", rates->share, name_of(precision),
+                             device.efficiency.product_stream));
 }
 
 void set_products(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,

@@ -1,4 +1,4 @@
-// How engines divide the memory of a device, worked by hand from their sources (zoo/engines.yaml names them).
+// How engines divide the memory of a device, worked by hand from their sources (zoo/runtimes names them).
 
 #include "support/catch.hpp"
 

@@ -62,7 +62,7 @@ TEST_CASE("a pass is as large as the engine prepares for on the device", "[catal
   in.seq_len = 2048;
   in.engine = &entry<ServingEngine>("llama_cpp");
   const auto small = solved(in);
-  in.prefill_chunk_tokens = 512;  // zoo/engines.yaml
+  in.prefill_chunk_tokens = 512;  // zoo/runtimes
   CHECK(solved(in).ttft == small.ttft);
   in.prefill_chunk_tokens = 2048;
   CHECK(solved(in).ttft != small.ttft);

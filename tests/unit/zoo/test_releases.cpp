@@ -2,6 +2,7 @@
 
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <string>
@@ -92,4 +93,36 @@ TEST_CASE("engines of the zoo have releases", "[zoo]") {
   CHECK(name_of(zoo.find<ServingEngine>("trtllm@1.2.0rc6")) == "tensorrt_llm@1.1");
   CHECK(name_of(zoo.find<ServingEngine>("tensorrt_llm@0.14.0")) == "tensorrt_llm_cpp");
   CHECK(name_of(zoo.find<ServingEngine>("llama_cpp@08033df")) == "llama_cpp");
+}
+
+namespace {
+
+constexpr const char* kRelease = R"(
+schema: mlsysim/engine@1
+entries:
+- {name: vllm@99, title: a release, origin: user, extends: vllm, host_step: 0.1 ms}
+)";
+
+}  // namespace
+
+TEST_CASE("a release states what differs and has the rest of the one that it extends", "[zoo]") {
+  const Zoo mine = load_text(kRelease, "mine.yaml", standard_zoo());
+  const auto& release = mine.at<ServingEngine>("vllm@99");
+  const auto& vllm = standard_zoo().at<ServingEngine>("vllm");
+  CHECK(release.host_step == 0.1 * unit::ms);
+  CHECK(release.host_request == vllm.host_request);
+  CHECK(release.prompt_layer == vllm.prompt_layer);
+  CHECK(release.lookahead == vllm.lookahead);
+  REQUIRE(release.memory);
+  CHECK(release.memory->steps.size() == vllm.memory->steps.size());
+}
+
+TEST_CASE("a runtime that stands below the one that extends it is refused", "[zoo]") {
+  const std::string text = R"(
+schema: mlsysim/engine@1
+entries:
+- {name: second, title: a release, origin: user, extends: first}
+- {name: first, title: an engine, origin: user, host_step: 1 ms}
+)";
+  CHECK_THROWS_AS(load_text(text, "mine.yaml", standard_zoo()), ErrorList);
 }

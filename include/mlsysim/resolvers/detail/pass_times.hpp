@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// The engine where none is named: `generic` of zoo/engines.yaml.
+/// The engine where none is named: `generic` of zoo/runtimes.
 [[nodiscard]] const ServingEngine& usual_engine();
 /// The engine, `usual_engine` where none is given, each of its figures noted; none where the
 /// pricing has none.
