@@ -397,4 +397,6 @@ BuiltScenario ScenarioBuilder::build() const {
   return out;
 }
 
+template const TableInfo& field_table<Scenario>();
+
 }  // namespace mlsysim

@@ -188,4 +188,7 @@ struct Scenario {
   }
 };
 
+// Made in src/engine/scenario_builder.cpp, once for all units.
+extern template const TableInfo& field_table<Scenario>();
+
 }  // namespace mlsysim

@@ -506,4 +506,7 @@ struct Outline {
   }
 };
 
+// Made in src/specs/zoo_tables.cpp, once for all units.
+extern template const TableInfo& field_table<Stack>();
+
 }  // namespace mlsysim

@@ -35,6 +35,23 @@ using ZooSpecs =
     SpecList<DeviceClass, HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier,
              GridProfile, CoolingProfile, Datacenter, KernelFamily, ServingEngine, ScalarFigure>;
 
+// Their tables are made in src/specs/zoo_tables.cpp, once for all units.
+extern template const TableInfo& field_table<DeviceClass>();
+extern template const TableInfo& field_table<HardwareNode>();
+extern template const TableInfo& field_table<Workload>();
+extern template const TableInfo& field_table<Node>();
+extern template const TableInfo& field_table<NetworkFabric>();
+extern template const TableInfo& field_table<Fleet>();
+extern template const TableInfo& field_table<Pod>();
+extern template const TableInfo& field_table<Rack>();
+extern template const TableInfo& field_table<StorageTier>();
+extern template const TableInfo& field_table<GridProfile>();
+extern template const TableInfo& field_table<CoolingProfile>();
+extern template const TableInfo& field_table<Datacenter>();
+extern template const TableInfo& field_table<KernelFamily>();
+extern template const TableInfo& field_table<ServingEngine>();
+extern template const TableInfo& field_table<ScalarFigure>();
+
 /// A type that a Zoo holds.
 template <class T>
 concept ZooSpec = ZooSpecs::has<T>;
