@@ -44,6 +44,11 @@ def test_the_search_of_a_count_ends_at_the_largest(refused, run):
             before=within)
 
 
+@pytest.mark.parametrize("option, value", [("--most-devices", "1e300"), ("--most-devices", "0.5"), ("--most-replica-devices", str(MOST + 1))])
+def test_counts_of_a_question_pass_the_same_gate(refused, option, value):
+    refused("size", "Llama3_8B", "--on", "H100", "--rate", "2/s", "--ttft", "2 s", option, value, parts=[option[2:].replace("-", "_")])
+
+
 @pytest.mark.parametrize("value", [str(MOST + 1), "1e60", "1e200", "1e-200"])
 def test_numbers_of_an_entry_pass_the_same_gate(refused, tmp_path, value):
     entry = call("zoo", "new", "model", "Mine").out
