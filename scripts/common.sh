@@ -61,10 +61,14 @@ configure() {
 build() {
   local preset=$1
   shift
-  configure "$preset"
   local quiet=(-- --quiet)
   if [ -t 1 ]; then quiet=(); fi
-  cmake --build "build/$preset" -j "$jobs" --target "${@:-all}" "${quiet[@]}"
+  mkdir -p build
+  (
+    flock 9 # scripts that run side by side build in turn
+    configure "$preset"
+    cmake --build "build/$preset" -j "$jobs" --target "${@:-all}" "${quiet[@]}"
+  ) 9>"build/$preset.lock"
 }
 
 # has_target <preset> <target>: is there such a target in this build?

@@ -2,6 +2,7 @@
 
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/files/detail/roots.hpp>
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
@@ -22,12 +23,9 @@
 namespace mlsysim {
 namespace {
 
-std::string range_words(const FieldInfo& f) {
-  const auto unit = f.unit.empty() ? std::string() : " " + std::string(f.unit);
-  if (f.low > -kUnbounded && f.high < kUnbounded)
-    return fmt::format("a value in [{}, {}]{}", f.low, f.high, unit);
-  if (f.high < kUnbounded) return fmt::format("at most {}{}", f.high, unit);
-  if (f.low > -kUnbounded) return fmt::format("{} {}{}", f.open_low ? "more than" : "at least", f.low, unit);
+std::string what_is_taken(const FieldInfo& f) {
+  auto words = range_words(f.low, f.high, f.open_low, f.integral, f.unit);
+  if (!words.empty()) return words;
   return f.unit.empty() ? "a number" : fmt::format("a quantity such as 1 {}", f.unit);
 }
 
@@ -37,7 +35,7 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
     q = AnyQuantity::parse(text, where);
   } catch (Error& error) {
     error.add_context(
-        fmt::format("in '{}' ({}), which takes {}", field.name, field.meaning, range_words(field)));
+        fmt::format("in '{}' ({}), which takes {}", field.name, field.meaning, what_is_taken(field)));
     throw;
   }
   if (!(q.exponents() == field.exps)) {
@@ -62,7 +60,7 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
                                              whole ? "is out of range" : "must be a whole number"),
                       .key = field.name,
                       .found = fmt::format("'{}'", text),
-                      .expected = range_words(field),
+                      .expected = what_is_taken(field),
                       .where = where});
   return q;
 }

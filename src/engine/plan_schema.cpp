@@ -1,11 +1,14 @@
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace mlsysim {
 namespace {
@@ -32,7 +35,8 @@ Json schema_of(const FieldInfo& f) {
     case ValueKind::number:
       out["type"] = f.integral ? "integer" : "number";
       if (f.low > -kUnbounded) out[f.open_low ? "exclusiveMinimum" : "minimum"] = f.low;
-      if (f.high < kUnbounded) out["maximum"] = f.high;
+      if (f.integral || f.high < kUnbounded)
+        out["maximum"] = f.integral ? std::min(f.high, kMostCount) : f.high;
       break;
     case ValueKind::flag:
       out["type"] = "boolean";

@@ -1,6 +1,7 @@
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/requests.hpp>
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/machine.hpp>
@@ -26,9 +27,6 @@ namespace {
                     .expected = std::move(expected),
                     .hint = std::move(hint)});
 }
-
-/// Above it, numbers one apart are the same double, and no count is divided evenly.
-constexpr double kMostDevices = 0x1p53;
 
 /// Devices, nodes and devices per node from whichever two are known, and the node.
 struct Counts {
@@ -209,9 +207,9 @@ void ResolvedScenario::settle_machine(Notes& notes) {
   if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
     refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node",
            "a node with an accelerator", "");
-  if (accelerators() > kMostDevices)
+  if (accelerators() > kMostCount)
     refuse("there are more devices than can be counted", "accelerators",
-           fmt::format("{} devices", accelerators()), fmt::format("at most {}", kMostDevices),
+           fmt::format("{} devices", accelerators()), fmt::format("at most {:g}", kMostCount),
            "give fewer nodes, or fewer devices per node");
 }
 

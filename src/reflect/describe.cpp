@@ -1,6 +1,7 @@
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/reflect/detail/aliases.hpp>
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -172,10 +173,22 @@ std::vector<FieldInfo> detail::flattened(const TableInfo& table) {
   return out;
 }
 
+std::string range_words(double low, double high, bool open_low, bool integral, std::string_view unit_name) {
+  const auto unit = unit_name.empty() ? std::string() : fmt::format(" {}", unit_name);
+  if (integral && high > kMostCount)
+    return fmt::format("a whole number {} {:g}", low > -kUnbounded ? fmt::format("from {} to", low) : "up to",
+                       kMostCount);
+  if (low > -kUnbounded && high < kUnbounded) return fmt::format("a value in [{}, {}]{}", low, high, unit);
+  if (high < kUnbounded) return fmt::format("at most {}{}", high, unit);
+  if (low > -kUnbounded) return fmt::format("{} {}{}", open_low ? "more than" : "at least", low, unit);
+  return {};
+}
+
 void check_range(const FieldInfo& field, double base) {
   const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
   const bool below = field.open_low ? !(shown > field.low) : shown < field.low;
-  const bool inside = std::isfinite(base) && !below && shown <= field.high;
+  const bool inside = std::isfinite(base) && !below && shown <= field.high &&
+                      (!field.integral || std::fabs(base) <= kMostCount);
   const bool whole = !field.integral || base == std::floor(base);
   if (inside && whole) return;
   const std::string who = field.meaning.empty() ? fmt::format("input '{}'", field.name)
@@ -187,21 +200,14 @@ void check_range(const FieldInfo& field, double base) {
                        .found = fmt::format("{}", base),
                        .expected = "a whole number",
                        .hint = fmt::format("{} or {}", std::floor(base), std::ceil(base))});
-  std::string range;
   const auto unit = field.unit.empty() ? std::string() : " " + std::string(field.unit);
-  if (!std::isfinite(base))
-    range = "a finite number";
-  else if (field.low > -kUnbounded && field.high < kUnbounded)
-    range = fmt::format("a value in [{}, {}]{}", field.low, field.high, unit);
-  else if (field.high < kUnbounded)
-    range = fmt::format("at most {}{}", field.high, unit);
-  else
-    range = fmt::format("{} {}{}", field.open_low ? "more than" : "at least", field.low, unit);
   throw DomainError({.id = "mlsysim.table.003",
                      .message = who + " is out of range",
                      .key = field.name,
                      .found = fmt::format("{}{}", shown, unit),
-                     .expected = range});
+                     .expected = std::isfinite(base) ? range_words(field.low, field.high, field.open_low,
+                                                                   field.integral, field.unit)
+                                                     : "a finite number"});
 }
 
 void check_ranges(std::span<const FieldInfo> fields, const void* object) {

@@ -1,5 +1,7 @@
 #include "slice.hpp"
 
+#include <mlsysim/reflect/range.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,7 +160,10 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
   const double size = std::fabs(centre);
   Domain d{range.low, range.high};
   // Without limits: six decades to each side, over zero as well where the field admits it.
-  if (std::isinf(d.high)) d.high = field.integral ? std::max(kMostCounts - 1, 1e3 * size) : size * kDecades;
+  if (field.high >= kUnbounded)
+    d.high = field.integral ? std::min(std::max(kMostCounts - 1, 1e3 * size),
+                                       q.only ? static_cast<double>(detail::kMostTried) : kMostCount)
+                            : size * kDecades;
   if (std::isinf(d.low)) d.low = field.integral ? 0.0 : centre < 0 ? -size * kDecades : size / kDecades;
   if (range.open_low && d.low == range.low)
     d.low = d.low == 0 ? std::min(size / kDecades, d.high * 1e-12) : std::nextafter(d.low, INFINITY);

@@ -1,11 +1,13 @@
 #include <mlsysim/tape/law_entry.hpp>
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace mlsysim {
@@ -72,8 +74,9 @@ FieldRange base_range(const FieldInfo& field) {
   }
   const auto to_base = [&](double x) { return x * mul / div; };
   constexpr double inf = std::numeric_limits<double>::infinity();
-  return {field.low > -kUnbounded ? to_base(field.low) : -inf,
-          field.high < kUnbounded ? to_base(field.high) : inf, field.open_low};
+  const double low = field.low > -kUnbounded ? to_base(field.low) : -inf,
+               high = field.high < kUnbounded ? to_base(field.high) : inf;
+  return {low, field.integral ? std::min(high, kMostCount) : high, field.open_low};
 }
 
 }  // namespace mlsysim

@@ -6,6 +6,9 @@
 #include <mlsysim/tape/invert.hpp>
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/tape/tangents.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +19,8 @@
 
 namespace mlsysim::detail {
 
-constexpr double kEqual = 1e-14;  // relative distance at which a value counts as the target
+constexpr std::size_t kMostTried = 1U << 24;  // counts that are tried one by one
+constexpr double kEqual = 1e-14;              // relative distance at which a value counts as the target
 
 /// Counts in increasing order: all from `low` on, or listed ones.
 struct Counts {
@@ -61,13 +65,24 @@ class Slice {
   [[nodiscard]] Counts counts(double low, double high) const {
     const auto all = static_cast<std::size_t>(high - low) + 1;
     if (!q_.only) return {low, all, {}, false};
+    std::optional<Tape> guard;
+    if (law_.is_law()) {
+      guard = alone(*q_.only);
+      const auto fixed = guard->fixed(guard->output(0));
+      if (fixed && *fixed == 1) return {low, all, {}, false};
+    }
+    if (all > kMostTried)
+      throw InputError({.id = "mlsysim.tools.020",
+                        .message = fmt::format("too many values of '{}' would be tried one by one",
+                                               law_.inputs[q_.free].name),
+                        .key = law_.inputs[q_.free].name,
+                        .found = fmt::format("{} values, of which some have no plan", all),
+                        .expected = fmt::format("at most {}", kMostTried),
+                        .hint = "narrow the search with --low and --high"});
     std::vector<double> xs(all), fits;
     std::iota(xs.begin(), xs.end(), low);
-    if (law_.is_law()) {
-      const Tape guard = alone(*q_.only);
-      const auto fixed = guard.fixed(guard.output(0));
-      if (fixed && *fixed == 1) return {low, all, {}, false};
-      fits = column(ColumnProgram(guard), xs);
+    if (guard) {
+      fits = column(ColumnProgram(*guard), xs);
     } else {
       std::vector<double> at = at_;
       for (const double x : xs) {

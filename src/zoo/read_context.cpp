@@ -1,11 +1,13 @@
 #include "detail/read_table.hpp"
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -203,21 +205,23 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
 
 bool check_range(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule,
                  const AnyQuantity& q) {
-  const bool tiny = std::fpclassify(q.base()) == FP_SUBNORMAL;  // its inverse is no number
-  if (rule.low <= -kUnbounded && rule.high >= kUnbounded && !tiny) return true;
+  // What is computed of a number fits into a double, and so does its inverse.
+  constexpr double least = 1e-100, most = 1e100;
+  const double size = std::fabs(q.base());
+  const bool far = size != 0 && (size < least || size > most);
+  // A plain number may count something.
+  const bool plain = rule.dimension == NumberRule::Dimension::fixed && rule.exps.dimensionless();
+  const double high = plain ? std::min(rule.high, kMostCount) : rule.high;
   // Zero is zero in every unit; other limits are stated in the display unit.
-  const bool only_sign = rule.low == 0 && rule.high >= kUnbounded;
-  const double shown = only_sign || rule.unit.empty() ? q.base() : q.in(rule.unit);
+  const bool only_sign = rule.low == 0 && high >= kUnbounded;
+  const bool in_base = only_sign || rule.unit.empty() || (rule.low <= -kUnbounded && high >= kUnbounded);
+  const double shown = in_base ? q.base() : q.in(rule.unit);
   const bool below = rule.open_low ? !(shown > rule.low) : shown < rule.low;
-  if (!below && !tiny && shown <= rule.high) return true;
-  const auto unit = rule.unit.empty() ? std::string() : fmt::format(" {}", rule.unit);
-  std::string range;
-  if (rule.low > -kUnbounded && rule.high < kUnbounded)
-    range = fmt::format("a value in [{}, {}]{}", rule.low, rule.high, unit);
-  else if (rule.high < kUnbounded)
-    range = fmt::format("at most {}{}", rule.high, unit);
-  else
-    range = fmt::format("{} {}{}", rule.open_low ? "more than" : "at least", rule.low, unit);
+  if (!below && !far && shown <= high) return true;
+  const auto range =
+      far && !below && shown <= high
+          ? fmt::format("0, or a number between {:g} and {:g} in base units", least, most)
+          : range_words(rule.low, shown > high ? high : rule.high, rule.open_low, false, rule.unit);
   ctx.fault(ZooFault::out_of_range, node,
             {.message = fmt::format("'{}' ({}) is out of range", path, rule.meaning),
              .key = path,

@@ -240,9 +240,9 @@ def samples():
 
 def test_damaged_files_are_refused_in_words_of_our_own(run, tmp_path):
     """Changed bytes, cuts and repeats of each sample; MLSYSIM_LONG: 10,000 of them."""
-    chance = random.Random(11)
+    chance = random.Random(int(os.environ.get("MLSYSIM_SEED", "11")))
     files = list(samples())
-    for _ in range(10_000 if LONG else 20):
+    for _ in range(int(os.environ.get("MLSYSIM_COUNT", "10000")) if LONG else 20):
         path = chance.choice(files)
         data = bytearray(path.read_bytes())
         for _ in range(chance.choice((1, 1, 2, 8))):

@@ -133,6 +133,18 @@ def energy(a):
     return a["energy"] >= a["it_energy"] * (1 - CLOSE)
 
 
+def percentiles(a):
+    """Of times of requests, a greater share takes no less."""
+    ladders = [[f"{p}_{time}" for p in ("p50", "p90", "p95", "p99")] for time in ("ttft", "itl", "request_latency")]
+    stated = [[a[name] for name in ladder if name in a] for ladder in ladders]
+    return all(low <= high * (1 + CLOSE) for values in stated for low, high in zip(values, values[1:]))
+
+
+def power_in_time(a):
+    """Energy of the machines is their power over the days that were asked for."""
+    return "power" not in a or near(a["it_energy"], a["power"] * 86400 * a.options.get("duration_days", 30), 1e-6)
+
+
 def capped(a):
     """A cap of power does not raise the power."""
     if "power_cap" not in a.options or "power" not in a:
@@ -163,7 +175,7 @@ def split(a):
     return all(str(list(whole[name])) == str([*first[name], *second[name]]) for name in shown)
 
 
-LAWS = [finite, memory_adds_up, fits, first_token, request, littles_law, shares, useful, work, tokens, parts_of_a_step, money, carbon, energy, capped]
+LAWS = [finite, memory_adds_up, fits, first_token, request, littles_law, shares, useful, work, tokens, parts_of_a_step, money, carbon, energy, percentiles, power_in_time, capped]
 DEAR = [prices, split]  # ask again; of one scenario of ten
 
 

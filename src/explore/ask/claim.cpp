@@ -6,6 +6,7 @@
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -57,12 +58,7 @@ template <class F> double most_requests(double most, F&& ok) {
   if (!ok(1)) return 0;
   double low = 1, high = 2;
   while (high <= most && ok(high)) low = high, high *= 2;
-  high = std::min(high, most + 1);
-  while (high - low > 1) {
-    const double middle = std::floor(0.5 * (low + high));
-    (ok(middle) ? low : high) = middle;
-  }
-  return low;
+  return detail::last_whole(low, std::min(high, most + 1), ok);
 }
 
 constexpr double kMostInFlight = 65536;

@@ -97,7 +97,7 @@ std::vector<double> octaves(const FieldInfo& f, double x) {
     if (holds(range, at) && (out.empty() || at != out.back())) out.push_back(at);
   }
   // The ends of a closed range count too: a share can reach 1.
-  if (range.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
+  if (f.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
     out.push_back(range.high);
   return out;
 }

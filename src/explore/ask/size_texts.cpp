@@ -69,6 +69,17 @@ ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
   return out;
 }
 
+/// The most devices that somebody asks for pass the gate of every other count.
+static double checked_devices(const char* name, double x) {
+  FieldInfo f;
+  f.name = name;
+  f.meaning = "devices at most";
+  f.low = 1;
+  f.integral = true;
+  check_range(f, x);
+  return x;
+}
+
 SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
   SizeQuestion q{.scenario = scenario};
   q.rate = scenario.arrival_rate.value_or(RequestRate<>());
@@ -82,8 +93,8 @@ SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
     q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
   }
   if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
-  q.most_devices = texts.most_devices;
-  q.most_replica_devices = texts.most_replica_devices;
+  q.most_devices = checked_devices("most_devices", texts.most_devices);
+  q.most_replica_devices = checked_devices("most_replica_devices", texts.most_replica_devices);
   q.level = texts.level;
   return q;
 }

@@ -1,7 +1,9 @@
 #include <mlsysim/explore/ask/solve.hpp>
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/resolver_api/solve_for.hpp>
+#include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -56,17 +58,19 @@ void keep_to_memory(const Subject& subject, std::size_t input, bool degree, Solv
     if (degree || s.jump || answer.value < s.low || answer.value > s.high) continue;
     double bad = answer.value, good = answer.value == s.high ? s.low : s.high;
     if (!fits(good)) continue;
-    for (int i = 0; i < 200 && std::fabs(bad - good) > (answer.input.integral ? 1 : 1e-12 * std::fabs(bad));
-         ++i) {
-      double middle = (good + bad) / 2;
-      if (answer.input.integral) middle = good < bad ? std::floor(middle) : std::ceil(middle);
-      (fits(middle) ? good : bad) = middle;
-    }
+    const bool above = good < bad;
+    if (answer.input.integral)
+      good = detail::last_whole(good, bad, fits);
+    else
+      for (int i = 0; i < 200 && std::fabs(bad - good) > 1e-12 * std::fabs(bad); ++i) {
+        const double middle = (good + bad) / 2;
+        (fits(middle) ? good : bad) = middle;
+      }
     answer.memory =
         fmt::format("{} meets the condition as well, but does not fit: {}", shown(answer.value), needs);
     answer.value = good;
     answer.beside.reset();
-    if (answer.input.integral) answer.beside = bad;
+    if (answer.input.integral) answer.beside = good + (above ? 1 : -1);
     return;
   }
   answer.memory = fmt::format("does not fit in memory: {}", needs);
@@ -109,6 +113,8 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
                             .key = field.name,
                             .found = dimension_name((*end)->exponents()),
                             .expected = dimension_name(field.exps)});
+    else if (*end && field.integral && !is_count((*end)->base()))
+      check_range(field, (*end)->base());
   // Counts with which there is no plan are no answers.
   const FieldInfo* fits = field.integral ? find_field(subject.entry.results, "plan_fits") : nullptr;
   const bool degree =

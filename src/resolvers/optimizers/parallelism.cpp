@@ -1,3 +1,4 @@
+#include <mlsysim/resolver_api/axes.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/optimizers/parallelism.hpp>
@@ -34,9 +35,17 @@ struct PlanCandidate {
 
 bool divides(double part, double whole) { return std::fmod(whole, part) == 0; }
 
+/// The divisors of a count, ascending: there are few of them, however large it is.
+std::vector<double> divisors(double whole) {
+  const Axis all = divisors_of(whole);
+  std::vector<double> out(all.size());
+  all.copy(0, out.size(), out.data());
+  return out;
+}
+
 /// What may be chosen besides the degrees. Simpler choices come first, so that they win ties.
 struct PlanChoices {
-  std::vector<double> experts, overlaps, tp_overlaps;
+  std::vector<double> experts, rows, overlaps, tp_overlaps;
   std::vector<Recomputation> recomputations;
   double most_cp = 1, most_v = 1;
 };
@@ -48,9 +57,8 @@ PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pr
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
   const double experts = w.is_moe() ? *w.experts()->count : 1;
-  for (double ep = 1; ep <= experts; ++ep)
-    if (!in.ep_size && divides(ep, experts)) c.experts.push_back(ep);
-  if (in.ep_size) c.experts = {*in.ep_size};
+  c.experts = in.ep_size ? std::vector{*in.ep_size} : divisors(experts);
+  c.rows = divisors(in.batch_size);
   c.recomputations = {Recomputation::none, Recomputation::selective, Recomputation::full};
   if (in.recomputation) c.recomputations = {*in.recomputation};
   // How much of the traffic hides is an assumption about the software, which nobody chooses with a plan.
@@ -76,10 +84,10 @@ void add_plans(const ParallelismOptimizer::Inputs& in, const PlanChoices& choice
   const bool exchanges = degrees.dp * degrees.cp * degrees.ep > 1;  // several ranks hold the same weights
   for (double zero = 0; zero <= in.max_zero_stage; ++zero) {
     if (zero > 0 && !exchanges) continue;  // nothing to shard over
-    for (double size = 1; size <= local; ++size) {
+    for (const double size : choices.rows) {
       if (!divides(size, local)) continue;
       const double count = local / size;
-      for (double v = 1; v <= choices.most_v; ++v) {
+      for (double v = 1; v <= std::min(choices.most_v, std::max(layers, 1.0)); ++v) {
         // Chunks are whole layers, and an interleaved schedule takes its micro-batches in groups of as many
         // as stages.
         if (v > 1 && (degrees.pp == 1 || !divides(degrees.pp * v, layers) || !divides(degrees.pp, count)))
@@ -110,12 +118,17 @@ std::vector<PlanCandidate> candidates(const ParallelismOptimizer::Inputs& in, co
   const double most_tp = in.max_tp.value_or(joined_inside(*in.fleet));
   const double most_pp = std::min(in.max_pp.value_or(devices), layers);
   std::vector<PlanCandidate> out;
-  for (double tp = 1; tp <= std::min(most_tp, devices); ++tp) {
-    if (!divides(tp, devices) || (heads > 0 && !divides(tp, heads))) continue;
-    for (double pp = 1; pp <= most_pp && tp * pp <= devices; ++pp) {
+  const auto parts = divisors(devices);
+  const auto up_to = [&](double most) {
+    const auto end = std::upper_bound(parts.begin(), parts.end(), most);
+    return std::span(parts.begin(), end);
+  };
+  for (const double tp : up_to(most_tp)) {
+    if (heads > 0 && !divides(tp, heads)) continue;
+    for (const double pp : up_to(most_pp)) {
       if (!divides(tp * pp, devices)) continue;
       for (const double ep : choices.experts) {
-        for (double cp = 1; cp <= choices.most_cp; ++cp) {
+        for (const double cp : up_to(choices.most_cp)) {
           const double replica = tp * pp * ep * cp;
           // Each rank takes two pieces of a sequence, an early and a late one, so that causal work is even.
           if (!divides(replica, devices) || (cp > 1 && !divides(2 * cp, *in.seq_len))) continue;

@@ -152,8 +152,7 @@ TEST_CASE("contradictions are refused with what to do", "[engine]") {
   CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("contradict"));
   s = serving_70b();
   s.batch_size = 0;
-  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s),
-                    Catch::Contains("batch_size") && Catch::Contains("at least 1"));
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("batch_size") && Catch::Contains("from 1"));
   s = serving_70b();
   s.workload = model("ResNet50");
   s.mode = Mode::serve;

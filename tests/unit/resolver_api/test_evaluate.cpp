@@ -1,5 +1,6 @@
 #include "samples.hpp"
 
+#include <mlsysim/reflect/range.hpp>
 #include <mlsysim/resolver_api/evaluate.hpp>
 
 #include "support/catch.hpp"
@@ -265,4 +266,18 @@ TEST_CASE("counts are whole wherever they come from", "[resolve]") {
   Sharded::Inputs<double> in{1_GB, 1_GB / unit::s, 1.5};
   const InputGuard guard(describe<Sharded::Inputs<double>>());
   CHECK_THROWS_AS(guard.check(&in, "Sharded"), DomainError);
+  // Beyond kMostCount whole numbers are refused as well, at every border.
+  for (const double x : {1.0, kMostCount}) {
+    CHECK(is_count(x));
+    CHECK(BaseRange::of(*devices).holds(x));
+    CHECK_NOTHROW(check_range(*devices, x));
+  }
+  for (const double x : {kMostCount + 1, 0x1p53, 1e154, 1e300}) {
+    CHECK_FALSE(is_count(x));
+    CHECK_FALSE(BaseRange::of(*devices).holds(x));
+    CHECK_THROWS_WITH(check_range(*devices, x),
+                      ContainsSubstring("out of range") && ContainsSubstring("1e+15"));
+    in.devices = x;
+    CHECK_THROWS_AS(guard.check(&in, "Sharded"), DomainError);
+  }
 }

@@ -154,6 +154,21 @@ TEST_CASE("placement: every grid, regional prices, names that are none", "[catal
   CHECK_THROWS_AS(evaluate(PlacementOptimizer{}, in), DomainError);
 }
 
+TEST_CASE("parallelism: plans are as many as divisors, however large the counts",
+          "[catalogue][parallelism]") {
+  ParallelismOptimizer::Inputs in{.workload = &model("Llama3_8B"),
+                                  .fleet = &fleet("Research_256"),
+                                  .batch_size = 0x1p49,
+                                  .seq_len = 2048,
+                                  .max_tp = 2,
+                                  .max_pp = 1e15,
+                                  .max_cp = 1,
+                                  .recomputation = Recomputation::full};
+  in.max_v_stages = 1e15;
+  in.max_zero_stage = 0;
+  if (const auto r = evaluate(ParallelismOptimizer{}, in)) CHECK(r->search.total_searched() < 20'000);
+}
+
 TEST_CASE("parallelism: the best plan of all plans", "[catalogue][parallelism]") {
   ParallelismOptimizer::Inputs in{.workload = &model("Llama3_8B"),
                                   .fleet = &fleet("Research_256"),
