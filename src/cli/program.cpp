@@ -13,6 +13,9 @@
 #include <cstdlib>
 
 namespace mlsysim::cli {
+
+/// BibTeX with version, and commit and date where the build knew them (citation.cpp).
+std::string citation();
 namespace {
 
 std::vector<std::string> option_names(const CLI::App* at) {
@@ -55,20 +58,6 @@ std::string first_screen() {
          "Options:        mlsysim COMMAND --help (common), mlsysim COMMAND --help-all\n"
          "All commands:   mlsysim --help-all, a line for each, and options of all of them\n"
          "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion or limit was missed.\n";
-}
-
-/// The program and its version as an entry of BibTeX. CITATION.cff says the same; a test holds them together.
-std::string citation() {
-  return fmt::format(
-      "@software{{mlsysim,\n"
-      "  author  = {{{{The mlsysim authors}}}},\n"
-      "  title   = {{mlsysim: closed-form prediction of machine-learning systems}},\n"
-      "  version = {{{}}},\n"
-      "  year    = {{2026}},\n"
-      "  license = {{Apache-2.0}},\n"
-      "  note    = {{Give the commit of the sources beside the version: git rev-parse HEAD}}\n"
-      "}}\n",
-      version_text);
 }
 
 /// The common options of a command, and where the others are.

@@ -287,6 +287,11 @@ def test_the_citation_is_that_of_the_file(run):
     for key in ("version", "title"):
         value = re.search(rf"^{key}: \"?([^\"\n]+)", cff, re.M)[1]
         assert f"{{{value}}}" in bibtex, value
+    head = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%H %cs"], capture_output=True, text=True, check=False).stdout.split()
+    if head and (ROOT / ".git").exists():
+        commit = re.search(r"Commit ([0-9a-f]{40})\}", bibtex)
+        date = re.search(r"date += \{(\d{4}-\d\d-\d\d)\}", bibtex)
+        assert commit and date and date[1] <= head[1]  # the program may be of an earlier commit
 
 
 def test_options_have_the_names_of_engines(run):

@@ -1,0 +1,20 @@
+# Writes a header with the commit of the sources and its date: of git, else of an archive that git wrote, else none.
+# cmake -DSOURCE=... -DOUT=... -P write_commit.cmake
+set(words "$Format:%H %cs$")
+execute_process(COMMAND git -C ${SOURCE} log -1 "--format=%H %cs" OUTPUT_VARIABLE found ERROR_QUIET
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(found)
+  set(words ${found})
+endif()
+if(NOT words MATCHES "^([0-9a-f]+) ([0-9-]+)$")
+  set(CMAKE_MATCH_1 "")
+  set(CMAKE_MATCH_2 "")
+endif()
+set(text "constexpr char kCommit[] = \"${CMAKE_MATCH_1}\";\nconstexpr char kCommitDate[] = \"${CMAKE_MATCH_2}\";\n")
+set(before "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${OUT} "${text}")
+endif()
