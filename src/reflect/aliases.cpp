@@ -7,9 +7,10 @@ namespace mlsysim {
 
 std::string_view canonical_name(std::string_view name) {
   static constexpr auto aliases = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"tpot", "itl"},                     // MLPerf, vLLM
-       {"inter_token_latency", "itl"},      // vLLM
-       {"e2e_latency", "request_latency"},  // vLLM
+      {{"tpot", "itl"},                                                     // MLPerf, vLLM
+       {"inter_token_latency", "itl"},                                      // vLLM
+       {"e2e_latency", "request_latency"},                                  // vLLM
+       {"token_throughput_per_accelerator", "throughput_per_accelerator"},  // of resolvers
        {"runtime", "engine"},
        {"concurrency", "batch_size"},  // of a load of the same name, as the next one
        {"burst", "batch_size"},

@@ -2,6 +2,7 @@
 // three notes.
 
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/label.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 #include "detail/human.hpp"
@@ -76,47 +77,6 @@ class Screen {
   Colour colour_;
   std::vector<std::string> lines_;
 };
-
-std::string card_verdict(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {
-  const auto& p = e.performance;
-  std::string out;
-  if (e.feasibility.status == LevelStatus::fail) {
-    const auto used = number_in(e.feasibility, "memory_used"),
-               room = number_in(e.feasibility, "memory_capacity");
-    if (!used || !room || *used <= *room) return "DOES NOT FIT: " + e.feasibility.summary.str();
-    return fmt::format("DOES NOT FIT: needs {} per device, which has {} ({} short).",
-                       detail::human(*used, dim::data::exps), detail::human(*room, dim::data::exps),
-                       detail::human(*used - *room, dim::data::exps));
-  }
-  for (const auto& a : assertions)
-    if (!a.passed) {
-      out = fmt::format("MISSES {} {} {} (found {}).", a.metric.substr(a.metric.rfind('.') + 1),
-                        a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found);
-      break;
-    }
-  if (p.status == LevelStatus::fail) return "FITS, BUT: " + p.summary.str();
-  if (out.empty()) out = "FITS.";
-  const auto time = [&](std::string_view name) {
-    return detail::human(*number_in(p, name), dim::time::exps);
-  };
-  const auto cost = number_in(e.macro, "cost_per_token");
-  const auto dollars =
-      cost ? fmt::format(", {} per million tokens", detail::dollars(*cost * 1e6)) : std::string();
-  const auto limit = card_limit(p, "bottleneck");
-  if (number_in(p, "itl") && number_in(p, "ttft"))
-    return out +
-           fmt::format(" {} per token, TTFT {}{}. Limited by {}.", time("itl"), time("ttft"), dollars, limit);
-  if (number_in(p, "step_latency")) {
-    out += fmt::format(" A step takes {}", time("step_latency"));
-    if (const auto mfu = number_in(p, "mfu")) out += fmt::format(" at {:.3g} % MFU", 100 * *mfu);
-    if (const auto run = number_in(e.macro, "run_cost"))
-      out += fmt::format(", the run costs {}", detail::dollars(*run));
-    return out + fmt::format(". It is limited by {}.", limit);
-  }
-  if (number_in(p, "latency"))
-    return out + fmt::format(" A batch takes {}, limited by {}.", time("latency"), limit);
-  return out + " " + p.summary.str() + ".";
-}
 
 void memory_rows(Screen& s, const SystemEvaluation& e) {
   const auto used = number_in(e.feasibility, "memory_used"),
@@ -292,13 +252,54 @@ std::string as_options(std::string_view change) {
 
 }  // namespace
 
+std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {
+  const auto& p = e.performance;
+  std::string out;
+  if (e.feasibility.status == LevelStatus::fail) {
+    const auto used = number_in(e.feasibility, "memory_used"),
+               room = number_in(e.feasibility, "memory_capacity");
+    if (!used || !room || *used <= *room) return "DOES NOT FIT: " + e.feasibility.summary.str();
+    return fmt::format("DOES NOT FIT: needs {} per device, which has {} ({} short).",
+                       detail::human(*used, dim::data::exps), detail::human(*room, dim::data::exps),
+                       detail::human(*used - *room, dim::data::exps));
+  }
+  for (const auto& a : assertions)
+    if (!a.passed) {
+      out = fmt::format("MISSES {} {} {} (found {}).", a.metric.substr(a.metric.rfind('.') + 1),
+                        a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found);
+      break;
+    }
+  if (p.status == LevelStatus::fail) return "FITS, BUT: " + p.summary.str();
+  if (out.empty()) out = "FITS.";
+  const auto time = [&](std::string_view name) {
+    return detail::human(*number_in(p, name), dim::time::exps);
+  };
+  const auto cost = number_in(e.macro, "cost_per_token");
+  const auto dollars =
+      cost ? fmt::format(", {} per million tokens", detail::dollars(*cost * 1e6)) : std::string();
+  const auto limit = card_limit(p, "bottleneck");
+  if (number_in(p, "itl") && number_in(p, "ttft"))
+    return out +
+           fmt::format(" {} per token, TTFT {}{}. Limited by {}.", time("itl"), time("ttft"), dollars, limit);
+  if (number_in(p, "step_latency")) {
+    out += fmt::format(" A step takes {}", time("step_latency"));
+    if (const auto mfu = number_in(p, "mfu")) out += fmt::format(" at {:.3g} % MFU", 100 * *mfu);
+    if (const auto run = number_in(e.macro, "run_cost"))
+      out += fmt::format(", the run costs {}", detail::dollars(*run));
+    return out + fmt::format(". It is limited by {}.", limit);
+  }
+  if (number_in(p, "latency"))
+    return out + fmt::format(" A batch takes {}, limited by {}.", time("latency"), limit);
+  return out + " " + p.summary.str() + ".";
+}
+
 std::string brief_card(const SystemEvaluation& e, const RenderOptions& o,
                        std::span<const AssertionResult> assertions,
                        std::span<const NumberInterval> intervals) {
   Screen s(o);
   const bool fails = !e.passed_all() || std::any_of(assertions.begin(), assertions.end(),
                                                     [](const auto& a) { return !a.passed; });
-  s.text(card_verdict(e, assertions), fails ? Paint::bad : Paint::good);
+  s.text(verdict_of(e, assertions), fails ? Paint::bad : Paint::good);
   auto title = fmt::format("{} on {}, {}", e.workload, e.hardware, e.mode);
   for (const auto* part : {&e.load, &e.runtime})
     if (!part->empty()) title += ", " + *part;

@@ -158,7 +158,9 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
     return detail::json_document(j);
   }
   if (options.format == OutputFormat::text)
-    return fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
+    return options.verbosity == Verbosity::brief
+               ? detail::brief_solve(a)
+               : fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
   const std::string in(a.input.unit), out(a.result.unit);
   Table t{.schema = "mlsysim/solve@1",
           .title = fmt::format("{}: {}", a.subject, a.condition),

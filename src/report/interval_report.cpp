@@ -1,7 +1,9 @@
 #include <mlsysim/report/interval_report.hpp>
 
+#include "detail/human.hpp"
 #include "detail/json_value.hpp"
 
+#include <mlsysim/report/label.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
@@ -91,6 +93,37 @@ Table table_of(std::span<const NumberInterval> intervals) {
   return t;
 }
 
+/// The label of a result, also of a side or a point: "first.itl" is "first: per token (ITL)".
+std::string result_words(std::string_view result) {
+  const auto dot = result.find('.');
+  if (dot == std::string_view::npos) return label_of(result);
+  return fmt::format("{}: {}", result.substr(0, dot), label_of(result.substr(dot + 1)));
+}
+
+Table brief_table_of(std::span<const NumberInterval> intervals) {
+  Table t{.schema = "mlsysim/intervals@1",
+          .title = "intervals",
+          .columns = {{"result"},
+                      {"value"},
+                      {intervals.empty() ? "range" : fmt::format("{} % range", intervals.front().level)},
+                      {"by ranges of the zoo"},
+                      {"by error of the model"},
+                      {"rests on"}}};
+  for (const auto& i : intervals)
+    t.rows.push_back({result_words(i.result), detail::human(i.value, i.exps),
+                      detail::human_range(i.lower, i.upper, i.exps),
+                      moved(i.input_lower / i.value, i.input_upper / i.value),
+                      i.model ? moved(i.model->low, i.model->high) : std::string("not known"),
+                      basis_of(i).substr(0, basis_of(i).find(", and farther"))});
+  return t;
+}
+
+const auto table_for = [](std::span<const NumberInterval> intervals, const RenderOptions& options) {
+  return options.format == OutputFormat::text && options.verbosity == Verbosity::brief
+             ? brief_table_of(intervals)
+             : table_of(intervals);
+};
+
 }  // namespace
 
 std::string render(std::span<const NumberInterval> intervals, const RenderOptions& options) {
@@ -98,7 +131,7 @@ std::string render(std::span<const NumberInterval> intervals, const RenderOption
     return detail::json_document(
         detail::Json({{"schema", "mlsysim/intervals@1"}, {"intervals", json_of(intervals)}}));
   if (options.format == OutputFormat::csv) return csv_of(intervals);
-  return render(table_of(intervals), options);
+  return render(table_for(intervals, options), options);
 }
 
 std::string with_intervals(std::string report, std::span<const NumberInterval> intervals,
@@ -115,7 +148,7 @@ std::string with_intervals(std::string report, std::span<const NumberInterval> i
     case OutputFormat::markdown:
       break;
   }
-  return std::move(report) + "\n" + render(table_of(intervals), options);
+  return std::move(report) + "\n" + render(table_for(intervals, options), options);
 }
 
 }  // namespace mlsysim

@@ -26,6 +26,7 @@ constexpr Row kLabels[] = {
     {"request_latency", "whole request"},
     {"token_throughput", "tokens/s"},
     {"throughput_per_accelerator", "output tokens/s per device"},
+    {"token_throughput_per_accelerator", "output tokens/s per device"},
     {"request_throughput", "requests/s"},
     {"running_requests", "requests that decode together"},
     {"max_active_requests", "requests that fit in memory"},

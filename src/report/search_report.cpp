@@ -182,6 +182,9 @@ std::string render(const ExploreAnswer& a, const RenderOptions& options) {
   const bool one = a.objectives.size() == 1 && a.best.size() == 1 && !a.histogram;
   if (one && options.format == OutputFormat::text && options.verbosity == Verbosity::brief)
     return detail::brief_optimum(a) + footer_of(a, false) + "\n";
+  if (options.format == OutputFormat::text && options.verbosity == Verbosity::brief && !a.histogram &&
+      a.objectives.size() > 1 && !a.front.empty())
+    return detail::brief_front(a) + footer_of(a) + "\n";
   return render(points_table(a), options);
 }
 

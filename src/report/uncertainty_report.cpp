@@ -1,6 +1,7 @@
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 
+#include "detail/brief_explore.hpp"
 #include "detail/json_value.hpp"
 
 #include <mlsysim/units/format.hpp>
@@ -76,49 +77,53 @@ std::string csv_of(const UncertaintyReport& r) {
   return render(t, {.format = OutputFormat::csv});
 }
 
+Json json_of(const UncertaintyReport& r) {
+  Json results = Json::array();
+  for (const auto& x : r.results) {
+    const std::string unit = detail::display_unit(x.unit, x.exps);
+    const auto number = [&](double base) { return detail::json_value(base, x.exps, unit); };
+    Json j{{"result", x.result},
+           {"meaning", x.meaning},
+           {"unit", unit},
+           {"value", number(x.value)},
+           {"linear_sd", number(x.linear_sd)},
+           {"mean", number(x.mean)},
+           {"sd", number(x.sd)},
+           {"low", number(x.low)},
+           {"median", number(x.median)},
+           {"high", number(x.high)},
+           {"first_order", x.first},
+           {"total", x.total}};
+    j["outer_bounds"] = x.bound_low ? Json{number(*x.bound_low), number(*x.bound_high)} : Json(nullptr);
+    results.push_back(std::move(j));
+  }
+  Json j{{"schema", "mlsysim/uncertainty@1"},
+         {"subject", r.subject},
+         {"figures", r.figures},
+         {"results", results},
+         {"evaluations", r.evaluations},
+         {"not_finite", r.not_finite},
+         {"bottleneck", r.bottleneck},
+         {"flips", r.flips},
+         {"assumptions", Json::array()}};
+  for (const auto& a : r.assumptions)
+    j["assumptions"].push_back(
+        {{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
+  if (r.ranking)
+    j["ranking"] = {{"other", r.ranking->other},
+                    {"result", r.ranking->result},
+                    {"probability_below", r.ranking->below},
+                    {"flips", r.ranking->flips}};
+  return j;
+}
+
 }  // namespace
 
 std::string render(const UncertaintyReport& r, const RenderOptions& options) {
-  if (options.format == OutputFormat::json) {
-    Json results = Json::array();
-    for (const auto& x : r.results) {
-      const std::string unit = detail::display_unit(x.unit, x.exps);
-      const auto number = [&](double base) { return detail::json_value(base, x.exps, unit); };
-      Json j{{"result", x.result},
-             {"meaning", x.meaning},
-             {"unit", unit},
-             {"value", number(x.value)},
-             {"linear_sd", number(x.linear_sd)},
-             {"mean", number(x.mean)},
-             {"sd", number(x.sd)},
-             {"low", number(x.low)},
-             {"median", number(x.median)},
-             {"high", number(x.high)},
-             {"first_order", x.first},
-             {"total", x.total}};
-      j["outer_bounds"] = x.bound_low ? Json{number(*x.bound_low), number(*x.bound_high)} : Json(nullptr);
-      results.push_back(std::move(j));
-    }
-    Json j{{"schema", "mlsysim/uncertainty@1"},
-           {"subject", r.subject},
-           {"figures", r.figures},
-           {"results", results},
-           {"evaluations", r.evaluations},
-           {"not_finite", r.not_finite},
-           {"bottleneck", r.bottleneck},
-           {"flips", r.flips},
-           {"assumptions", Json::array()}};
-    for (const auto& a : r.assumptions)
-      j["assumptions"].push_back(
-          {{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
-    if (r.ranking)
-      j["ranking"] = {{"other", r.ranking->other},
-                      {"result", r.ranking->result},
-                      {"probability_below", r.ranking->below},
-                      {"flips", r.ranking->flips}};
-    return detail::json_document(j);
-  }
+  if (options.format == OutputFormat::json) return detail::json_document(json_of(r));
   if (options.format == OutputFormat::csv) return csv_of(r);
+  if (options.format == OutputFormat::text && options.verbosity == Verbosity::brief)
+    return detail::brief_uncertainty(r);
   Table t{.schema = "mlsysim/uncertainty@1",
           .title = r.subject,
           .columns = {{"result"},

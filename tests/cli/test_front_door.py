@@ -1,6 +1,7 @@
 """Questions of a student and of an engineer, each as they would put it at the first try: what they get is what they asked for."""
 
 import json
+import re
 
 import pytest
 
@@ -44,8 +45,8 @@ def test_several_machines_in_one_optimum(run):
 
 def test_a_number_of_devices_is_asked_without_a_first_guess(run):
     done = run("solve", "Llama3_8B", "H100", "training_time <= 90 d", "accelerators", "--mode", "train", "--tp-size", "8",
-               "--batch-size", "2048", "--seq-len", "8192")
-    assert done.code == 0 and "accelerators = " in done.out
+               "--batch-size", "2048", "--seq-len", "8192", "-o", "json")
+    assert done.code == 0 and done.json()["free"] == "accelerators" and done.json()["value"] > 0
     done = run("optimize", "Llama3_8B", "H100", "--mode", "train", "--batch-size", "2048", "--axis", "accelerators=256,512",
                "--tp-size", "8", "--minimize", "step_latency")
     assert done.code == 0
@@ -113,8 +114,8 @@ def test_a_launch_and_its_verdict_agree(run):
 def test_a_price_is_solved_for_where_none_is_known(run):
     for price in ("unit_cost", "rent"):
         done = run("solve", "DeepSeek_V3", "MI355X", "cost_per_token <= 1.5 USD/Mtoken", price, "--accelerators", "8", *LENGTHS,
-                   "--batch-size", "64")
-        assert done.code == 0 and f"{price} = " in done.out
+                   "--batch-size", "64", "-o", "json")
+        assert done.code == 0 and done.json()["free"] == price and done.json()["value"] > 0
 
 
 def test_a_curve_over_devices(run):
@@ -273,3 +274,27 @@ def test_a_right_answer_gets_its_points_with_the_interpreter_of_the_package(run)
 def test_a_law_alone_and_the_walls_behind_it(run):
     assert run("resolver", "run", "RingAllReduce", "message=1 GB", "ranks=8", "bandwidth=400 GB/s", "alpha=5 us").code == 0
     assert run("walls", "7").code == 0
+
+@pytest.mark.parametrize("words", [
+    ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--samples", "256"),
+    ("solve", "Llama3_70B", "H100", "ttft <= 0.5 s", "batch_size", "--accelerators", "8"),
+    ("solve", "Llama3_70B", "H100", "itl <= 20 ms", "hardware.memory.bandwidth", "--accelerators", "8"),
+    ("pareto", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..64", "--axis", "tp_size=2,4,8", "--minimize", "itl",
+     "--maximize", "throughput_per_accelerator"),
+    ("report", "Llama3_70B", "H100", "--accelerators", "8", "-o", "md"),
+])
+def test_answers_begin_with_a_verdict_in_words(run, words):
+    """A number in the first line, and no key of an input or result before what is asked back; one screen but for pages."""
+    out = run(*words).out
+    head = "\n".join(out.splitlines()[:3]) if words[0] == "report" else out.splitlines()[0]
+    assert re.search(r"\d", head) and not re.search(r"\b[a-z]+(_[a-z]+)+\b|hardware\.", head), head
+    if words[0] != "report":
+        assert len(out.splitlines()) <= 24
+    else:
+        assert "per one more" not in out.split("## Pictures")[0]
+
+
+def test_a_result_has_the_name_of_resolvers_too(run):
+    words = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..8", "-o", "json", "--maximize")
+    ours, theirs = (run(*words, name).json()["best"][0] for name in ("throughput_per_accelerator", "token_throughput_per_accelerator"))
+    assert ours["axes"] == theirs["axes"]

@@ -8,7 +8,9 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/plot/answer_pictures.hpp>
 #include <mlsysim/plot/scenario_pictures.hpp>
+#include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/explanation_report.hpp>
+#include <mlsysim/report/label.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -23,16 +25,13 @@ namespace {
 using Cell = Table::Cell;
 constexpr std::size_t kMostLevers = 6;
 
-std::string sentence(std::string text) {
-  if (!text.empty() && text.back() != '.') text += '.';
-  return text;
-}
-
 ReportPart what_limits(const SystemEvaluation& card, const SensitivityReport& s) {
   ReportPart part{.heading = "What limits it"};
   if (const auto* bottleneck = card.performance.find("bottleneck"))
-    part.words.push_back(fmt::format("The longest part of {} is {}.", s.result, bottleneck->text()));
-  if (!s.binding.empty()) part.words.push_back(sentence(s.binding));
+    part.words.push_back(
+        fmt::format("The longest part of {} is {}.", label_of(s.result), bottleneck->text()));
+  if (const auto levers = lever_sentences(s); !levers.hardware.empty())
+    part.words.push_back(levers.hardware.front());
   return part;
 }
 
@@ -44,13 +43,11 @@ ReportPart what_would_change(const SystemEvaluation& card, const SensitivityRepo
     for (const auto& r : card.remedies) t.rows.push_back({r.change, r.effect});
     part.tables.push_back(std::move(t));
   }
-  // What somebody can change: not the model itself, and not what leaves the result as it is.
-  for (const auto& lever : s.levers) {
-    if (part.words.size() == kMostLevers) break;
-    if (lever.reach() > 0 && !lever.input.starts_with("workload.") &&
-        lever.words.find(" leaves ") == std::string::npos)
-      part.words.push_back(sentence(lever.words));
-  }
+  // What somebody can change, then other hardware.
+  const auto levers = lever_sentences(s);
+  for (const auto* group : {&levers.choices, &levers.hardware})
+    for (const auto& words : *group)
+      if (part.words.size() < kMostLevers) part.words.push_back(words);
   return part;
 }
 
@@ -116,13 +113,15 @@ ReportPart difference(const Scenario& scenario, const Scenario& other, const std
   ReportPart part{.heading = fmt::format("Against {}", detail::subject_words(other))};
   const auto here = SystemEvaluator::evaluate(scenario), there = SystemEvaluator::evaluate(other);
   Table t{
-      .schema = "mlsysim/table@1", .title = "both", .columns = {{"number"}, {"this"}, {"other"}, {"ratio"}}};
+      .schema = "mlsysim/table@1",
+      .title = "both",
+      .columns = {{"number"}, {detail::subject_words(scenario)}, {detail::subject_words(other)}, {"ratio"}}};
   for (const auto* level : here.levels())
     for (const auto& m : level->metrics) {
       const auto* o = there.find(fmt::format("{}.{}", level->level_name, m.name.view()));
       if (o == nullptr || m.text() == o->text()) continue;
       const auto *a = std::get_if<double>(&m.value), *b = std::get_if<double>(&o->value);
-      t.rows.push_back({std::string(m.name.view()), m.text(), o->text(),
+      t.rows.push_back({label_of(m.name.view()), m.text(), o->text(),
                         a != nullptr && b != nullptr && *a != 0 ? pretty(*b / *a, 3) : std::string()});
     }
   part.tables.push_back(std::move(t));
@@ -161,11 +160,7 @@ ReportPage report_page(const Scenario& scenario, const Scenario* other, std::spa
   const auto card = SystemEvaluator::evaluate(scenario);
   const auto metric = main_time(scenario);
   const auto s = sensitivity(subject_of(scenario), metric);
-  ReportPage page{.title = detail::subject_words(scenario),
-                  .answer = fmt::format("{}; {}; {}", card.feasibility.summary.str(),
-                                        card.performance.summary.str(), card.macro.summary.str())};
-  while (page.answer.ends_with("; ")) page.answer.resize(page.answer.size() - 2);
-  page.answer = sentence(page.answer);
+  ReportPage page{.title = detail::subject_words(scenario), .answer = verdict_of(card)};
   page.parts = {what_limits(card, s), what_would_change(card, s), pictures(scenario, s)};
   if (other != nullptr) page.parts.push_back(difference(scenario, *other, metric));
   page.parts.push_back(measured(scenario));

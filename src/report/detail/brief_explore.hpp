@@ -4,6 +4,8 @@
 #include <mlsysim/explore/ask/compare.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/explore/search/explore.hpp>
 
 #include <string>
@@ -16,5 +18,10 @@ namespace mlsysim::detail {
                                            const NumberInterval* to);
 /// The best point with what limits it; the heading of the line of counts ends it. @param a with a best point
 [[nodiscard]] std::string brief_optimum(const ExploreAnswer& a);
+/// Some plans of a front; the line of counts ends it likewise.
+[[nodiscard]] std::string brief_front(const ExploreAnswer& a);
+[[nodiscard]] std::string brief_solve(const SolveAnswer& a);
+/// @param r empty where another process answers for all samples: then the text is empty too
+[[nodiscard]] std::string brief_uncertainty(const UncertaintyReport& r);
 
 }  // namespace mlsysim::detail
