@@ -275,7 +275,6 @@ def test_a_law_alone_and_the_walls_behind_it(run):
     assert run("resolver", "run", "RingAllReduce", "message=1 GB", "ranks=8", "bandwidth=400 GB/s", "alpha=5 us").code == 0
     assert run("walls", "7").code == 0
 
-
 @pytest.mark.parametrize("words", [
     ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--samples", "256"),
     ("solve", "Llama3_70B", "H100", "ttft <= 0.5 s", "batch_size", "--accelerators", "8"),
