@@ -184,8 +184,8 @@ bool ErrorBook::speaks(std::size_t group, const ErrorSubject& about) const {
   return groups_[group].unmeasured ? !about.measured : about.measured || twins_[group] == kNobody;
 }
 
-ErrorBook::ErrorBook(std::vector<ResidualGroup> groups)
-    : groups_(std::move(groups)), twins_(groups_.size(), kNobody) {
+ErrorBook::ErrorBook(std::vector<ResidualGroup> groups, BandFactors factors)
+    : groups_(std::move(groups)), twins_(groups_.size(), kNobody), factors_(std::move(factors)) {
   std::map<std::array<std::string_view, 6>, std::size_t> seen;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
@@ -200,27 +200,36 @@ ErrorBook::ErrorBook(std::vector<ResidualGroup> groups)
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const double r : groups_[g].residuals) measured_[groups_[g].subject.metric].push_back({r, g});
   for (auto& [metric, residuals] : measured_) std::ranges::stable_sort(residuals, {}, &Residual::value);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
-    const auto at = by_distance(about, {.group = g, .twin = twins_[g]});
-    for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
-      if (at[d].empty()) continue;
-      const auto of = mixture(about, at, d);
-      for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
-        const auto band = of->band(share_of(l));
-        for (const double r : residuals)
-          scores_[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(residuals.size())});
+  if (factors_.size() == kFarthestGroup + 1) return;
+  factors_.assign(kFarthestGroup + 1, {});
+  for (std::size_t d = 0; d <= kFarthestGroup; ++d)
+    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) factors_[d].push_back(factor(d, l, {}));
+}
+
+const ErrorBook::Scores& ErrorBook::scores() const {
+  std::call_once(scores_->once, [&] {
+    auto& lists = scores_->lists;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
+      const auto at = by_distance(about, {.group = g, .twin = twins_[g]});
+      for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
+        if (at[d].empty()) continue;
+        const auto of = mixture(about, at, d);
+        for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
+          const auto band = of->band(share_of(l));
+          for (const double r : residuals)
+            lists[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(residuals.size())});
+        }
       }
     }
-  }
-  for (auto& levels : scores_)
-    for (auto& list : levels) std::ranges::stable_sort(list, {}, &Score::score);
-  for (std::size_t d = 0; d <= kFarthestGroup; ++d)
-    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) factors_[d][l] = factor(d, l, {});
+    for (auto& levels : lists)
+      for (auto& list : levels) std::ranges::stable_sort(list, {}, &Score::score);
+  });
+  return *scores_;
 }
 
 double ErrorBook::needed(std::size_t distance, std::size_t level, const Left& left) const {
-  const auto& list = scores_[distance][level];
+  const auto& list = scores().lists[distance][level];
   double groups = 0, until = 0;
   for (const auto& s : list)
     if (!left.out(s.group, groups_[s.group])) groups += s.weight;
@@ -374,7 +383,11 @@ BandCoverage::Range binomial_range(std::size_t n, double p) {
 }
 
 const ErrorBook& ErrorBook::standard() {
-  static const ErrorBook book(read_residual_groups());
+  static const ErrorBook book = [] {
+    BandFactors factors;
+    auto groups = read_residual_groups({}, &factors);
+    return ErrorBook(std::move(groups), std::move(factors));
+  }();
   return book;
 }
 

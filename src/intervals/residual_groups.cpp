@@ -1,15 +1,19 @@
 #include <mlsysim/intervals/residual_groups.hpp>
 
+#include <mlsysim/intervals/model_error.hpp>
+
 #include <mlsysim/specs/device_class.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
 #include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace mlsysim {
 namespace {
@@ -19,8 +23,15 @@ class GroupReader {
  public:
   explicit GroupReader(const YamlDocument& document) : document_(document) {}
 
-  std::vector<ResidualGroup> read() {
+  std::vector<ResidualGroup> read(BandFactors* factors) {
     const auto& root = document_.root();
+    if (const YamlValue* given = root.find("factors"); given != nullptr && factors != nullptr)
+      for (const auto& distance : given->items) {
+        auto& levels = factors->emplace_back();
+        for (const auto& level : distance.items) levels.push_back(number(level));
+        if (levels.size() != kIntervalLevels.size())
+          fault(distance, "a distance has other levels", "one factor for each level");
+      }
     const YamlValue *schema = root.find("schema"), *list = root.find("groups");
     if (schema == nullptr || schema->text != kResidualsSchema)
       fault(root, "the file of residuals has another schema", std::string(kResidualsSchema));
@@ -153,22 +164,29 @@ std::vector<double> thinned(std::vector<double> residuals) {
   return out;
 }
 
-std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name) {
+std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name, BandFactors* factors) {
   const auto document = YamlDocument::parse(std::move(text), std::move(name));
-  return GroupReader(document).read();
+  return GroupReader(document).read(factors);
 }
 
-std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file) {
+std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file, BandFactors* factors) {
   const auto document =
       YamlDocument::read(file.empty() ? zoo_directory() / "validation" / "residuals.yaml" : file);
-  return GroupReader(document).read();
+  return GroupReader(document).read(factors);
 }
 
 std::string to_yaml(const std::vector<ResidualGroup>& groups) {
   std::string out = fmt::format(
       "# What predictions missed, by groups of measured rows, log(measured / predicted) of times:\n"
-      "# mlsysim validate --write-residuals FILE\nschema: {}\ngroups:\n",
+      "# mlsysim validate --write-residuals FILE\nschema: {}\nfactors:\n",
       kResidualsSchema);
+  // Of the groups as they are read again.
+  auto rounded = groups;
+  for (auto& g : rounded)
+    for (double& r : g.residuals) r = std::strtod(fmt::format("{:.3f}", r).c_str(), nullptr);
+  for (const auto& levels : ErrorBook(rounded).factors())
+    out += fmt::format("- [{}]\n", fmt::join(levels, ", "));
+  out += "groups:\n";
   for (const auto& g : groups) {
     std::string list;
     for (const double r : g.residuals)

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,11 +95,14 @@ struct StratumCoverage {
 /// hierarchical models" (2023).
 class ErrorBook {
  public:
-  explicit ErrorBook(std::vector<ResidualGroup> groups);
+  /// @param factors of these groups as `factors` gives them; found here where there are none
+  explicit ErrorBook(std::vector<ResidualGroup> groups, BandFactors factors = {});
   /// The groups that ship with the zoo. Read once.
   [[nodiscard]] static const ErrorBook& standard();
 
   [[nodiscard]] const std::vector<ResidualGroup>& groups() const { return groups_; }
+  /// By distance, then by level: the widening of bands.
+  [[nodiscard]] const BandFactors& factors() const { return factors_; }
   /// The band of a subject; none where no table measures its metric.
   /// @param level 50, 80 or 95 @throws InputError for another
   [[nodiscard]] std::optional<ModelErrorBand> band(const ErrorSubject& subject, int level) const;
@@ -138,10 +143,15 @@ class ErrorBook {
     std::size_t group;
     double score, weight;
   };
-  /// By distance and level: how many half widths the residuals of left-out groups lie from the centre,
+  /// By distance and level, how many half widths the residuals of left-out groups lie from the centre,
   /// sorted.
-  std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> scores_;
-  std::array<std::array<double, kIntervalLevels.size()>, kFarthestGroup + 1> factors_{};  ///< of all groups
+  struct Scores {
+    std::once_flag once;
+    std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> lists;
+  };
+  std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made when they are first asked for
+  [[nodiscard]] const Scores& scores() const;
+  BandFactors factors_;  ///< of all groups
 };
 
 /// The place of a level among kIntervalLevels. @throws InputError for a level that there is not

@@ -88,12 +88,20 @@ inline constexpr std::size_t kMostResiduals = 15;
 /// At most `kMostResiduals` of them: the quantiles in the middle of as many equal parts. @return sorted
 [[nodiscard]] std::vector<double> thinned(std::vector<double> residuals);
 
+/// By distance, then by level: how many times as wide as their own residuals bands have to be
+/// (`ErrorBook::factors`).
+using BandFactors = std::vector<std::vector<double>>;
+
 /// @param file empty for zoo/validation/residuals.yaml of the shipped zoo
+/// @param factors not null: filled with those that the file has
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
-[[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {});
+[[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {},
+                                                              BandFactors* factors = nullptr);
 /// @param name stands for the text in messages
-[[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
-/// The groups as YAML, in their order; reading it gives them again, to a thousandth of a residual.
+[[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name,
+                                                               BandFactors* factors = nullptr);
+/// The groups as YAML, in their order, with the factors of their bands, which take longer to find than to
+/// read; reading it gives them again, to a thousandth of a residual.
 [[nodiscard]] std::string to_yaml(const std::vector<ResidualGroup>& groups);
 
 /// First words of a file of residuals.

@@ -283,6 +283,16 @@ TEST_CASE("the groups that ship hold the level, and most tables what their rows 
   }
 }
 
+TEST_CASE("The factors of the shipped residuals are those that their groups give", "[intervals]") {
+  BandFactors factors;
+  auto groups = read_residual_groups({}, &factors);
+  REQUIRE(factors.size() == kFarthestGroup + 1);
+  const ErrorBook found(std::move(groups));
+  for (std::size_t d = 0; d < factors.size(); ++d)
+    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l)
+      CHECK(factors[d][l] == Approx(found.factors()[d][l]).epsilon(1e-9));
+}
+
 }  // namespace
 }  // namespace mlsysim
 
