@@ -184,8 +184,8 @@ std::string to_yaml(const std::vector<ResidualGroup>& groups) {
   auto rounded = groups;
   for (auto& g : rounded)
     for (double& r : g.residuals) r = std::strtod(fmt::format("{:.3f}", r).c_str(), nullptr);
-  for (const auto& levels : ErrorBook(rounded).factors())
-    out += fmt::format("- [{}]\n", fmt::join(levels, ", "));
+  const ErrorBook book(std::move(rounded));
+  for (const auto& levels : book.factors()) out += fmt::format("- [{}]\n", fmt::join(levels, ", "));
   out += "groups:\n";
   for (const auto& g : groups) {
     std::string list;
