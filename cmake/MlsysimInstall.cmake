@@ -26,6 +26,9 @@ install(FILES ${PROJECT_BINARY_DIR}/mlsysim.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT dev)
 
+# Files of an earlier version would name entries a second time.
+install(CODE "file(REMOVE_RECURSE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/mlsysim/zoo\")"
+  COMPONENT runtime)
 install(DIRECTORY ${MLSYSIM_ZOO_BUILD}/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim/zoo
   COMPONENT runtime)

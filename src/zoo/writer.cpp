@@ -249,6 +249,29 @@ void write_decisions(Writer& w, const Entry& e) {
   }
 }
 
+/// A runtime with what its own entry states: what it has of the one that it extends is filled in when it is
+/// read.
+ServingEngine own_part(const ServingEngine& spec, const Entry& entry) {
+  ServingEngine own = spec;
+  const auto memory_of = [&](const ServingEngine& e) {
+    Writer w(entry);
+    if (e.memory) write_table(w, 2, field_table<EngineMemoryRule>(), &*e.memory, "memory.");
+    return w.take();
+  };
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    const bool stated = std::any_of(entry.figures.begin(), entry.figures.end(),
+                                    [&](const auto& f) { return f.path.starts_with(row.name); });
+    if (stated) return;
+    if constexpr (std::is_same_v<M, double> || std::is_same_v<M, bool> || std::is_same_v<M, Time<>> ||
+                  std::is_same_v<M, std::optional<double>> || std::is_same_v<M, std::optional<Time<>>>) {
+      if (spec.*row.member == spec.extends->*row.member) own.*row.member = ServingEngine{}.*row.member;
+    } else if constexpr (std::is_same_v<M, std::optional<EngineMemoryRule>>) {
+      if (memory_of(spec) == memory_of(*spec.extends)) own.*row.member = {};
+    }
+  });
+  return own;
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -284,7 +307,12 @@ template <ZooSpec T> std::string to_yaml(const T& spec) {
   const Entry& entry = spec.entry == nullptr ? handmade : *spec.entry;
   detail::Writer w(entry);
   detail::write_head(w, entry);
-  detail::write_table(w, 1, field_table<T>(), &spec, "");
+  if constexpr (std::is_same_v<T, ServingEngine>) {
+    const auto own = spec.extends == nullptr ? spec : detail::own_part(spec, entry);
+    detail::write_table(w, 1, field_table<T>(), &own, "");
+  } else {
+    detail::write_table(w, 1, field_table<T>(), &spec, "");
+  }
   detail::write_decisions(w, entry);
   return w.take();
 }

@@ -397,7 +397,7 @@ def test_questions_that_do_not_read(run):
     for words, hint in ((["--axis", "batch_size=", "--minimize", "itl"], "empty"), (["--axis", "batchsize=1,2", "--minimize", "itl"], "batchsize"),
                         (["--axis", "batch_size=1,2", "--minimize", "itll"], "did you mean 'itl'"),
                         (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "ttft <= 4"], "unit"),
-                        (["--axis", "batch_size=1..1e30", "--minimize", "itl"], "2^32"),
+                        (["--axis", "batch_size=1..1e30", "--minimize", "itl"], "1e+15"),
                         (["--axis", "batch_size=1..1e5", "--axis", "seq_len=1..1e5", "--axis", "hardware.memory.bandwidth=1 TB/s..8 TB/s:100000",
                           "--axis", "hardware.compute.dense=1 PFLOP/s..8 PFLOP/s:100000", "--minimize", "itl"], "too many points"),
                         (["--axis", "batch_size=nan..4", "--minimize", "itl"], "nan"),

@@ -214,7 +214,7 @@ def test_quantities_of_a_class_are_axes_limits_and_objectives(program):
     point = json.loads(best.stdout)["best"][0]
     assert point["axes"] == {"extra": "20 W", "energy": "1 kJ"} and point["objectives"]["time"] == pytest.approx(1000 / 370)
     solved = program("solve", "PassPower", "hardware=H100", "power <= 500 W", "extra")
-    assert solved.returncode == 0 and "extra = 150 W" in solved.stdout
+    assert solved.returncode == 0 and "150 W" in solved.stdout
     assert program("pareto", *ask, "--minimize", "time", "--minimize", "power").returncode == 0
 
 

@@ -21,6 +21,9 @@ QUESTIONS = [
     "Mixtral_8x7B --on H100,B200 --rate 10/s --e2e=20s --seq-len 2048 --output-tokens 512",
 ]
 CLOSE = 1e-6
+# Of a load: near the most that a replica serves, a step grows as fast with the requests as these do with the step, and where the
+# two balance is known no better.
+LOAD = 1e-2
 
 
 def run(program, *words):
@@ -59,9 +62,9 @@ class Machine:
         """That the devices of a cost are those that are needed."""
         replicas = round(at["devices"] / self.each)
         assert math.isclose(at["cost"], at["devices"] * self.price, rel_tol=CLOSE)
-        assert self.meets(replicas * (1 + 1e-4), at["factor"]), f"{replicas} replicas are too few: {at}"
+        assert self.meets(replicas * (1 + LOAD), at["factor"]), f"{replicas} replicas are too few: {at}"
         if replicas > 1:
-            assert not self.meets((replicas - 1) * (1 - 1e-4), at["factor"]), f"{replicas} replicas are too many: {at}"
+            assert not self.meets((replicas - 1) * (1 - LOAD), at["factor"]), f"{replicas} replicas are too many: {at}"
 
 
 def verify(program, words):

@@ -43,8 +43,10 @@ class _Answer:
         """The answer as plain data, ready for JSON."""
         return self._data
 
-    def __repr__(self):
+    def __str__(self):
         return self._text
+
+    __repr__ = __str__
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(self._text)

@@ -112,7 +112,7 @@ TEST_CASE("no solution says what can be reached", "[explore][solve]") {
   CHECK_THROWS_WITH(solve(s, "itl <= 30", "batch_size"), ContainsSubstring("give the number its unit"));
   CHECK_THROWS_WITH(solve(s, "itl", "batch_size"), ContainsSubstring("a constraint compares two values"));
   CHECK_THROWS_AS(solve(s, "batch_size <= 4", "batch_size"), InputError);
-  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch"), LookupError);
+  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batches"), LookupError);
   CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch_size", {.low = AnyQuantity::parse("1 ms")}),
                   DimensionError);
 }

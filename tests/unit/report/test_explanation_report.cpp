@@ -90,7 +90,7 @@ TEST_CASE("an uncertainty report has every column in every form", "[report]") {
   CHECK(std::stod(line) == AnyQuantity::from_base(r.results[0].value, r.results[0].exps).in("ms"));
   CHECK(csv.find(" ms") == std::string::npos);
   for (const auto format : {OutputFormat::text, OutputFormat::markdown}) {
-    const auto text = render(r, {.format = format});
+    const auto text = render(r, {.format = format, .verbosity = Verbosity::verbose});
     CHECK_THAT(text,
                Catch::Contains("outer bounds") && Catch::Contains("first order") && Catch::Contains(" .. "));
   }
