@@ -31,16 +31,11 @@ std::pair<std::string, std::string> split(const std::string& word) {
   return {word.substr(0, sign), word.substr(sign)};
 }
 
-bool has_option(const CLI::App* at, const std::string& name) {
+/// An option of a command or of those above it; null where none has the name.
+const CLI::Option* option_of(const CLI::App* at, const std::string& name) {
   for (; at != nullptr; at = at->get_parent())
-    if (at->get_option_no_throw(name) != nullptr) return true;
-  return false;
-}
-
-bool takes_value(const CLI::App* at, const std::string& name) {
-  for (; at != nullptr; at = at->get_parent())
-    if (const auto* option = at->get_option_no_throw(name)) return option->get_items_expected_max() > 0;
-  return false;
+    if (const auto* option = at->get_option_no_throw(name)) return option;
+  return nullptr;
 }
 
 }  // namespace
@@ -57,8 +52,9 @@ void Program::take_other_words() {
   }
   for (std::size_t i = first; i < words_.size() && words_[i] != "--"; ++i) {
     const auto [name, rest] = split(words_[i]);
-    if (!name.starts_with('-') || has_option(at, name)) continue;
-    if (const auto ours = our_option(name); !ours.empty() && has_option(at, ours)) words_[i] = ours + rest;
+    if (!name.starts_with('-') || option_of(at, name) != nullptr) continue;
+    if (const auto ours = our_option(name); !ours.empty() && option_of(at, ours) != nullptr)
+      words_[i] = ours + rest;
   }
   const auto places = places_.find(at);
   if (places == places_.end() || places->second.empty() || places->second.front() != Place::model) return;
@@ -69,7 +65,7 @@ void Program::take_other_words() {
 void Program::place_words(const CLI::App& command, std::size_t first) {
   const bool has_machine = places_.at(&command).size() > 1 && places_.at(&command)[1] == Place::machine;
   const auto flagged = [&](std::span<const std::string_view> flags, const std::string& name) {
-    return std::find(flags.begin(), flags.end(), name) != flags.end() && !has_option(&command, name);
+    return std::find(flags.begin(), flags.end(), name) != flags.end() && option_of(&command, name) == nullptr;
   };
   std::vector<std::string> places, options;
   std::string model, machine;
@@ -84,9 +80,10 @@ void Program::place_words(const CLI::App& command, std::size_t first) {
       if (!to.empty()) return;
       to = rest.empty() ? words_[++i] : rest.substr(1);
     } else if (word.starts_with('-') && word.size() > 1) {
+      const auto* option = option_of(&command, name);
+      const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
       options.push_back(word);
-      if (rest.empty() && takes_value(&command, name) && i + 1 < words_.size())
-        options.push_back(words_[++i]);
+      if (rest.empty() && takes_value && i + 1 < words_.size()) options.push_back(words_[++i]);
     } else {
       places.push_back(word);
     }

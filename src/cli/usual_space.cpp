@@ -60,14 +60,13 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
     said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
   }
   if (!has_goal) {
-    const char* more = serves ? "throughput_per_accelerator" : "throughput";
     const char* time = serves ? "itl" : trains ? "step_latency" : "latency";
-    if (trains)
-      asked.minimize.emplace_back(time);
-    else
-      asked.maximize.emplace_back(more);
-    if (asked.command == "pareto") asked.minimize.emplace_back(trains ? "memory_used" : time);
-    said += fmt::format("{}no objective: {}", said.empty() ? "" : "; ", trains ? time : more);
+    if (!trains) asked.maximize.emplace_back(serves ? "throughput_per_accelerator" : "throughput");
+    if (trains || asked.command == "pareto") asked.minimize.emplace_back(time);
+    if (trains && asked.command == "pareto") asked.minimize.emplace_back("memory_used");
+    auto goals = asked.maximize;
+    goals.insert(goals.end(), asked.minimize.begin(), asked.minimize.end());
+    said += fmt::format("{}no objective: {}", said.empty() ? "" : "; ", fmt::join(goals, ", "));
   }
   return said;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The axes that a search varies and wants where nothing is said of it.
+// Axes and objectives of a search that states none.
 
 #include "commands.hpp"
 

@@ -138,24 +138,26 @@ std::optional<CountedMachine> counted_machine(std::string_view text) {
     while (part.ends_with(' ')) part.remove_suffix(1);
     return part;
   };
-  const auto is_count = [](std::string_view part) { return all_digits(part) && part.size() < 8; };
+  // "16,384"; 0 for what is no count.
+  const auto count_in = [&](std::string_view part) {
+    std::string digits(trimmed(part));
+    std::erase(digits, ',');
+    return all_digits(digits) && digits.size() < 8 ? std::stod(digits) : 0;
+  };
   CountedMachine out{.name = trimmed(text)};
-  bool counted = false;
   for (auto sign = out.name.find_first_of("xX*"); sign != std::string_view::npos;
        sign = out.name.find_first_of("xX*")) {
-    const auto count = trimmed(out.name.substr(0, sign));
-    if (!is_count(count)) break;
-    out.count *= std::stod(std::string(count));
+    const double count = count_in(out.name.substr(0, sign));
+    if (!(count > 0)) break;
+    out.count *= count;
     out.name = trimmed(out.name.substr(sign + 1));
-    counted = true;
   }
   const auto sign = out.name.find_last_of("xX*");
-  if (!counted && sign != std::string_view::npos && is_count(trimmed(out.name.substr(sign + 1)))) {
-    out.count = std::stod(std::string(trimmed(out.name.substr(sign + 1))));
+  if (out.name == trimmed(text) && sign != std::string_view::npos) {
+    out.count = count_in(out.name.substr(sign + 1));
     out.name = trimmed(out.name.substr(0, sign));
-    counted = true;
   }
-  if (!counted || out.name.empty() || out.count < 1) return std::nullopt;
+  if (out.name == trimmed(text) || out.name.empty() || !(out.count > 0)) return std::nullopt;
   return out;
 }
 

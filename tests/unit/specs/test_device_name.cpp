@@ -90,6 +90,7 @@ TEST_CASE("A count before or behind a machine is taken apart", "[specs]") {
                         {"8 x H100", 8, "H100"},
                         {"H100x8", 8, "H100"},
                         {"8*H100", 8, "H100"},
+                        {"16,384xH100", 16384, "H100"},
                         {"2x8xH100", 16, "H100"},
                         {"4xMI300X", 4, "MI300X"},
                         {"MI300Xx4", 4, "MI300X"}}) {
