@@ -1,4 +1,5 @@
 #include "detail/documents.hpp"
+#include "detail/inherited.hpp"
 #include "detail/kinds.hpp"
 #include "detail/model_rules.hpp"
 #include "detail/read_table.hpp"
@@ -42,9 +43,7 @@ void inherit(ServingEngine& spec, const Document& doc, NodeRef map, const Zoo& z
     return;
   }
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
-    if constexpr (std::is_same_v<M, double> || std::is_same_v<M, bool> || std::is_same_v<M, Time<>> ||
-                  std::is_same_v<M, std::optional<double>> || std::is_same_v<M, std::optional<Time<>>> ||
-                  std::is_same_v<M, std::optional<EngineMemoryRule>>)
+    if constexpr (InheritedNumber<M> || InheritedRule<M>)
       if (!map.find(row.name)) spec.*row.member = from->*row.member;
   });
 }

@@ -1,5 +1,6 @@
 #include <mlsysim/zoo/writer.hpp>
 
+#include "detail/inherited.hpp"
 #include "detail/kinds.hpp"
 
 #include <mlsysim/reflect/describe.hpp>
@@ -262,10 +263,9 @@ ServingEngine own_part(const ServingEngine& spec, const Entry& entry) {
     const bool stated = std::any_of(entry.figures.begin(), entry.figures.end(),
                                     [&](const auto& f) { return f.path.starts_with(row.name); });
     if (stated) return;
-    if constexpr (std::is_same_v<M, double> || std::is_same_v<M, bool> || std::is_same_v<M, Time<>> ||
-                  std::is_same_v<M, std::optional<double>> || std::is_same_v<M, std::optional<Time<>>>) {
+    if constexpr (InheritedNumber<M>) {
       if (spec.*row.member == spec.extends->*row.member) own.*row.member = ServingEngine{}.*row.member;
-    } else if constexpr (std::is_same_v<M, std::optional<EngineMemoryRule>>) {
+    } else if constexpr (InheritedRule<M>) {
       if (memory_of(spec) == memory_of(*spec.extends)) own.*row.member = {};
     }
   });
