@@ -51,7 +51,7 @@ def exported(program, model, machine, accelerators):
 def packed_zoo(zoo):
     """The zoo's files in one, without their comments: length of the index, index of paths and sizes, contents. Of measurements what predictions missed is
     in it."""
-    paths = sorted(f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation" or f.name == "residuals.yaml")
+    paths = sorted([f for f in zoo.rglob("*.yaml") if f.relative_to(zoo).parts[0] != "validation"] + list(zoo.glob("validation/residual*.csv")))
     # Lines stay where they are: messages name them.
     files = [(f.relative_to(zoo).as_posix(), re.sub(rb"^ *#.*$", b"", f.read_bytes(), flags=re.M)) for f in paths]
     index = json.dumps([[name, len(data)] for name, data in files]).encode()

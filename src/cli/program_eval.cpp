@@ -2,6 +2,8 @@
 
 #include "program.hpp"
 
+#include <mlsysim/reflect/detail/aliases.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,16 +20,11 @@ const char* short_form(std::string_view field) {
   return "";
 }
 
-/// Names that engines and benchmarks give an option.
-const char* other_forms(std::string_view field) {
-  static constexpr std::pair<std::string_view, const char*> forms[] = {
-      {"engine", ",--runtime"},    {"arrival_rate", ",--rate"},
-      {"accelerators", ",--gpus"}, {"tp_size", ",--tensor-parallel-size"},
-      {"seq_len", ",--isl"},       {"pp_size", ",--pipeline-parallel-size"},
-      {"output_tokens", ",--osl"}, {"v_stages", ",--virtual-stages"}};
-  for (const auto& [name, also] : forms)
-    if (name == field) return also;
-  return "";
+/// The name that engines and benchmarks give an option, as help shows it; of the batch size it is a load of
+/// its own.
+std::string other_form(std::string_view field) {
+  const auto name = field == "batch_size" ? std::string_view() : other_name(field);
+  return name.empty() ? std::string() : ",--" + dashed(name);
 }
 
 constexpr std::size_t kHelpColumns = 80;  // of a line of help, behind the option
@@ -157,7 +154,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     }
     auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), other_forms(f.name)),
+        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), other_form(f.name)),
         [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; },
         shows_all_ ? help_of(f) : brief_help(f));
     option->type_name(type_word(f))

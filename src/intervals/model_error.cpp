@@ -383,11 +383,7 @@ BandCoverage::Range binomial_range(std::size_t n, double p) {
 }
 
 const ErrorBook& ErrorBook::standard() {
-  static const ErrorBook book = [] {
-    BandFactors factors;
-    auto groups = read_residual_groups({}, &factors);
-    return ErrorBook(std::move(groups), std::move(factors));
-  }();
+  static const ErrorBook book(read_residual_groups(), read_band_factors());
   return book;
 }
 

@@ -2,10 +2,10 @@
 
 #include <mlsysim/intervals/model_error.hpp>
 
+#include <mlsysim/files/csv.hpp>
 #include <mlsysim/specs/device_class.hpp>
-#include <mlsysim/zoo/detail/yaml_document.hpp>
+#include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/zoo/loader.hpp>
-#include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,99 +13,87 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 namespace mlsysim {
 namespace {
 
-/// Reads the groups of one document and keeps every fault.
+constexpr std::string_view kHint = "write it afresh: mlsysim validate --write-residuals FILE";
+
+/// Texts of a group, by their columns.
+struct TextColumn {
+  std::string_view name;
+  std::string& (*text)(ResidualGroup&);
+};
+constexpr TextColumn kTexts[] = {
+    {"metric", [](ResidualGroup& g) -> std::string& { return g.subject.metric; }},
+    {"device", [](ResidualGroup& g) -> std::string& { return g.subject.device; }},
+    {"generation", [](ResidualGroup& g) -> std::string& { return g.subject.generation; }},
+    {"origin", [](ResidualGroup& g) -> std::string& { return g.subject.origin; }},
+    {"family", [](ResidualGroup& g) -> std::string& { return g.subject.family; }},
+    {"table", [](ResidualGroup& g) -> std::string& { return g.table; }},
+    {"software", [](ResidualGroup& g) -> std::string& { return g.subject.software; }},
+    {"link", [](ResidualGroup& g) -> std::string& { return g.subject.link; }}};
+
+/// Reads groups and keeps every fault.
 class GroupReader {
  public:
-  explicit GroupReader(const YamlDocument& document) : document_(document) {}
+  explicit GroupReader(const CsvTable& table) : table_(table) {
+    for (const auto& [name, text] : kTexts) texts_.push_back(table.column(name));
+    measured_ = table.column("measured");
+    unmeasured_ = table.column("unmeasured");
+    rows_ = table.column("rows");
+    residuals_ = table.column("residuals");
+  }
 
-  std::vector<ResidualGroup> read(BandFactors* factors) {
-    const auto& root = document_.root();
-    if (const YamlValue* given = root.find("factors"); given != nullptr && factors != nullptr)
-      for (const auto& distance : given->items) {
-        auto& levels = factors->emplace_back();
-        for (const auto& level : distance.items) levels.push_back(number(level));
-        if (levels.size() != kIntervalLevels.size())
-          fault(distance, "a distance has other levels", "one factor for each level");
-      }
-    const YamlValue *schema = root.find("schema"), *list = root.find("groups");
-    if (schema == nullptr || schema->text != kResidualsSchema)
-      fault(root, "the file of residuals has another schema", std::string(kResidualsSchema));
-    std::vector<ResidualGroup> out;
-    if (list == nullptr || list->kind != YamlValue::Kind::sequence)
-      fault(root, "'groups' is missing", "a list of groups");
-    else
-      for (const auto& item : list->items) out.push_back(group(item));
+  std::vector<ResidualGroup> read() {
+    std::vector<ResidualGroup> out(table_.rows());
+    for (std::size_t r = 0; r < out.size(); ++r) read(r, out[r]);
     if (problems_.empty()) return out;
-    const auto title = fmt::format("{}: {} problems", document_.file(), problems_.size());
+    const auto title = fmt::format("{}: {} problems", table_.file(), problems_.size());
     throw ErrorList({.id = "mlsysim.intervals.002", .message = title}, std::move(problems_));
   }
 
  private:
-  void fault(const YamlValue& at, std::string message, std::string expected) {
-    problems_.push_back(document_.placed({.id = "mlsysim.intervals.001",
-                                          .message = std::move(message),
-                                          .found = at.describe(),
-                                          .expected = std::move(expected),
-                                          .hint = "write it afresh: mlsysim validate --write-residuals FILE"},
-                                         at));
+  void fault(std::size_t row, std::size_t column, std::string message, std::string expected) {
+    problems_.push_back({.id = "mlsysim.intervals.001",
+                         .message = std::move(message),
+                         .key = table_.columns()[column],
+                         .found = fmt::format("'{}'", table_.text(row, column)),
+                         .expected = std::move(expected),
+                         .hint = std::string(kHint),
+                         .where = table_.where(row, column)});
   }
-  double number(const YamlValue& v) {
-    double out = 0;
-    const auto* end = v.text.data() + v.text.size();
-    const auto [stop, failed] = std::from_chars(v.text.data(), end, out);
-    if (v.kind != YamlValue::Kind::scalar || failed != std::errc{} || stop != end || !std::isfinite(out))
-      fault(v, "a residual or a count is not a number", "a finite number");
-    return out;
+  bool flag(std::size_t row, std::size_t column) {
+    const auto text = table_.text(row, column);
+    if (text != "0" && text != "1") fault(row, column, "a flag is neither 0 nor 1", "0 or 1");
+    return text == "1";
   }
-  ResidualGroup group(const YamlValue& item) {
-    ResidualGroup g;
-    struct Text {
-      std::string_view name;
-      std::string* text;
-      bool optional = false;
-    };
-    auto& about = g.subject;
-    const Text texts[] = {{"metric", &about.metric},           {"device", &about.device},
-                          {"generation", &about.generation},   {"origin", &about.origin},
-                          {"family", &about.family},           {"table", &g.table},
-                          {"software", &about.software, true}, {"link", &about.link, true}};
-    const std::pair<std::string_view, bool*> flags[] = {{"measured", &about.measured},
-                                                        {"unmeasured", &g.unmeasured}};
-    std::size_t known = 2;  // rows and residuals
-    for (const auto& [name, text, optional] : texts)
-      if (const YamlValue* v = item.find(name); v != nullptr) {
-        *text = v->text;
-        ++known;
-      } else if (!optional) {
-        fault(item, fmt::format("a group has no '{}'", name), "a text");
-      }
-    for (const auto& [name, flag] : flags)
-      if (const YamlValue* v = item.find(name); v != nullptr) {
-        *flag = v->text == "true";
-        if (v->text != "true" && v->text != "false")
-          fault(*v, fmt::format("'{}' is no flag", name), "true or false");
-        ++known;
-      }
-    const YamlValue *rows = item.find("rows"), *residuals = item.find("residuals");
-    if (rows == nullptr || residuals == nullptr || residuals->items.empty())
-      fault(item, "a group has no rows or no residuals", "rows: N, residuals: [numbers]");
-    if (item.pairs.size() > known)
-      fault(item, "a group has keys that are not known",
-            "metric, device, generation, origin, family, table, software, link, measured, unmeasured, rows, "
-            "residuals");
-    if (rows != nullptr) g.rows = static_cast<std::size_t>(std::max(0.0, number(*rows)));
-    if (residuals != nullptr)
-      for (const auto& v : residuals->items) g.residuals.push_back(number(v));
-    std::sort(g.residuals.begin(), g.residuals.end());
-    return g;
+  void read(std::size_t row, ResidualGroup& g) {
+    for (std::size_t t = 0; t < texts_.size(); ++t) kTexts[t].text(g) = table_.text(row, texts_[t]);
+    if (g.subject.metric.empty()) fault(row, texts_[0], "a group has no metric", "what was measured");
+    g.subject.measured = flag(row, measured_);
+    g.unmeasured = flag(row, unmeasured_);
+    const auto count = table_.text(row, rows_);
+    if (const auto [stop, failed] = std::from_chars(count.data(), count.data() + count.size(), g.rows);
+        failed != std::errc{} || stop != count.data() + count.size() || g.rows == 0)
+      fault(row, rows_, "the rows of a group are no count", "a whole number from 1");
+    const auto list = table_.text(row, residuals_);
+    for (const char *at = list.data(), *const end = at + list.size(); at != end;) {
+      int thousandths = 0;
+      const auto [stop, failed] = std::from_chars(at, end, thousandths);
+      if (failed != std::errc{} || (stop != end && *stop != ' '))
+        return fault(row, residuals_, "a residual is not a number",
+                     "thousandths of logarithms, between blanks");
+      g.residuals.push_back(thousandths / 1000.0);
+      at = stop == end ? end : stop + 1;
+    }
+    if (g.residuals.empty()) fault(row, residuals_, "a group has no residuals", "at least one");
+    std::ranges::sort(g.residuals);
   }
 
-  const YamlDocument& document_;
+  const CsvTable& table_;
+  std::vector<std::size_t> texts_;
+  std::size_t measured_ = 0, unmeasured_ = 0, rows_ = 0, residuals_ = 0;
   std::vector<ErrorFacts> problems_;
 };
 
@@ -164,45 +152,42 @@ std::vector<double> thinned(std::vector<double> residuals) {
   return out;
 }
 
-std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name, BandFactors* factors) {
-  const auto document = YamlDocument::parse(std::move(text), std::move(name));
-  return GroupReader(document).read(factors);
+std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name) {
+  const auto table = CsvTable::parse(std::move(text), std::move(name));
+  return GroupReader(table).read();
 }
 
-std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file, BandFactors* factors) {
-  const auto document =
-      YamlDocument::read(file.empty() ? zoo_directory() / "validation" / "residuals.yaml" : file);
-  return GroupReader(document).read(factors);
+std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file) {
+  const auto table = CsvTable::read(file.empty() ? zoo_directory() / "validation" / "residuals.csv" : file);
+  return GroupReader(table).read();
 }
 
-std::string to_yaml(const std::vector<ResidualGroup>& groups) {
-  std::string out = fmt::format(
-      "# What predictions missed, by groups of measured rows, log(measured / predicted) of times:\n"
-      "# mlsysim validate --write-residuals FILE\nschema: {}\nfactors:\n",
-      kResidualsSchema);
-  // Of the groups as they are read again.
-  auto rounded = groups;
-  for (auto& g : rounded)
-    for (double& r : g.residuals) r = std::strtod(fmt::format("{:.3f}", r).c_str(), nullptr);
-  const ErrorBook book(std::move(rounded));
-  for (const auto& levels : book.factors()) out += fmt::format("- [{}]\n", fmt::join(levels, ", "));
-  out += "groups:\n";
-  for (const auto& g : groups) {
-    std::string list;
-    for (const double r : g.residuals)
-      list += fmt::format("{}{:.3f}", list.empty() ? "" : ", ", r == 0 ? 0.0 : r);
-    const auto& s = g.subject;
-    std::string given;
-    if (!s.software.empty()) given += fmt::format("software: {}, ", yaml_quoted(s.software));
-    if (!s.link.empty()) given += fmt::format("link: {}, ", yaml_quoted(s.link));
-    if (!s.measured) given += "measured: false, ";
-    if (g.unmeasured) given += "unmeasured: true, ";
-    out += fmt::format(
-        "- {{metric: {}, device: {}, generation: {}, origin: {}, family: {}, table: {}, {}rows: {},\n"
-        "   residuals: [{}]}}\n",
-        s.metric, yaml_quoted(s.device), yaml_quoted(s.generation), yaml_quoted(s.origin),
-        yaml_quoted(s.family), yaml_quoted(g.table), given, g.rows, list);
+BandFactors read_band_factors() {
+  const auto table = CsvTable::read(zoo_directory() / "validation" / "residual_factors.csv");
+  BandFactors out(table.rows());
+  for (const int level : kIntervalLevels) {
+    const auto column = table.column(std::to_string(level));
+    for (std::size_t d = 0; d < out.size(); ++d) out[d].push_back(table.number(d, column));
   }
+  return out;
+}
+
+std::string to_csv(std::span<const ResidualGroup> groups) {
+  std::string out(kResidualsHead);
+  for (auto g : groups) {
+    for (const auto& [name, text] : kTexts) out += detail::csv_field(text(g)) + ",";
+    out += fmt::format("{:d},{:d},{},", g.subject.measured, g.unmeasured, g.rows);
+    for (const double r : g.residuals) out += fmt::format("{} ", std::lround(1000 * r));
+    out.back() = '\n';
+  }
+  return out;
+}
+
+std::string factors_csv(std::string residuals) {
+  const ErrorBook book(parse_residual_groups(std::move(residuals), "residuals"));
+  std::string out(kFactorsHead);
+  for (std::size_t d = 0; d < book.factors().size(); ++d)
+    out += fmt::format("{},{}\n", d, fmt::join(book.factors()[d], ","));
   return out;
 }
 

@@ -5,48 +5,61 @@
 
 namespace mlsysim {
 
+namespace {
+
+// The first one of a name is the one that help shows.
+constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"tpot", "itl"},                                                     // MLPerf, vLLM
+     {"inter_token_latency", "itl"},                                      // vLLM
+     {"e2e_latency", "request_latency"},                                  // vLLM
+     {"token_throughput_per_accelerator", "throughput_per_accelerator"},  // of resolvers
+     {"runtime", "engine"},
+     {"concurrency", "batch_size"},  // of a load of the same name, as the next one
+     {"burst", "batch_size"},
+     {"rate", "arrival_rate"},
+     {"request_rate", "arrival_rate"},
+     {"gpus", "accelerators"},  // engines, launchers and benchmarks, as the next ones
+     {"num_gpus", "accelerators"},
+     {"num_devices", "accelerators"},
+     {"devices", "accelerators"},
+     {"tp", "tp_size"},
+     {"tensor_parallel_size", "tp_size"},
+     {"pp", "pp_size"},
+     {"pipeline_parallel_size", "pp_size"},
+     {"virtual_stages", "v_stages"},
+     {"ep", "ep_size"},
+     {"cp", "cp_size"},
+     {"batch", "batch_size"},
+     {"isl", "seq_len"},
+     {"input_len", "seq_len"},
+     {"input_tokens", "seq_len"},
+     {"prompt_tokens", "seq_len"},
+     {"osl", "output_tokens"},
+     {"output_len", "output_tokens"},
+     {"dtype", "precision"},
+     {"kv_cache_dtype", "kv_precision"},
+     {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
+     {"comm_overhead", "communication_latency"},
+     {"fleet_throughput", "effective_throughput"},
+     {"pipeline_bubble", "pipeline_bubble_latency"},
+     {"data_parallel", "dp_communication_latency"},  // parts of the communication by their parallelism
+     {"tensor_parallel", "tp_communication_latency"},
+     {"expert_parallel", "ep_communication_latency"},
+     {"context_parallel", "cp_communication_latency"},
+     {"pipeline_parallel", "pp_communication_latency"},
+     {"host_transfer", "host_transfer_latency"}});
+
+}  // namespace
+
 std::string_view canonical_name(std::string_view name) {
-  static constexpr auto aliases = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"tpot", "itl"},                                                     // MLPerf, vLLM
-       {"inter_token_latency", "itl"},                                      // vLLM
-       {"e2e_latency", "request_latency"},                                  // vLLM
-       {"token_throughput_per_accelerator", "throughput_per_accelerator"},  // of resolvers
-       {"runtime", "engine"},
-       {"concurrency", "batch_size"},  // of a load of the same name, as the next one
-       {"burst", "batch_size"},
-       {"rate", "arrival_rate"},
-       {"request_rate", "arrival_rate"},
-       {"gpus", "accelerators"},  // engines, launchers and benchmarks, as the next ones
-       {"num_gpus", "accelerators"},
-       {"num_devices", "accelerators"},
-       {"devices", "accelerators"},
-       {"tp", "tp_size"},
-       {"tensor_parallel_size", "tp_size"},
-       {"pp", "pp_size"},
-       {"pipeline_parallel_size", "pp_size"},
-       {"ep", "ep_size"},
-       {"cp", "cp_size"},
-       {"batch", "batch_size"},
-       {"isl", "seq_len"},
-       {"input_len", "seq_len"},
-       {"input_tokens", "seq_len"},
-       {"prompt_tokens", "seq_len"},
-       {"osl", "output_tokens"},
-       {"output_len", "output_tokens"},
-       {"dtype", "precision"},
-       {"kv_cache_dtype", "kv_precision"},
-       {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
-       {"comm_overhead", "communication_latency"},
-       {"fleet_throughput", "effective_throughput"},
-       {"pipeline_bubble", "pipeline_bubble_latency"},
-       {"data_parallel", "dp_communication_latency"},  // parts of the communication by their parallelism
-       {"tensor_parallel", "tp_communication_latency"},
-       {"expert_parallel", "ep_communication_latency"},
-       {"context_parallel", "cp_communication_latency"},
-       {"pipeline_parallel", "pp_communication_latency"},
-       {"host_transfer", "host_transfer_latency"}});
-  for (const auto& [alias, canonical] : aliases)
+  for (const auto& [alias, canonical] : kAliases)
     if (alias == name) return canonical;
+  return {};
+}
+
+std::string_view other_name(std::string_view canonical) {
+  for (const auto& [alias, name] : kAliases)
+    if (name == canonical) return alias;
   return {};
 }
 

@@ -11,7 +11,7 @@
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
-#include <mlsysim/validation/csv.hpp>
+#include <mlsysim/files/csv.hpp>
 
 #include <cstdint>
 #include <string>

@@ -17,7 +17,7 @@
 #include <mlsysim/ops/export/fetch.hpp>
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/request_trace/traffic.hpp>
-#include <mlsysim/validation/csv.hpp>
+#include <mlsysim/files/csv.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <malloc.h>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,19 +93,21 @@ inline constexpr std::size_t kMostResiduals = 15;
 /// (`ErrorBook::factors`).
 using BandFactors = std::vector<std::vector<double>>;
 
-/// @param file empty for zoo/validation/residuals.yaml of the shipped zoo
-/// @param factors not null: filled with those that the file has
+/// @param file empty for zoo/validation/residuals.csv of the shipped zoo
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
-[[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {},
-                                                              BandFactors* factors = nullptr);
+[[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {});
 /// @param name stands for the text in messages
-[[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name,
-                                                               BandFactors* factors = nullptr);
-/// The groups as YAML, in their order, with the factors of their bands, which take longer to find than to
-/// read; reading it gives them again, to a thousandth of a residual.
-[[nodiscard]] std::string to_yaml(const std::vector<ResidualGroup>& groups);
+[[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
+/// Those that ship with the zoo: they take longer to find than to read. @throws InputError
+[[nodiscard]] BandFactors read_band_factors();
+/// The groups as CSV, in their order, residuals in thousandths; reading it gives them again.
+[[nodiscard]] std::string to_csv(std::span<const ResidualGroup> groups);
+/// The factors of the groups of such a CSV, by distance, as another.
+[[nodiscard]] std::string factors_csv(std::string residuals);
 
-/// First words of a file of residuals.
-inline constexpr std::string_view kResidualsSchema = "mlsysim/residuals@2";
+/// First lines of both.
+inline constexpr std::string_view kResidualsHead =
+    "metric,device,generation,origin,family,table,software,link,measured,unmeasured,rows,residuals\n";
+inline constexpr std::string_view kFactorsHead = "distance,50,80,95\n";
 
 }  // namespace mlsysim

@@ -2,7 +2,7 @@
 /// Expressions over the columns of a table: how the mapping of a row to an input is written as data.
 
 #include <mlsysim/resolver_api/expression.hpp>
-#include <mlsysim/validation/csv.hpp>
+#include <mlsysim/files/csv.hpp>
 
 #include <optional>
 #include <string>

@@ -171,7 +171,7 @@ std::string honest_columns(std::span<const TableResult> results, std::span<const
       "**Repeats**: one measurement against the median of those with the same inputs; nobody can be better. "
       "**Intervals**: the share of rows inside the\n"
       "50, 80 and 95 % intervals of `--interval` where their group is left out of "
-      "`zoo/validation/residuals.yaml`, and inside that of 80 % where the whole\n"
+      "`zoo/validation/residuals.csv`, and inside that of 80 % where the whole\n"
       "table is; residuals are those of the zoo's constants, which a fitted group has seen. A table that "
       "answers "
       "less than half of its records is marked.\n\n"

@@ -227,7 +227,7 @@ TEST_CASE("groups read back as they were written", "[intervals]") {
   groups[1].subject.link = "network";
   groups[1].subject.measured = false;
   groups[1].unmeasured = true;
-  const auto again = parse_residual_groups(to_yaml(groups), "text");
+  const auto again = parse_residual_groups(to_csv(groups), "text");
   REQUIRE(again.size() == 2U);
   CHECK(again[0].subject.measured);
   CHECK(again[0].subject.link.empty());
@@ -243,14 +243,12 @@ TEST_CASE("groups read back as they were written", "[intervals]") {
 }
 
 TEST_CASE("a file with faults names each of them", "[intervals]") {
-  const std::string text =
-      "schema: mlsysim/residuals@2\ngroups:\n- {metric: itl, device: d, generation: g, origin: o, table: t, "
-      "rows: many, residuals: [0.1, x]}\n";
+  const std::string text = std::string(kResidualsHead) + "itl,d,g,o,f,t,,,1,yes,many,100 x\n";
   try {
-    (void)parse_residual_groups(text, "bad.yaml");
+    (void)parse_residual_groups(text, "bad.csv");
     FAIL("it was read");
   } catch (const ErrorList& e) {
-    CHECK(e.problems().size() == 3U);  // family, rows, a residual
+    CHECK(e.problems().size() == 3U);  // a flag, rows, a residual
   }
 }
 
@@ -284,8 +282,8 @@ TEST_CASE("the groups that ship hold the level, and most tables what their rows 
 }
 
 TEST_CASE("The factors of the shipped residuals are those that their groups give", "[intervals]") {
-  BandFactors factors;
-  auto groups = read_residual_groups({}, &factors);
+  const auto factors = read_band_factors();
+  auto groups = read_residual_groups();
   REQUIRE(factors.size() == kFarthestGroup + 1);
   const ErrorBook found(std::move(groups));
   for (std::size_t d = 0; d < factors.size(); ++d)

@@ -1,4 +1,4 @@
-#include <mlsysim/validation/csv.hpp>
+#include <mlsysim/files/csv.hpp>
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -46,7 +46,7 @@ class CsvReader {
 
  private:
   [[noreturn]] void fail(std::string message, std::string found, std::string expected, std::string hint) {
-    throw InputError("mlsysim.validation.001", std::move(message), "", std::move(found), std::move(expected),
+    throw InputError("mlsysim.files.020", std::move(message), "", std::move(found), std::move(expected),
                      std::move(hint), {t_.file_, here_.line, here_.column});
   }
   void mark() { here_ = {{}, line_, static_cast<int>(at_ - line_start_) + 1}; }
@@ -130,7 +130,7 @@ CsvTable CsvTable::parse(std::string text, std::string name) {
 CsvTable CsvTable::read(const std::filesystem::path& file) {
   auto read = files::try_read(file);
   if (read.fault != files::ReadFault::none)
-    throw InputError({.id = "mlsysim.validation.002",
+    throw InputError({.id = "mlsysim.files.021",
                       .message = "the file cannot be read",
                       .key = file.generic_string(),
                       .found = read.found,
@@ -168,7 +168,7 @@ void CsvTable::join(CsvTable other, std::span<const std::size_t> here, std::span
   const auto& o = *joined_.emplace_back(std::make_unique<const CsvTable>(std::move(other)));
   for (const std::size_t c : taken)
     if (std::find(columns_.begin(), columns_.end(), o.columns_[c]) != columns_.end())
-      throw InputError({.id = "mlsysim.validation.005",
+      throw InputError({.id = "mlsysim.files.024",
                         .message = "a joined column has a name that is taken",
                         .key = o.columns_[c],
                         .found = fmt::format("'{}' in {} and in {}", o.columns_[c], file_, o.file_),
@@ -182,7 +182,7 @@ void CsvTable::join(CsvTable other, std::span<const std::size_t> here, std::span
   std::map<std::vector<std::string_view>, std::size_t> record_of;
   for (std::size_t r = 0; r < o.rows(); ++r)
     if (!record_of.emplace(key(o, r, there), r).second)
-      throw InputError({.id = "mlsysim.validation.006",
+      throw InputError({.id = "mlsysim.files.025",
                         .message = "two records of a joined table suit one record",
                         .key = o.columns_[there.front()],
                         .found = fmt::format("'{}' once more", fmt::join(key(o, r, there), "', '")),
@@ -209,7 +209,7 @@ void CsvTable::join(CsvTable other, std::span<const std::size_t> here, std::span
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
   const auto it = std::find(columns_.begin(), columns_.end(), name);
   if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());
-  throw LookupError(unknown_name("mlsysim.validation.003", fmt::format("{} has no column '{}'", file_, name),
+  throw LookupError(unknown_name("mlsysim.files.022", fmt::format("{} has no column '{}'", file_, name),
                                  name, columns_, {}, asked_at));
 }
 
@@ -219,7 +219,7 @@ double CsvTable::number(std::size_t row, std::size_t col) const {
   const auto [stop, failed] = std::from_chars(t.data(), t.data() + t.size(), x);
   if (failed == std::errc{} && stop == t.data() + t.size() && std::isfinite(x)) return x;
   const bool beyond = failed == std::errc::result_out_of_range && stop == t.data() + t.size();
-  throw InputError({.id = "mlsysim.validation.004",
+  throw InputError({.id = "mlsysim.files.023",
                     .message = fmt::format("the value of '{}' {}", columns_[col],
                                            beyond ? "does not fit into a double" : "is not a number"),
                     .key = columns_[col],

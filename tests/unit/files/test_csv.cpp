@@ -1,6 +1,6 @@
 #include "support/catch.hpp"
 
-#include <mlsysim/validation/csv.hpp>
+#include <mlsysim/files/csv.hpp>
 
 #include <random>
 
