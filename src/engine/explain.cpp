@@ -287,7 +287,7 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
   if (check)
     add(fmt::format("{:g} steps of {}", p.draft_tokens,
                     asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : ""),
-        one.draft.decode(out.plan.batch, s.context()).total * p.draft_tokens);
+        s.drafting(out.plan.batch));
   add("other micro-batches on the slowest stage", step.device - known);
   add("host", step.decode_pass - step.device);
   add("prompts of other requests", step.itl - step.decode_pass);

@@ -39,8 +39,9 @@ NameParts parts_of(std::string_view name) {
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(
-    {"dynamic", "static", "block", "quantized", "unsloth", "gguf", "mlx", "dwq", "qat", "bnb", "marlin",
-     "hqq", "onnx", "ud", "imatrix", "smoothquant", "exl"});
+    {"dynamic", "static", "block",     "quantized", "unsloth", "gguf", "mlx",     "dwq",
+     "qat",     "bnb",    "marlin",    "hqq",       "onnx",    "ud",   "imatrix", "smoothquant",
+     "exl",     "ggml",   "gptqmodel", "32g",       "64g",     "128g"});
 /// Publishers that some hubs write in front of the name: "Qwen_Qwen3-8B-GGUF".
 constexpr auto kPublishers = std::to_array<std::string_view>(
     {"qwen",           "google",      "mistralai",    "microsoft",   "meta-llama",    "deepseek-ai",
@@ -89,6 +90,7 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"w 4a 8", WeightFormat::int4},
     {"w 4afp 8", WeightFormat::int4},
     {"mxfp 4 moe", WeightFormat::mxfp4},
+    {"mxfp 4 preview", WeightFormat::mxfp4},
     {"mxfp 4 q 8", WeightFormat::mxfp4},
     {"float 8", WeightFormat::fp8},
     {"f 16", WeightFormat::fp16},
@@ -109,6 +111,28 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"iq 3 m", WeightFormat::q4_0, false, true},
     {"iq 2 m", WeightFormat::q4_0, false, true},
     {"iq 3 xxs", WeightFormat::q4_0, false, true},
+    {"iq 3 xs", WeightFormat::q4_0, false, true},
+    {"iq 3 s", WeightFormat::q4_0, false, true},
+    {"iq 2 xxs", WeightFormat::q4_0, false, true},
+    {"iq 2 xs", WeightFormat::q4_0, false, true},
+    {"iq 2 s", WeightFormat::q4_0, false, true},
+    {"iq 1 m", WeightFormat::q4_0, false, true},
+    {"iq 1 s", WeightFormat::q4_0, false, true},
+    {"q 2 k l", WeightFormat::q4_0, false, true},
+    {"q 2 k xl", WeightFormat::q4_0, false, true},
+    {"q 3 k xl", WeightFormat::q4_0, false, true},
+    {"q 4 k l", WeightFormat::q6_k, false, true},
+    {"q 5 1", WeightFormat::q6_k, false, true},
+    {"q 5 k l", WeightFormat::q6_k, false, true},
+    {"q 5 k xl", WeightFormat::q6_k, false, true},
+    {"q 6 k l", WeightFormat::q8_0, false, true},
+    {"q 6 k xl", WeightFormat::q8_0, false, true},
+    {"q 8 k xl", WeightFormat::bf16, false, true},
+    {"4bits", WeightFormat::int4},
+    {"8bits", WeightFormat::q8_0},
+    {"gptq 4b", WeightFormat::int4},
+    {"gptq 8b", WeightFormat::q8_0},
+    {"2bit", WeightFormat::int4, false, true},
     {"3bit", WeightFormat::int4, false, true},
     {"q 4", WeightFormat::int4, false, true},
     {"q 8", WeightFormat::q8_0, false, true},

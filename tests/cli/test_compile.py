@@ -149,3 +149,31 @@ def test_compile_time_is_fitted_and_a_page_keeps_everything(run, refused, tmp_pa
     assert "<script" not in html and "://" not in html.replace("http://www.w3.org/2000/svg", "") and html.count('<tr class="c') == 4
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp;#x27;" in html and "dynamic_shape (2)" in html and "m.py:3 forward" in html
     ET.fromstring(html[html.index("<svg"):html.index("</svg>") + 6])
+
+
+# In parts: this file is no log itself.
+RECOMPILES, BREAKS = "torch._dynamo.guards.__" "recompiles: [DEBUG]", "torch._dynamo.symbolic_convert.__" "graph_breaks: [DEBUG] "
+
+
+def test_logs_of_earlier_releases_of_torch(run, tmp_path):
+    def ingest(*lines):
+        (tmp_path / "job.log").write_text("\n".join(lines))
+        return run("compile", "ingest", tmp_path / "job.log", "-o", "json").json()
+
+    stamp = "[2023-12-01 17:03:21,101] "
+    for before in (stamp, "[rank0]:" + stamp + "[4/1] "):
+        found = ingest(before + RECOMPILES + " Recompiling function fn in /w/x.py:5",
+                       before + RECOMPILES + "     triggered by the following guard failure(s):",
+                       before + RECOMPILES + "     - tensor 'L['x']' size mismatch at index 0. expected 4, actual 5")
+        text = json.dumps(found)
+        assert "w/x.py" in text and "size mismatch" in text and '"recompiles": 1' in text
+    breaks = stamp + "[0/0] " + BREAKS
+    text = json.dumps(ingest(breaks + "Graph break: call_function BuiltinVariable(print) [ConstantVariable(str)] {} from user code at:",
+                             breaks + '  File "/w/c.py", line 12, in forward', breaks + '    print("hi")',
+                             breaks + "Traceback (most recent call last):", breaks + '  File "/usr/lib/torch/_dynamo/x.py", line 500, in wrapper',
+                             breaks + "torch._dynamo.exc.Unsupported: call_function BuiltinVariable(print)"))
+    assert "w/c.py" in text and "BuiltinVariable(print)" in text and "_dynamo/x.py" not in text
+    warned = stamp + "torch._dynamo.convert_frame: [WARNING] "
+    text = json.dumps(ingest(warned + "torch._dynamo hit " "config.cache_size_limit (8)", warned + "   function: 'forward' (/w/modeling.py:375)",
+                             warned + "   last reason: L['n'] == 17"))
+    assert "w/modeling.py" in text and '"recompiles": 7' in text

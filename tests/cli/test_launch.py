@@ -116,3 +116,62 @@ def test_commands_hand_on_the_notes_of_a_model_file(run, tmp_path):
     texts = {line.removeprefix("mlsysim: note: ") for line in shared}
     assert texts & set(run("eval", config, "A100", "-o", "json").json()["warnings"])
     assert texts & {row["what"] for row in run("memory", config, "A100", "-o", "json").json()["rows"]}
+
+
+def test_a_here_document_is_the_file_that_a_launch_names(run, tmp_path):
+    script = tmp_path / "train.sh"
+    script.write_text("""CONFIG=ds.json
+MICRO=4
+cat > $CONFIG <<EOF
+{"train_micro_batch_size_per_gpu": $MICRO, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}
+EOF
+deepspeed --num_gpus 8 train.py --deepspeed ds.json --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4
+""")
+    done = run("import", script, "--hardware", "H100")
+    assert done.code == 0 and "zero_stage: 3" in done.out and "precision: bf16" in done.out, done.err
+
+
+def test_manifests_state_the_variables_of_their_scheduler(run, tmp_path):
+    files = {
+        "sky.yaml": "resources: {accelerators: 'H100:4'}\nenvs: {MODEL: Qwen/Qwen2.5-72B-Instruct}\nrun: |\n"
+                    "  vllm serve $MODEL --tensor-parallel-size $SKYPILOT_NUM_GPUS_PER_NODE\n",
+        "sky2.yaml": "resources:\n  accelerators: {A100: 4}\nrun: |\n"
+                     "  python -m sglang.launch_server --model-path Qwen/Qwen2.5-72B-Instruct --tp $SKYPILOT_NUM_GPUS_PER_NODE\n",
+        "slurm.sh": "#SBATCH --gres=gpu:a100:4  # of eight\nsrun vllm serve Qwen/Qwen2.5-72B-Instruct -tp $SLURM_GPUS_ON_NODE\n",
+        "serve.yaml": "applications:\n- name: llm\n  args:\n    llm_configs:\n    - model_loading_config: {model_id: q, model_source: Qwen/Qwen2.5-72B-Instruct}\n"
+                      "      engine_kwargs: {tensor_parallel_size: 4, max_model_len: 8192}\n",
+        "kserve.yaml": "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nspec:\n  predictor:\n    model:\n      modelFormat: {name: huggingface}\n"
+                       "      args: [--model_name=q, --model_id=Qwen/Qwen2.5-72B-Instruct, --tensor-parallel-size=4]\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        done = run("import", tmp_path / name, "--hardware", "H100")
+        assert done.code == 0 and "name: Qwen2_5_72B" in done.out and "tp_size: 4" in done.out, (name, done.out, done.err)
+
+
+def test_a_method_of_quantization_does_not_replace_the_bits_of_a_name(run):
+    def plan(words):
+        done = run("import", f"vllm serve {words}", "--hardware", "H100")
+        assert done.code == 0, done.err
+        return done
+
+    assert "weight_format: q8_0" in plan("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8 --quantization gptq").out
+    assert "weight_format: nf4" in plan("meta-llama/Llama-3.1-8B --quantization bitsandbytes").out
+    unknown = plan("meta-llama/Llama-3.1-8B --quantization compressed-tensors")
+    assert "weight_format" not in unknown.out and "contradicts: quantization" in unknown.err
+    assert run("import", "llama-server -m Qwen2.5-14B-Q4_K_M.gguf -fa -ngl 99", "--hardware", "H100").code == 0
+
+
+def test_what_has_no_cache_fits_by_its_weights(run):
+    assert run("fit", "--from", "vllm serve BAAI/bge-m3 --task embed", "--hardware", "L4").code == 0
+
+
+def test_a_draft_takes_of_the_pool(run):
+    def fit(*words):
+        rows = run("fit", "--from", " ".join(("vllm serve meta-llama/Llama-3.1-8B-Instruct", *words)), "--hardware", "H100", "-o", "json").json()["rows"]
+        return {part: sum(row["bytes"] for row in rows if row["part"] == part) for part in ("weights", "pool")}
+
+    alone = fit()
+    drafted = fit("--speculative-config", """'{"model": "a/EAGLE3-8B", "num_speculative_tokens": 3, "method": "eagle3"}'""")
+    more = drafted["weights"] - alone["weights"]
+    assert more > 1e8 and abs(alone["pool"] - drafted["pool"] - more) < 1e7

@@ -102,3 +102,23 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     large.write_text(small.read_text() * 60)
     assert large.stat().st_size > 8_000_000
     assert most(large) - most(small) < 3000  # KiB
+
+
+def test_reports_of_guidellm(run, refused, tmp_path):
+    def report(*strategies, place="args"):
+        metrics = {"prompt_token_count": {"successful": {"mean": 512.0, "median": 512.0}}, "output_token_count": {"successful": {
+            "mean": 30, "std_dev": 30, "percentiles": {"p50": 20.79, "p90": 69.08, "p99": 138.2}}}}
+        path = tmp_path / "benchmarks.json"
+        path.write_text(json.dumps({"benchmarks": [{place: {"strategy": strategy}, "metrics": metrics} for strategy in strategies]}))
+        return run("traffic", "show", path, "-o", "json").json()
+
+    constant = report({"type_": "constant", "rate": 2.0})
+    assert constant["format"] == "guidellm" and constant["inputs"]["seq_len"] == "512" and constant["inputs"]["output_tokens"] == "30"
+    assert constant["arrivals"]["rate"] == 2 and constant["arrivals"]["cv"] == 0
+    assert not constant["prompt"]["laws"] and constant["answer"]["laws"][0]["distance"] < 1e-4  # a mean alone; an exponential law
+    streams = {"type_": "concurrent", "streams": 8}
+    assert report(streams, place="config")["inputs"]["concurrency"] == "8"
+    assert "concurrency" not in report(streams, streams)["inputs"]  # which of the two is not known
+    for text in ('{"benchmarks": []}', '{"benchmarks": [{"metrics": 3}]}'):
+        (tmp_path / "bad.json").write_text(text)
+        refused("traffic", "show", tmp_path / "bad.json", parts=["mlsysim.traffic.001"])

@@ -46,6 +46,10 @@ def set_launches(device, hardware, engine, execution, tp):
     """How long the host needs to launch a kernel of a prompt and of a step; of a captured graph none. Steps of up
     to `graph_batch` requests of a rank are captured."""
     eager = of(hardware, "kernels.issue")
+    name = engine and engine["name"]
+    if name and eager and execution == "eager" and (launch := kernels.stated("engine", name, "host.launch", None)) is not None:
+        called = kernels.stated("engine", name, "form", "fused") != "unfused"  # one call of Python for each operator
+        eager = launch + (kernels.stated("engine", name, "host.operation", 0.0) if called else 0.0)
     own = (engine or {}).get("prefill_issue")
     device.prompt_issue = own if own is not None else eager if execution == "eager" else 0.0
     device.prompt_layer = (engine or {}).get("prompt_layer", 0.0)

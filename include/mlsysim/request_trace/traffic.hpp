@@ -13,10 +13,10 @@
 namespace mlsysim {
 
 /// Forms of files that hold traffic.
-enum class TrafficFormat : std::uint8_t { mooncake, azure, lengths, vllm_bench, genai_perf };
+enum class TrafficFormat : std::uint8_t { mooncake, azure, lengths, vllm_bench, genai_perf, guidellm };
 template <>
 inline constexpr auto names_of<TrafficFormat> =
-    ChoiceNames{"form of traffic", "mooncake", "azure", "lengths", "vllm-bench", "genai-perf"};
+    ChoiceNames{"form of traffic", "mooncake", "azure", "lengths", "vllm-bench", "genai-perf", "guidellm"};
 
 /// Some numbers of a file: what was counted, and the laws that were fitted to it, the closest first.
 ///

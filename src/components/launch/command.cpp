@@ -110,7 +110,9 @@ class WordReader {
   static bool dotted(std::string_view key) { return key.find('.') != std::string_view::npos; }
 
   void take(const std::vector<ShellWord>& words, std::size_t& i, const FlagRow& row, Given& given) {
-    if (i + 1 >= words.size() || is_flag(words[i + 1].text))
+    const bool none = i + 1 >= words.size() || is_flag(words[i + 1].text);
+    if (none && row.takes == Takes::words && !row.why.empty()) return;  // older releases take no value
+    if (none)
       throw InputError({.id = "mlsysim.launch.005",
                         .message = fmt::format("'{}' has no value", words[i].text.substr(0, 80)),
                         .key = row.flag,

@@ -35,6 +35,28 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .offload_experts = r.asked().offload_experts};
 }
 
+/// Adds a model that drafts: its weights take of the pool, and its cache of each token.
+void add_draft(const Workload& draft, const MemoryQuestion& q, const Conventions& conventions,
+               MemoryAccount& account) {
+  if (draft.stacks.empty()) return;
+  auto own = q;
+  own.model = &draft;
+  own.engine = nullptr;
+  own.offload_weights = own.offload_experts = 0;
+  if (draft.heads().value_or(own.tensor_parallel) < own.tensor_parallel) own.tensor_parallel = 1;
+  const auto more = memory_account(own, conventions);
+  for (auto item : more.items) {
+    if (item.part != MemoryPart::weights) continue;
+    item.what = "draft: " + item.what;
+    account.items.push_back(std::move(item));
+  }
+  auto& e = *account.engine;
+  const double cached = more.sum(MemoryPart::cache) / (q.context * q.requests * unit::B);
+  const double each = e.tokens > 0 ? e.pool / (e.tokens * unit::B) : 0;
+  e.pool = max(e.pool - more.sum(MemoryPart::weights), Data<>());
+  e.tokens = each > 0 ? std::floor(e.pool / ((each + cached) * unit::B)) : 0;
+}
+
 /// Changes of a launch after which its longest request fits, those that cost least first.
 std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now,
                                const Conventions& conventions) {
@@ -98,9 +120,15 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   if (!launch.serving || built.scenario.pp_size > 1 || !layers) return fit_of(built.scenario);
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
-  const auto q = question_of(launch, resolved, zoo);
+  auto q = question_of(launch, resolved, zoo);
+  // Layers that draft are loaded where the launch speculates with them, and then they are a draft of its own.
+  Workload served = *q.model;
+  std::erase_if(served.stacks, [](const Stack& s) { return s.role == StackRole::draft; });
+  q.model = &served;
   const auto& conventions = conventions_of(zoo);
-  const auto account = memory_account(q, conventions);
+  auto account = memory_account(q, conventions);
+  if (const auto* draft = built.scenario.draft_model; draft != nullptr && draft != built.scenario.workload)
+    add_draft(*draft, q, conventions, account);
   Fit out;
   for (const auto& i : account.items)
     if (i.part == MemoryPart::weights || i.part == MemoryPart::state || i.part == MemoryPart::reserve)
@@ -111,8 +139,12 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
       {"pool", fmt::format("cache: {:.0f} tokens", account.engine->tokens), account.engine->pool});
   out.items.push_back({"capacity", q.device->name, account.memory.capacity});
   const double count = at_once(account, q.context);
-  out.fits = count >= 1;
-  if (!out.fits) {
+  const auto kept = account.sum(MemoryPart::cache) + account.sum(MemoryPart::state);
+  const bool caches = kept > Data<>();
+  out.fits = caches ? count >= 1 : account.engine->pool > Data<>();
+  if (!caches) {
+    out.summary = out.fits ? "the weights fit, and the model keeps no cache" : "the weights do not fit";
+  } else if (!out.fits) {
     out.changes = changes_of(q, account, conventions);
     out.summary = fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
                               account.engine->tokens);

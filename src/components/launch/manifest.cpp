@@ -28,6 +28,8 @@ std::string_view kind_of_manifest(std::string_view text) {
   if (has_key(text, "servingEngineSpec:") ||
       (has_key(text, "image:") && text.find("\n  repository:") != std::string_view::npos))
     return "the values of a Helm chart";
+  if (has_key(text, "applications:") && text.find("llm_configs:") != std::string_view::npos)
+    return "an application of Ray Serve";
   return {};
 }
 
@@ -71,8 +73,17 @@ class ManifestReader {
   void read(const YamlValue& value, int before) {
     for (const auto& item : value.items) read(item, before);
     if (const auto* run = value.find("run"); run != nullptr && value.find("image") == nullptr)
-      if (run->kind == YamlValue::Kind::scalar) text += run->text + "\n";
-    if (value.find("modelURL") != nullptr) return production_stack(value, before);
+      if (run->kind == YamlValue::Kind::scalar) {
+        task(value);
+        text += run->text + "\n";
+      }
+    if (const auto* model = value.find("modelURL")) return vllm(*model, value.find("vllmConfig"), before);
+    if (const auto* loading = value.find("model_loading_config"))
+      if (const auto* model = loading->find(loading->find("model_source") ? "model_source" : "model_id"))
+        return vllm(*model, value.find("engine_kwargs"), before);
+    if (const auto* form = value.find("modelFormat"))
+      if (const auto* kind = form->find("name"); kind != nullptr && kind->text == "huggingface")
+        return hugging_face_server(value);
     if (value.find("image") != nullptr) container(value, before);
     for (const auto& [key, inner] : value.pairs)  // "x-...": parts of a compose file that anchors repeat
       if (key.text != "environment" && key.text != "env" && !key.text.starts_with("x-")) read(inner, before);
@@ -101,14 +112,49 @@ class ManifestReader {
     text += fmt::format("docker run {}{}\n", quoted(image), words);
   }
 
-  /// A model of the chart vllm-stack: keys of `vllmConfig` are flags of vLLM.
-  void production_stack(const YamlValue& value, int before) {
-    const auto& model = *value.find("modelURL");
+  /// What SkyPilot tells the commands of a task.
+  void task(const YamlValue& value) {
+    for (const auto* key : {"envs", "secrets"})
+      if (const auto* list = value.find(key)) environment(*list);
+    const auto* nodes = value.find("num_nodes");
+    text += fmt::format("SKYPILOT_NUM_NODES={} ; ", quoted(nodes != nullptr ? nodes->text : "1"));
+    const auto* resources = value.find("resources");
+    const auto* devices = resources == nullptr ? nullptr : resources->find("accelerators");
+    if (devices == nullptr) return;
+    if (devices->kind == YamlValue::Kind::sequence && !devices->items.empty()) devices = &devices->items[0];
+    std::string count = "1";
+    if (!devices->pairs.empty())  // {H100: 8}
+      count = devices->pairs.front().value.text;
+    else if (const auto colon = devices->text.find(':'); colon != std::string::npos)  // H100:8
+      count = devices->text.substr(colon + 1);
+    text += fmt::format("SKYPILOT_NUM_GPUS_PER_NODE={} ; ", quoted(count));
+  }
+
+  /// The server of KServe for models of the hub, which hands its flags on to vLLM.
+  void hugging_face_server(const YamlValue& value) {
+    const auto* args = value.find("args");
+    images.emplace_back("kserve/huggingfaceserver");
+    if (args == nullptr) return;
+    std::string flags;
+    for (std::size_t i = 0; i < args->items.size(); ++i) {
+      std::string word = args->items[i].text;
+      if (word.starts_with("--model_name") || word.starts_with("--backend")) {
+        if (word.find('=') == std::string::npos) ++i;
+        continue;
+      }
+      if (word.starts_with("--model_id")) word.erase(7, 3);
+      flags += ' ' + quoted(word);
+    }
+    text += fmt::format("vllm serve{}\n", flags);
+  }
+
+  /// A model of the chart vllm-stack or of Ray Serve: keys of `config` are flags of vLLM.
+  void vllm(const YamlValue& model, const YamlValue* config, int before) {
     for (auto at = std::count(text.begin(), text.end(), '\n') + 1; at < model.where.line + before; ++at)
       text += '\n';
     images.emplace_back("vllm/vllm-openai");
     text += fmt::format("vllm serve {}", quoted(model.text));
-    if (const auto* config = value.find("vllmConfig"))
+    if (config != nullptr)
       for (const auto& [key, flag] : config->pairs) {
         if (flag.kind == YamlValue::Kind::sequence) {
           text += words_of(&flag);

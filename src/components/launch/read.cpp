@@ -157,15 +157,22 @@ std::string checkpoint_of(std::string name) {
   return name;
 }
 
-/// Reads the files of DeepSpeed and of Accelerate that a launch of the Trainer names and that lie beside it.
+/// Reads the files of DeepSpeed and of Accelerate that a launch of the Trainer names: that the script itself
+/// writes, or that lie beside it.
 void put_named_files(detail::Settings& settings, const LaunchQuestion& q) {
+  const auto written = detail::split_shell(q.text, q.name).files;
   for (const auto& [quantity, format] : {std::pair("deepspeed_file", LaunchFormat::deepspeed),
                                          {"accelerate_file", LaunchFormat::accelerate}}) {
     const std::filesystem::path path(settings.text(quantity));
     const bool inside = !path.empty() && !q.folder.empty() && path.is_relative() &&
                         std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-    if (!inside || !files::exists(q.folder / path)) continue;
-    auto text = files::read(q.folder / path, "a configuration file", detail::kLongestLaunch);
+    const auto own = std::find_if(written.begin(), written.end(), [&](const auto& file) {
+      return std::filesystem::path(file.first).lexically_normal() == path.lexically_normal();
+    });
+    if (own == written.end() && (!inside || !files::exists(q.folder / path))) continue;
+    auto text = own != written.end()
+                    ? own->second
+                    : files::read(q.folder / path, "a configuration file", detail::kLongestLaunch);
     put_keys(detail::flag_table(format), detail::flatten_yaml(std::move(text), path.string()), settings);
     settings.end(quantity, FlagUse::used, "the file was read");
     settings.forget(quantity);

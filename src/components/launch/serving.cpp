@@ -222,9 +222,14 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     s.end("nodes", FlagUse::ignored, "the machine that was named has its own");
   }
   put_format(s, launch, "format", "precision");
-  if (s.has("weight_format")) {
-    const auto word = s.text("weight_format");
-    if (choice_of<WeightFormat>(word) || !fields.contains("weight_format")) fields["weight_format"] = word;
+  // The flag names a method; the name of a checkpoint states its bits, and stays.
+  if (const auto word = s.text("weight_format"); !word.empty() && !fields.contains("weight_format")) {
+    if (choice_of<WeightFormat>(word))
+      fields["weight_format"] = word;
+    else
+      s.end("weight_format", FlagUse::contradicts,
+            fmt::format("'{}' says no bits, and the name of the checkpoint states none: --weight-format does",
+                        word));
   }
   // What the engine calls the type of the data is then that of the activations alone.
   if (fields.contains("weight_format")) fields.erase("precision");

@@ -56,10 +56,12 @@ class ShellReader {
     if (c == '\n') {
       end_word();
       const std::string program = command_.empty() ? "" : command_.front().text;
+      if (program == "tee" && command_.size() > 1) target_ = command_.back().text;
       if (!array_) end_command();
       ++line_;
       ++at_;
       if (!here_.empty()) here_document(program);
+      target_.clear();
     } else if (c == ' ' || c == '\t' || c == '\r') {
       end_word();
       ++at_;
@@ -111,18 +113,25 @@ class ShellReader {
          {"--ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
          {"--ntasks", "SLURM_NTASKS"},
          {"-n", "SLURM_NTASKS"},
-         {"--gpus-per-node", "SLURM_GPUS_PER_NODE"},
+         {"--gpus-per-node", "SLURM_GPUS_ON_NODE"},
+         {"--gres", "SLURM_GPUS_ON_NODE"},
          {"--cpus-per-task", "SLURM_CPUS_PER_TASK"}});
     comment.remove_prefix(8);
     comment.remove_prefix(std::min(comment.find('-'), comment.size()));
     const auto name = comment.substr(0, comment.find_first_of("= \t"));
     const auto begin = std::min(comment.find_first_not_of("= \t", name.size()), comment.size());
-    const auto rest = comment.substr(begin);
+    auto rest = comment.substr(begin);
+    rest = rest.substr(0, rest.find_first_of(" \t#"));
+    if (rest.starts_with("gpu:") || name == "--gpus-per-node")  // "gpu:h100:8", "a100:4"
+      rest.remove_prefix(std::min(rest.rfind(':') + 1, rest.size()));
     const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4" is a range: at least 1
     if (value.empty()) return;
     for (const auto& [option, variable] : options)
       if (name == option) variables_[std::string(variable)] = std::string(value);
-    if (variables_.contains("SLURM_NNODES")) variables_["SLURM_JOB_NUM_NODES"] = variables_["SLURM_NNODES"];
+    for (const auto& [own, also] :
+         {std::pair("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}})
+      if (const auto known = variables_.find(own); known != variables_.end())
+        variables_[also] = std::string(known->second);
   }
 
   /// The lines up to the word that ends a here-document. Scripts that are written that way are read as
@@ -141,6 +150,15 @@ class ShellReader {
       (body += line) += '\n';
     }
     here_.clear();
+    if (!target_.empty()) {
+      for (const auto& [name, value] : plain_ ? std::map<std::string, std::string>{} : variables_)
+        for (const auto& form : {"${" + name + "}", "$" + name})
+          for (auto at = body.find(form); at != std::string::npos; at = body.find(form, at + value.size())) {
+            if (body.size() + value.size() > kLongestLaunch) too_long();
+            body.replace(at, form.size(), value);
+          }
+      out_.files[target_] = body;
+    }
     const auto slash = program.rfind('/');
     const auto name = slash == std::string::npos ? program : program.substr(slash + 1);
     const bool shell = name == "cat" || name == "tee" || name == "bash" || name == "sh" || name == "ssh" ||
@@ -165,14 +183,22 @@ class ShellReader {
     if (open_ && std::all_of(word_.begin(), word_.end(), [](char c) { return c >= '0' && c <= '9'; }))
       word_.clear(), open_ = false;
     end_word();
-    const bool here = peek() == '<' && peek(1) == '<' && peek(2) != '<';
+    const bool here = peek() == '<' && peek(1) == '<' && peek(2) != '<', writes = peek() == '>';
     while (peek() == '>' || peek() == '<' || peek() == '&') ++at_;
     if (here && peek() == '-') ++at_;
     while (peek() == ' ') ++at_;
     const auto begin = at_;
     while (at_ < text_.size() && std::string_view(" \t\n;&|").find(peek()) == std::string_view::npos) ++at_;
+    if (writes) {
+      target_ = text_.substr(begin, at_ - begin);
+      std::erase_if(target_, [](char c) { return c == '"' || c == '\'' || c == '{' || c == '}'; });
+      if (const auto known = variables_.find(target_.substr(target_.starts_with('$') ? 1 : 0));
+          target_.starts_with('$') && known != variables_.end())
+        target_ = known->second;
+    }
     if (!here) return;
     here_ = text_.substr(begin, at_ - begin);
+    plain_ = here_.find_first_of("\"'\\") != std::string::npos;
     std::erase_if(here_, [](char c) { return c == '"' || c == '\'' || c == '\\'; });
   }
 
@@ -335,10 +361,11 @@ class ShellReader {
   std::vector<ShellWord> command_;
   std::map<std::string, std::string> variables_;
   std::map<std::string, std::vector<std::string>> arrays_;
-  std::string word_, array_name_, here_;
+  std::string word_, array_name_, here_, target_;  ///< target_: the file that a command writes
   std::size_t at_ = 0, words_ = 0, bytes_ = 0;
   int line_ = 1, opened_ = 1;
   bool open_ = false, array_ = false, nested_ = false;
+  bool plain_ = false;  ///< nothing stands for variables in the here-document
 };
 
 }  // namespace

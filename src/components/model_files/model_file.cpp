@@ -175,11 +175,22 @@ std::string entry_name(std::string name) {
   return name;
 }
 
+/// The class of model that a file names: "Qwen2ForSequenceClassification"; empty where it names none.
+std::string named_class(const Config& whole) {
+  if (const Json* list = whole.at("architectures"); list != nullptr && list->is_array() && !list->empty())
+    if (const Json& first = list->front(); first.is_string()) return first.get<std::string>();
+  return {};
+}
+
+/// Whether a decoder has classes, a reward or the hidden state as its answer in place of words.
+bool answers_in_one_pass(const std::string& named) {
+  return named.find("Classification") != std::string::npos || named.find("Reward") != std::string::npos ||
+         (named.ends_with("Model") && named.find("Head") == std::string::npos);
+}
+
 /// What an encoder ends in, by the class of model that the file names.
 void set_head(Stack& s, const Config& c, const Config& whole) {
-  std::string head;
-  if (const Json* list = whole.at("architectures"); list != nullptr && list->is_array() && !list->empty())
-    if (const Json& first = list->front(); first.is_string()) head = first.get<std::string>();
+  const std::string head = named_class(whole);
   const bool labels = head.find("Classification") != std::string::npos;
   const bool words = head.find("MaskedLM") != std::string::npos;
   // A matrix of the hidden width before the classes, before the vocabulary, or instead of both.
@@ -310,6 +321,18 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
     w.stacks.push_back(std::move(stack));
   } else if (c.trait(crossed)) {
     encoder_and_decoder(w, c, std::move(stack));
+  } else if (const auto named = named_class(whole); !c.trait(recurrent) && answers_in_one_pass(named)) {
+    stack.role = StackRole::encoder;
+    stack.output.logits = false;
+    stack.output.tied = true;
+    set_head(stack, c, whole);
+    stack.output.pooler = false;
+    w.architecture = Architecture::encoder;
+    w.stacks.push_back(std::move(stack));
+    m.notes.push_back(fmt::format(
+        "'{}' generates no words: one pass, without an output matrix; all pairs of tokens are counted, of "
+        "which it attends to half",
+        named));
   } else {
     w.architecture = Architecture::decoder;
     if (stack.mixer.state_space && stack.mixer.state_space->rule == StateSpaceRule::mamba1) {

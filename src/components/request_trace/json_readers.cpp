@@ -85,13 +85,14 @@ TrafficFormat form_of_value(const Json& j, const std::string& file, std::uint64_
   if (has(j, "hash_ids") || (has(j, "timestamp") && has(j, "input_length"))) return TrafficFormat::mooncake;
   if (has(j, "input_lens") || has(j, "total_input_tokens")) return TrafficFormat::vllm_bench;
   if (has(j, "input_sequence_length")) return TrafficFormat::genai_perf;
+  if (has(j, "benchmarks") && j["benchmarks"].is_array()) return TrafficFormat::guidellm;
   bool lengths = has(j, "conversations") || (j.is_array() && j.size() == 2);
   for (const auto& names : kLengthNames) lengths = lengths || (has(j, names[0]) && has(j, names[1]));
   if (lengths) return TrafficFormat::lengths;
   refuse_traffic(
       file, line, shown(j),
-      "a line of Mooncake's traces, lengths of a prompt and an answer, or a result of vllm bench or "
-      "genai-perf");
+      "a line of Mooncake's traces, lengths of a prompt and an answer, or a result of vllm bench, SGLang's "
+      "bench_serving, genai-perf or GuideLLM");
 }
 
 void read_mooncake(const TrafficValue& v, RequestTally& tally) {
@@ -181,27 +182,40 @@ void read_vllm_bench(const TrafficValue& v, RequestTally& tally, RecordedTraffic
 
 namespace {
 
-/// Mean, deviation and quantiles of one figure of genai-perf, with laws that are compared at the quantiles.
-CountedSpread spread_of(const TrafficValue& v, const char* name, double requests) {
+/// What a result calls a mean and a deviation, and its quantiles where they stand apart.
+struct SpreadNames {
+  const char *mean, *deviation, *quantiles;
+};
+constexpr SpreadNames kGenaiPerf{"avg", "std", nullptr}, kGuideLlm{"mean", "std_dev", "percentiles"};
+
+/// Mean, deviation and quantiles of one figure of a result, with laws that are compared at the quantiles.
+CountedSpread spread_of(const TrafficValue& v, const char* name, double requests,
+                        const SpreadNames& names = kGenaiPerf) {
   const Json& j = member(v, name);
-  const double mean = number_at(j, "avg", -1);
+  const double mean = number_at(j, names.mean, -1);
   if (!(mean >= 0) || mean > kMostTokens)
-    refuse_traffic(v.file, v.line, fmt::format("'{}' is {}", name, shown(j)), "an object with 'avg'");
-  CountedSpread s{.count = requests, .mean = mean, .deviation = std::max(0.0, number_at(j, "std", 0))};
+    refuse_traffic(v.file, v.line, fmt::format("'{}' is {}", name, shown(j)),
+                   fmt::format("an object with '{}'", names.mean));
+  CountedSpread s{
+      .count = requests, .mean = mean, .deviation = std::max(0.0, number_at(j, names.deviation, 0))};
   s.least = number_at(j, "min", mean);
   s.most = number_at(j, "max", mean);
   if (!(s.least >= 0 && s.least <= s.most && s.most <= kMostTokens && s.deviation <= kMostTokens))
     refuse_traffic(v.file, v.line, fmt::format("'{}' is {}", name, shown(j)),
                    "'min' of at most 'max', lengths of prompts and answers");
-  s.p50 = number_at(j, "p50", mean);
-  s.p90 = number_at(j, "p90", s.most);
-  s.p99 = number_at(j, "p99", s.most);
+  const bool apart = names.quantiles != nullptr && has(j, names.quantiles);
+  const Json& quantiles = apart ? j[names.quantiles] : j;
+  s.p50 = number_at(quantiles, "p50", number_at(j, "median", mean));
+  s.p90 = number_at(quantiles, "p90", s.most);
+  s.p99 = number_at(quantiles, "p99", s.most);
   std::vector<CountedShare> counted;
   constexpr std::array<std::pair<const char*, double>, 6> kQuantiles{
       {{"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}};
   for (const auto& [key, share] : kQuantiles)
-    if (has(j, key) && j[key].is_number()) counted.push_back({j[key].get<double>(), share});
-  s.laws = fit_laws(s.mean, s.deviation, counted);
+    if (has(quantiles, key) && quantiles[key].is_number())
+      counted.push_back({quantiles[key].get<double>(), share});
+  // A mean without a deviation says nothing of the law.
+  if (has(j, names.deviation)) s.laws = fit_laws(s.mean, s.deviation, counted);
   return s;
 }
 
@@ -227,6 +241,49 @@ void read_genai_perf(const TrafficValue& v, RecordedTraffic& out) {
     out.answer = spread_of(v, "output_sequence_length", out.requests);
   if (const double most = concurrency_of(v.json); most >= 1) out.concurrency = most;
   out.notes.emplace_back("the result has quantiles alone: distances of the laws are those at the quantiles");
+}
+
+namespace {
+
+const Json& at(const Json& j, const char* name) {
+  static const Json none;
+  return has(j, name) ? j[name] : none;
+}
+
+/// The load of a strategy: a rate, or streams that each wait for their answer.
+void take_strategy(const Json& strategy, RecordedTraffic& out) {
+  const auto type = at(strategy, "type_").is_string() ? at(strategy, "type_").get<std::string>() : "";
+  if (const double rate = number_at(strategy, "rate", 0); rate > 0) {
+    Arrivals a;
+    a.rate = rate * (unit::request / unit::s);
+    a.cv = type == "constant" ? 0.0 : 1.0;
+    out.arrivals = a;
+    out.notes.emplace_back("the rate of arrivals is the one that the benchmark was asked for");
+  }
+  const double streams = number_at(strategy, "streams", type == "synchronous" ? 1 : 0);
+  if (streams >= 1) out.concurrency = streams;
+}
+
+}  // namespace
+
+void read_guidellm(const TrafficValue& v, RecordedTraffic& out) {
+  const Json& runs = v.json["benchmarks"];
+  if (runs.empty()) refuse_traffic(v.file, v.line, "no benchmark", "at least one in 'benchmarks'");
+  const Json& run = runs[0];
+  const Json &prompt = at(at(at(run, "metrics"), "prompt_token_count"), "successful"),
+             &answer = at(at(at(run, "metrics"), "output_token_count"), "successful");
+  if (prompt.is_null())
+    refuse_traffic(v.file, v.line, shown(run), "'metrics.prompt_token_count.successful' of each benchmark");
+  out.requests = number_at(prompt, "count", 0);
+  const Json lengths{{"prompt", prompt}, {"answer", answer}};
+  const TrafficValue both{lengths, v.file, v.line};
+  out.prompt = spread_of(both, "prompt", out.requests, kGuideLlm);
+  if (!answer.is_null()) out.answer = spread_of(both, "answer", out.requests, kGuideLlm);
+  out.notes.emplace_back("the result has quantiles alone: distances of the laws are those at the quantiles");
+  if (runs.size() == 1)
+    return take_strategy(at(at(run, has(run, "args") ? "args" : "config"), "strategy"), out);
+  out.notes.push_back(
+      fmt::format("of {} benchmarks the lengths of the first: state the load that is meant", runs.size()));
 }
 
 }  // namespace mlsysim::detail

@@ -46,7 +46,8 @@ class JsonReader {
     if (any_ && form != out_.format)
       refuse_traffic(file_, line, fmt::format("a value of the form {}", name_of(form)),
                      fmt::format("{}, as above", name_of(out_.format)));
-    const bool document = form == TrafficFormat::vllm_bench || form == TrafficFormat::genai_perf;
+    const bool document = form == TrafficFormat::vllm_bench || form == TrafficFormat::genai_perf ||
+                          form == TrafficFormat::guidellm;
     if (any_ && document) refuse_traffic(file_, line, "a second result", "one result in a file");
     any_ = true;
     out_.format = form;
@@ -72,6 +73,8 @@ class JsonReader {
         return read_vllm_bench(value, tally_, out_);
       case TrafficFormat::genai_perf:
         return read_genai_perf(value, out_);
+      case TrafficFormat::guidellm:
+        return read_guidellm(value, out_);
       case TrafficFormat::azure:
         break;  // no JSON
     }
@@ -137,9 +140,9 @@ RecordedTraffic read_traffic(const std::filesystem::path& path, const TrafficHow
     azure.finish();
     out.format = TrafficFormat::azure;
   }
-  const double stated = out.requests;
+  const bool stated = out.requests > 0 || out.prompt.mean > 0;
   const auto offered = out.arrivals;
-  if (stated == 0 || tally.requests() > 0) tally.finish(out);
+  if (!stated || tally.requests() > 0) tally.finish(out);
   if (!out.arrivals) out.arrivals = offered;
   if (out.prompt.count == 0 && out.prompt.mean == 0)
     detail::refuse_traffic(file, 0, "no requests", "at least one request");

@@ -1,4 +1,5 @@
 #include "resolvers/models/proposals.hpp"
+#include "resolvers/shared/calls.hpp"
 #include "resolvers/shared/expert_exchange.hpp"
 #include "resolvers/shared/host_memory.hpp"
 #include "resolvers/shared/pass_budget.hpp"
@@ -186,6 +187,7 @@ void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, Servin
 void set_runtime(const In& in, const HardwareNode& hardware, Precision precision, const Conventions& c,
                  const ServingProblem<>& v, Device<>& device, Notes& notes) {
   set_software(device, in.engine, hardware, precision, v.model, c, notes);
+  detail::set_calls(in.execution, in.engine, device, notes);
   if (!in.efficiency) set_products(device, in.engine, hardware, precision, c, notes);
 }
 

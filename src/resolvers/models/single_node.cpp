@@ -1,3 +1,4 @@
+#include "resolvers/shared/calls.hpp"
 #include "resolvers/shared/power_limits.hpp"
 #include "resolvers/shared/unpriced.hpp"
 
@@ -97,6 +98,7 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
   set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
+  detail::set_calls(in.execution, in.engine, v.device, notes);
   if (!in.efficiency) set_products(v.device, in.engine, *in.hardware, precision, c, notes);
   set_operators(in.engine, v.model.structure, v.plan, notes);
   if (v.device.software != nullptr)

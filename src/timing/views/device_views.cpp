@@ -257,7 +257,9 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
   auto launch = stated(*runtime, &FrameworkHost::launch);
   // Where the host does not run ahead, each kernel waits for its launch.
   if (const auto gap = stated(*runtime, &FrameworkHost::gap)) launch = gap;
-  if (launch && device.kernels.issue > Time<>()) device.kernels.issue = *launch;
+  // Operators that Python calls one by one are those of passes that were asked to be eager (set_calls).
+  const bool called = !is_unfused(*runtime) && stated(*runtime, &FrameworkHost::operation) > Time<>();
+  if (launch && device.kernels.issue > Time<>() && !called) device.kernels.issue = *launch;
 }
 
 void set_matrix_share(Device<>& device, std::optional<double> share) {

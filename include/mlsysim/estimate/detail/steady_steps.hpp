@@ -181,9 +181,14 @@ template <class T = double> class Steady {
   [[nodiscard]] Time<T> decode(const T& running, const T& inflight = T{1.0}) const {
     const T n = max(running, T{1.0});
     if (!p_.speculates) return pipeline_cycle(p_.passes.decode(n, context_), inflight);
-    const Time<T> drafting =
-        p_.has_draft ? Time<T>(p_.draft.decode(n, context_).total * draft_steps_) : Time<T>();
-    return drafting + checked_cycle(step_of(n), drafting, inflight);
+    const Time<T> proposed = drafting(n);
+    return proposed + checked_cycle(step_of(n), proposed, inflight);
+  }
+  /// Time in which the draft proposes for `n` requests: its steps follow each other, and the host prepares
+  /// each as it does a pass of the model.
+  [[nodiscard]] Time<T> drafting(const T& n) const {
+    if (!p_.has_draft) return {};
+    return with_host(p_.engine, p_.draft.decode(n, context_).total, T{0.0}) * draft_steps_;
   }
   /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
   [[nodiscard]] Time<T> busy(const T& running) const {

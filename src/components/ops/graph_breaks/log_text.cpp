@@ -16,9 +16,11 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::string_view kRecompiles = "[__recompiles]", kBreaks = "[__graph_breaks]";
+// What loggers are called, by torch 2.3 and later and by those before.
+constexpr std::string_view kLoggers[] = {"[__recompiles]", "[__graph_breaks]", ".__recompiles: [",
+                                         ".__graph_breaks: ["};
 constexpr std::string_view kLimit = "torch._dynamo hit config.";
-constexpr std::size_t kMostBreaks = 100'000, kLongestReason = 16'384;
+constexpr std::size_t kMostBreaks = 100'000, kLongestReason = 16'384, kMostNotes = 20;
 
 std::optional<double> count_at(std::string_view text) {
   double x = 0;
@@ -33,7 +35,21 @@ struct LogLine {
   double compiled = 0;  ///< of "[2/8]": earlier compilations of the frame
 };
 
+/// A line of torch before 2.3, "[time] [2/8] torch._dynamo.guards.__recompiles: [DEBUG] text"; or nothing.
+std::optional<LogLine> earlier_line(std::string_view line) {
+  const auto name = line.find("] torch.");
+  const auto level = name == std::string_view::npos ? name : line.find(": [", name);
+  const auto end = level == std::string_view::npos ? level : line.find(']', level);
+  if (end == std::string_view::npos) return std::nullopt;
+  LogLine out{line.substr(end + 1)};
+  if (out.text.starts_with(' ')) out.text.remove_prefix(1);
+  if (const auto slash = line.substr(0, name).rfind('/'); slash != std::string_view::npos)
+    out.compiled = count_at(line.substr(slash + 1, name - slash - 1)).value_or(0);
+  return out;
+}
+
 LogLine line_of(std::string_view line) {
+  if (const auto earlier = earlier_line(line)) return *earlier;
   LogLine out{line};
   if (const auto at = line.find(".py:"); at != std::string_view::npos)
     if (const auto end = line.find("] ", at); end != std::string_view::npos) out.text = line.substr(end + 2);
@@ -76,6 +92,13 @@ class LogText {
     if (const auto at = plain.find("n user code at ");
         at != std::string_view::npos && plain.starts_with("Graph break"))
       return start(Kind::graph_break, place_of(plain.substr(at + 15)));
+    constexpr std::string_view lead = "Graph break: ", end = "from user code at:";
+    if (plain.starts_with(lead) && plain.ends_with(end)) {
+      start(Kind::graph_break, {});
+      reason_ = trimmed(plain.substr(lead.size(), plain.size() - lead.size() - end.size()));
+      in_stack_ = true;
+      return;
+    }
     if (kind_ != Kind::none) part(l.text, plain);
   }
 
@@ -123,11 +146,18 @@ class LogText {
       functions_.insert(place_.function + place_.file);
     } else if (kind_ == Kind::limit && plain.starts_with("last reason: ")) {
       reason_ = plain.substr(13);
+    } else if (kind_ == Kind::limit && plain.starts_with("reasons:")) {
+      reason_ = trimmed(plain.substr(8));
     } else if (kind_ == Kind::limit) {
       close();
     } else if (plain.starts_with("triggered by") || plain.empty()) {
     } else if (plain.starts_with("User code traceback:") || plain.starts_with("User Stack:")) {
       in_stack_ = true;
+    } else if (in_stack_ && plain.starts_with("Traceback (most recent call last)")) {
+      in_trace_ = true;  // of the compiler itself, down to what it could not do
+    } else if (in_trace_) {
+      if (const auto at = plain.find("Unsupported: "); at != std::string_view::npos && reason_.empty())
+        reason_ = plain.substr(at + 13);
     } else if (in_stack_) {
       stack_ += std::string(text) + "\n";
     } else {
@@ -142,7 +172,7 @@ class LogText {
     reason_.clear();
     stack_.clear();
     name_.clear();
-    in_stack_ = false;
+    in_stack_ = in_trace_ = false;
     limit_ = compiled_ = 0;
   }
   void add() {
@@ -157,6 +187,10 @@ class LogText {
       made.explanation = fmt::format("'{}' was compiled {:g} times, the {}; from then on it runs uncompiled",
                                      place_.function, limit_, name_);
       made.context = reason_;
+      if (!reason_.empty() && out_.notes.size() < kMostNotes)
+        out_.notes.push_back(fmt::format("{} reached {} ({:g}), the last time because of {}",
+                                         place_.function.empty() ? "a function" : place_.function, name_,
+                                         limit_, reason_));
       if (const auto at = reason_.find("consider "); at != std::string::npos)
         made.hints.push_back(reason_.substr(at));
       of_limits_ += std::max(0.0, (compiled_ > 0 ? compiled_ : limit_) - 1);
@@ -173,7 +207,7 @@ class LogText {
   Kind kind_ = Kind::none;
   SourceLine place_;
   std::string reason_, stack_, name_;
-  bool in_stack_ = false;
+  bool in_stack_ = false, in_trace_ = false;
   double limit_ = 0, compiled_ = 0, graph_breaks_ = 0, of_limits_ = 0;
   std::set<std::string> functions_;
 };
@@ -181,8 +215,9 @@ class LogText {
 }  // namespace
 
 bool is_log_text(std::string_view bytes) {
-  return bytes.find(kRecompiles) != std::string_view::npos || bytes.find(kBreaks) != std::string_view::npos ||
-         bytes.find(kLimit) != std::string_view::npos;
+  return bytes.find(kLimit) != std::string_view::npos ||
+         std::any_of(std::begin(kLoggers), std::end(kLoggers),
+                     [&](std::string_view name) { return bytes.find(name) != std::string_view::npos; });
 }
 
 CompileRecord read_log_text(std::string_view text, const BreakRegistry& registry) {

@@ -36,6 +36,9 @@ void read_lengths(const TrafficValue& value, const TrafficHow& how, RequestTally
 void read_vllm_bench(const TrafficValue& value, RequestTally& tally, RecordedTraffic& out);
 /// A result of genai-perf: quantiles. @throws InputError
 void read_genai_perf(const TrafficValue& value, RecordedTraffic& out);
+/// A report of GuideLLM: lengths of its first benchmark, and the load of it where it is the only one.
+/// @throws InputError
+void read_guidellm(const TrafficValue& value, RecordedTraffic& out);
 
 /// Lines of a CSV file of Azure's traces.
 class AzureReader {
