@@ -239,6 +239,10 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   }
   IntervalColumns intervals(s, level, t);
   t.columns.push_back({"note"});
+  // For readers below the rows, for programs in each.
+  const bool for_programs = options.format == OutputFormat::json || options.format == OutputFormat::csv;
+  std::vector<std::pair<std::uint64_t, std::vector<std::string>>> warned;
+  std::size_t answered = 0;
   struct Stop {};
   const auto take = [&](const RowBlock& b) {
     if (interrupted) throw Stop{};
@@ -254,9 +258,15 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
         if (!number) none.push_back(question.show[k]);
       }
       intervals.add(b.first + p, !b.skipped.empty(), row);
-      row.emplace_back(!b.skipped.empty() ? fmt::format("skipped: {}", b.skipped)
-                       : none.empty()     ? std::string()
-                                          : fmt::format("no finite {}", fmt::join(none, ", ")));
+      std::vector<std::string> notes;
+      if (!b.skipped.empty()) notes.push_back(fmt::format("skipped: {}", b.skipped));
+      if (b.skipped.empty() && !none.empty())
+        notes.push_back(fmt::format("no finite {}", fmt::join(none, ", ")));
+      if (b.skipped.empty() && ++answered <= kMostWarned) {
+        warned.emplace_back(b.first + p, space.warnings_at(b.first + p));
+        if (for_programs) std::ranges::copy(warned.back().second, std::back_inserter(notes));
+      }
+      row.emplace_back(fmt::format("{}", fmt::join(notes, "; ")));
       t.rows.push_back(std::move(row));
     }
   };
@@ -266,6 +276,8 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
     return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n",
             Exit::interrupted};
   }
+  for (const auto& w : shared_warnings(warned, answered))
+    t.footer += fmt::format("{}warning: {}", t.footer.empty() ? "" : "\n", w);
   return {render(t, options)};
 }
 

@@ -23,11 +23,13 @@ Json point_json(const ExploreAnswer& a, const FoundPoint& p) {
   for (std::size_t k = 0; k < p.shown.size(); ++k)
     shown[a.show[k]] =
         detail::json_value(p.shown[k], a.show_exps[k], detail::display_unit(a.show_units[k], a.show_exps[k]));
-  return {{"index", p.index},
-          {"between", p.between},
-          {"axes", axes},
-          {"objectives", objectives},
-          {"shown", shown}};
+  Json out{{"index", p.index},
+           {"between", p.between},
+           {"axes", axes},
+           {"objectives", objectives},
+           {"shown", shown}};
+  if (!p.warnings.empty()) out["warnings"] = p.warnings;
+  return out;
 }
 
 Json points_json(const ExploreAnswer& a, const std::vector<FoundPoint>& points) {

@@ -298,3 +298,16 @@ def test_a_result_has_the_name_of_resolvers_too(run):
     words = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..8", "-o", "json", "--maximize")
     ours, theirs = (run(*words, name).json()["best"][0] for name in ("throughput_per_accelerator", "token_throughput_per_accelerator"))
     assert ours["axes"] == theirs["axes"]
+
+
+def test_listed_points_have_warnings_of_their_own(run):
+    """A machine that nobody measured is warned of where it is listed, whichever machine comes first."""
+    words = ["Llama3_70B", "H100,MI355X", "--accelerators", "8", "--output-tokens", "256", "--axis", "batch_size=1..64*4", "--show", "itl",
+             "-o", "json"]
+    for row in run("sweep", *words).json()["rows"]:
+        assert ("MI355X" in row["note"]) == (row["hardware"] == "MI355X"), row
+    answer = run("optimize", *words, "--top", "8").json()
+    for point in answer["best"]:
+        assert any("MI355X" in w for w in point.get("warnings", [])) == (point["axes"]["hardware"] == "MI355X")
+    front = run("pareto", *words, "--minimize", "itl", "--minimize", "batch_size").json()["front"]
+    assert front and all(any("MI355X" in w for w in p.get("warnings", [])) == (p["axes"]["hardware"] == "MI355X") for p in front)

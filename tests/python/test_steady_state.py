@@ -80,6 +80,34 @@ def test_percentiles_are_in_order_and_times_grow_with_the_load():
             assert values == sorted(values) or max(values) <= min(values) * 1.02, (asked, name, values)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_higher_rate_never_finds_fewer_in_flight(seed):
+    rng = random.Random(100 + seed)
+    asked = random_loop(rng)
+    options = {name: asked[name] for name in ("tp_size", "seq_len", "output_tokens")}
+    one = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
+                      arrival_rate=Q_(1e-6, "request/s"), **options)
+    if one.results["memory_missing"].magnitude > 0:
+        return
+    capacity = base(one.results["capacity"], "request/s")
+    # Near the capacity one rate may be served with several numbers of requests.
+    shares = [k / 40 for k in range(1, 36)] + [0.875 + k / 1600 for k in range(1, 200)]
+    found = one.sweep({"arrival_rate": [Q_(share * capacity, "request/s") for share in shares]},
+                      ["running_requests", "itl", "ttft", "request_latency"], anything=True).columns
+    running, itl = list(found["running_requests"]), list(found["itl"])
+    assert running == sorted(running), asked
+    for name in ("itl", "ttft", "request_latency"):
+        values = list(found[name])
+        assert all(b >= a * 0.99 for a, b in zip(values, values[1:])), (asked, name)
+    steps, to_seconds = max(1, asked["output_tokens"] - 1), 1e-3
+    for share, n, time in zip(shares, running, itl):
+        assert n == pytest.approx(share * capacity * steps * time * to_seconds, rel=0.01), (asked, share)
+    rate = Q_(0.97 * capacity, "request/s")  # a single answer is that of a sweep
+    single = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve", arrival_rate=rate, **options)
+    row = one.sweep({"arrival_rate": [rate]}, ["running_requests"], anything=True).columns
+    assert float(single.results["running_requests"]) == pytest.approx(row["running_requests"][0], rel=1e-9)
+
+
 def test_a_finite_run_above_the_capacity_ends():
     asked = {"workload": Models.Llama3_8B, "hardware": Hardware.H100, "output_tokens": 128}
     full = mlsysim.InFlightBatchingModel.solve(arrival_rate=Q_(1000, "request/s"), **asked).dict()

@@ -283,15 +283,18 @@ class Steady:
 
 
 def running_at(rate, steady, most):
-    """Little's law, running = rate steps itl(running), by bisection up to those of a full replica."""
-
-    def missing(n):
-        return n - rate * steady.steps * steady.step(n, n).itl
-
-    low, high = 0.0, most
+    """The fewest requests with running = rate steps itl(running) (Little's law): from none, as many as begin in the time
+    of one answer, again and again; where that hardly adds any, the first of numbers close together that is enough."""
+    begun = lambda n: rate * steady.steps * steady.step(n, n).itl  # noqa: E731
+    low, more = 0.0, begun(0.0)
+    while more > low * 1.001 and more < most:
+        low, more = more, begun(more)
+    high = max(low, min(more, most))
+    while begun(high) > high and high < most:
+        low, high = high, min(high * 1.001, most)
     while high - low > 1e-13 * high and low < (low + high) / 2 < high:
         middle = (low + high) / 2
-        if missing(middle) < 0:
+        if begun(middle) > middle:
             low = middle
         else:
             high = middle

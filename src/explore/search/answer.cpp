@@ -50,20 +50,15 @@ class Reader {
     return out;
   }
 
-  /// Warnings of the subjects whose points were read.
-  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
-
  private:
   void bind(std::uint64_t outer) {
     if (outer == outer_) return;
-    if (kernel_.bind(outer).empty())
-      for (const auto& w : kernel_.subject().warnings)
-        if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
+    (void)kernel_.bind(outer);
     outer_ = outer;
   }
   /// Point `at` of the block.
   [[nodiscard]] FoundPoint point(std::uint64_t index, std::size_t at) const {
-    FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
+    FoundPoint p{.index = index};
     const auto rows = space_.rows_at(index);
     p.labels.reserve(rows.size());
     for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
@@ -78,9 +73,16 @@ class Reader {
 
   const Space& space_;
   PointKernel kernel_;
-  std::vector<std::string> warnings_;
   std::uint64_t outer_ = static_cast<std::uint64_t>(-1);
 };
+
+/// Asks the points that are listed for their warnings.
+std::vector<std::string> warn_of(const Space& space, std::vector<FoundPoint>& points) {
+  std::vector<std::pair<std::uint64_t, std::vector<std::string>>> of;
+  for (auto& p : std::span(points).first(std::min(points.size(), kMostWarned)))
+    of.emplace_back(p.index, p.warnings = space.warnings_at(p.index));
+  return shared_warnings(of, points.size());
+}
 
 }  // namespace
 
@@ -166,11 +168,37 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   out.seconds = r.seconds;
   out.threads = r.threads;
   out.assumptions = space.sample().assumptions;
-  out.warnings = read.warnings();
+  out.warnings = warn_of(space, out.objectives.size() > 1 ? out.front : out.best);
   return out;
 }
 
 }  // namespace detail
+
+std::vector<std::string> shared_warnings(
+    std::span<const std::pair<std::uint64_t, std::vector<std::string>>> of, std::size_t listed) {
+  constexpr std::size_t named = 3;
+  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> by_text;
+  for (const auto& [point, warnings] : of)
+    for (const auto& text : warnings) {
+      auto known = std::ranges::find(by_text, text, [](const auto& w) { return w.first; });
+      if (known == by_text.end()) known = by_text.insert(by_text.end(), {text, {}});
+      if (known->second.empty() || known->second.back() != point) known->second.push_back(point);
+    }
+  std::vector<std::string> out;
+  for (const auto& [text, points] : by_text) {
+    if (points.size() == of.size()) {
+      out.push_back(text);
+      continue;
+    }
+    const auto first = std::span(points).first(std::min(points.size(), named));
+    const auto more = points.size() - first.size();
+    out.push_back(fmt::format("{} {}{}: {}", points.size() == 1 ? "point" : "points", fmt::join(first, ", "),
+                              more == 0 ? "" : fmt::format(" and {} more", more), text));
+  }
+  if (listed > of.size())
+    out.push_back(fmt::format("of {} points the first {} were asked for their warnings", listed, of.size()));
+  return out;
+}
 
 Infeasible ExploreAnswer::why_infeasible() const {
   Infeasible why;

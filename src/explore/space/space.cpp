@@ -2,8 +2,10 @@
 
 #include "explore/names.hpp"
 
+#include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolver_api/detail/exchangeable.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
+#include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/specs/content.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
@@ -87,6 +89,12 @@ class ScenarioProblem final : public Problem {
     const bool tp_follows = !scenario_.tp_size && !among(varied, "tp_size") && scenario_.mode != Mode::train;
     return tp_follows && (name == "pp_size" || name == "ep_size");
   }
+  std::vector<std::string> warnings(const Choice& point) const override {
+    Scenario s = scenario_;
+    for (const auto& [name, value] : point)  // a figure of a spec changes no warning
+      if (find_field(describe<Scenario>(), name) != nullptr) put(s, name, value);
+    return SystemEvaluator::evaluate(s).warnings;
+  }
   std::string fingerprint() const override { return text_of(describe<Scenario>(), &scenario_); }
   std::string title() const override {
     return fmt::format("{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
@@ -155,6 +163,17 @@ class ResolverProblem final : public Problem {
     return subject_of(resolver_, own.data());
   }
   bool structural(std::string_view, std::span<const std::string>) const override { return false; }
+  std::vector<std::string> warnings(const Choice& point) const override {
+    Record in(*resolver_, Side::inputs), out(*resolver_, Side::outputs);
+    copy(memory_.data(), in.data());
+    for (const auto& [name, value] : point)
+      if (const FieldInfo* field = find_field(resolver_->inputs(), name); field != nullptr)
+        write_checked(*field, in.data(), value);
+    NoteBook book;
+    SolveContext context{.notes = Notes(book), .search = nullptr, .why = {}};
+    (void)resolver_->solve(in.data(), out.data(), context);
+    return book.warnings;
+  }
   std::string fingerprint() const override {
     return resolver_->info().name + "\n" + text_of(resolver_->inputs(), memory_.data());
   }
@@ -377,6 +396,14 @@ std::vector<std::size_t> Space::rows_at(std::uint64_t index) const {
 
 Subject Space::bind(std::uint64_t outer) const {
   return problem_->bind(choice_at(std::span(axes_).first(structural_), outer), varied_);
+}
+
+std::vector<std::string> Space::warnings_at(std::uint64_t index) const {
+  try {
+    return problem_->warnings(choice_at(axes_, index));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 std::vector<Space::Column> Space::columns(const Subject& subject) const {

@@ -78,30 +78,58 @@ template <class T> struct InFlight {
   T overload{0.0};  ///< requests a second that it cannot serve
 };
 
-/// Solves running = rate steps itl(running) by secants (the Illinois rule), between none and those of a full
-/// replica. So many rounds that what is left is below a millionth: the time of a step is nearly linear in its
-/// requests.
+/// Numbers of requests that decode of which the lower is too few for a rate, and the upper enough.
+template <class T> struct InFlightBracket {
+  T few{0.0}, many{0.0};
+  T lacks{0.0}, spare{0.0};  ///< n - rate steps itl(n) of both, below and not below 0
+
+  /// Takes a number between them in place of one. @param y what is missing there
+  void take(const T& x, const T& y) {
+    const auto below = y < T{0.0};
+    few = select(below, x, few);
+    lacks = select(below, y, lacks);
+    many = select(below, many, x);
+    spare = select(below, spare, y);
+  }
+};
+
+/// Solves running = rate steps itl(running) for the fewest requests, which a rising load reaches first.
+///
+/// Steps are longer by jumps, so that near its capacity a replica serves one rate with several numbers of
+/// requests. Of the parts of the range the first whose end serves the rate is taken, and of its parts again.
+/// These points are the same for all rates, full u^3 with u in equal parts, so that a higher rate never finds
+/// fewer by more than a part. Secants find the rest: within a part the time of a step is nearly linear.
 template <class T>
 [[nodiscard]] InFlight<T> in_flight_at(const T& rate, const Steady<T>& s, const ClosedLoop<T>& full) {
-  constexpr int rounds = 10;
+  constexpr bool stops = std::is_same_v<T, double>;  // a record holds every round
+  constexpr std::array<int, 7> parts{3, 3, 2, 2, 2, 2, 2};
+  constexpr int secants = 4;
   const auto missing = [&](const T& n) { return T(n - rate * s.steps() * s.step(n, n).itl.base()); };
-  T few{0.0}, many = full.running;  // too few and enough
-  T lacks = missing(few), spare = missing(many), side{0.0}, x = many;
-  InFlight<T> out;
-  out.overload = max(T(rate - full.rate), T{0.0});
-  for (int i = 0; i < rounds; ++i) {
-    const T gap = spare - lacks, safe = select(gap > T{0.0}, gap, T{1.0});
-    x = clamp(T((few * spare - many * lacks) / safe), few, many);
-    const T y = missing(x), now = select(y < T{0.0}, T{-1.0}, T{1.0});
-    const T half = select(now == side, T{0.5}, T{1.0});
-    const auto lacking = y < T{0.0};
-    const T next_lacks = select(lacking, y, T(lacks * half)),
-            next_spare = select(lacking, T(spare * half), y);
-    few = select(lacking, x, few);
-    many = select(lacking, many, x);
-    lacks = next_lacks;
-    spare = next_spare;
-    side = now;
+  InFlight<T> out{.running = full.running, .overload = max(T(rate - full.rate), T{0.0})};
+  if constexpr (stops)
+    if (out.overload > 0) return out;
+  InFlightBracket<T> in{.many = full.running};
+  in.lacks = missing(in.few);
+  in.spare = max(T(full.running - rate * s.steps() * full.step.itl.base()), T{0.0});
+  T low{0.0};  // u of the lower end
+  double width = 1;
+  for (const int divided : parts) {
+    width /= divided;
+    for (int end = 1; end < divided; ++end) {
+      // An end above the first that serves the rate changes nothing.
+      const T u = low + width, x = min(T(full.running * u * u * u), in.many);
+      if constexpr (stops)
+        if (!(x < in.many)) break;
+      const T y = missing(x);
+      in.take(x, y);
+      low = select(y < T{0.0}, u, low);
+    }
+  }
+  T x = in.many;
+  for (int i = 0; i < secants; ++i) {
+    const T gap = in.spare - in.lacks, safe = select(gap > T{0.0}, gap, T{1.0});
+    x = clamp(T((in.few * in.spare - in.many * in.lacks) / safe), in.few, in.many);
+    if (i + 1 < secants) in.take(x, missing(x));
   }
   out.running = select(out.overload > T{0.0}, full.running, x);
   return out;

@@ -86,6 +86,7 @@ struct FoundPoint {
   std::vector<std::string> labels;  ///< one per axis
   std::vector<double> objectives;   ///< base units, in the order asked
   std::vector<double> shown;        ///< values of `show`
+  std::vector<std::string> warnings{};
 };
 
 /// A constraint over the whole space.
@@ -148,7 +149,7 @@ struct ExploreAnswer {
   unsigned threads = 1;
   bool one_by_one = false;  ///< the subject is not safe on several threads
   std::vector<Assumption> assumptions;
-  std::vector<std::string> warnings;  ///< of the points that are listed
+  std::vector<std::string> warnings;  ///< `shared_warnings` of the points that are listed
   std::string state;                  ///< for `merge`; exact
 
   /// Why nothing is feasible: which constraints conflict, and the smallest relaxation of each that helps
@@ -166,6 +167,14 @@ struct ExploreAnswer {
   /// for one that bends far to the ideal. Needs no reference. Empty for fronts that span no box.
   [[nodiscard]] std::optional<double> relative_hypervolume() const;
 };
+
+/// Points that are asked for their warnings.
+inline constexpr std::size_t kMostWarned = 256;
+
+/// The warnings of points, each once; those that not all points have name the points.
+/// @param of the first points of a list, by index @param listed how many there are in all
+[[nodiscard]] std::vector<std::string> shared_warnings(
+    std::span<const std::pair<std::uint64_t, std::vector<std::string>>> of, std::size_t listed);
 
 /// Searches a space.
 /// @throws InputError, LookupError, DimensionError for a question that does not read; SolverError for a

@@ -80,6 +80,8 @@ class Problem {
   [[nodiscard]] virtual Subject bind(const Choice& structural, std::span<const std::string> varied) const = 0;
   /// Whether a name must be structural although the subject has a number of that name.
   [[nodiscard]] virtual bool structural(std::string_view name, std::span<const std::string> varied) const = 0;
+  /// Warnings of one point, each value of which is given. @throws Error where it has no answer
+  [[nodiscard]] virtual std::vector<std::string> warnings(const Choice& point) const = 0;
   /// Everything that the answer depends on besides the axes, as text; shards are merged only when it is the
   /// same.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
@@ -114,6 +116,8 @@ class Space {
   [[nodiscard]] const Subject& sample() const { return sample_; }
   /// The subject of a choice of the structural axes. @throws Error when there is none
   [[nodiscard]] Subject bind(std::uint64_t outer) const;
+  /// Warnings of one point; none where it has no answer.
+  [[nodiscard]] std::vector<std::string> warnings_at(std::uint64_t index) const;
   /// Axes and problem as text, for `merge` and `resume`.
   [[nodiscard]] std::string fingerprint() const;
 
