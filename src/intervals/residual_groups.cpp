@@ -2,7 +2,7 @@
 
 #include <mlsysim/intervals/model_error.hpp>
 
-#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
 #include <mlsysim/zoo/writer.hpp>
@@ -121,6 +121,9 @@ void note_device(ErrorSubject& about, const HardwareNode* device) {
   };
   look(device->efficiency);
   look(device->kernels);
+  for (const auto name : {kProducts, kAttention, kCollectives})
+    for (const auto& constants : standard_zoo().at<KernelFamily>(name).generations)
+      own = own || measured_on(constants, *device);
   about.measured = own;
 }
 
@@ -149,6 +152,8 @@ HardwareNode as_of_its_class(HardwareNode device) {
   device.kernels = {};
   device.tiles = {};
   device.collectives = {};
+  device.entry = nullptr;  // on which nothing was measured
+  device.same_die = nullptr;
   return device;
 }
 
