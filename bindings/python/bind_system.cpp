@@ -40,6 +40,7 @@ void bind_system(py::module_& m) {
   SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
   SpecClass<ProductRates>(m, "ProductRates", "Dense products on one generation of chips.");
   SpecClass<ExpertRates>(m, "ExpertRates", "Routed experts of one layer on one generation of chips.");
+  SpecClass<GenerationConstants>(m, "GenerationConstants", "Constants of kernels on a generation of chips.");
   SpecClass<KernelFamily>(m, "KernelFamily", "Kernels of a framework or an engine.");
   SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");
   SpecClass<ExpertChoice>(m, "ExpertChoice", "The kernels that compute routed experts, and where.");

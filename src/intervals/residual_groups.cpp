@@ -3,7 +3,7 @@
 #include <mlsysim/intervals/model_error.hpp>
 
 #include <mlsysim/files/csv.hpp>
-#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -109,6 +109,9 @@ void note_device(ErrorSubject& about, const HardwareNode* device) {
   };
   look(device->efficiency);
   look(device->kernels);
+  for (const auto name : {kProducts, kAttention, kCollectives})
+    for (const auto& constants : standard_zoo().at<KernelFamily>(name).generations)
+      own = own || measured_on(constants, *device);
   about.measured = own;
 }
 
@@ -137,6 +140,8 @@ HardwareNode as_of_its_class(HardwareNode device) {
   device.kernels = {};
   device.tiles = {};
   device.collectives = {};
+  device.entry = nullptr;  // on which nothing was measured
+  device.same_die = nullptr;
   return device;
 }
 

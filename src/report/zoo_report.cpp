@@ -4,6 +4,7 @@
 #include <mlsysim/units/detail/json_text.hpp>
 #include "detail/json_value.hpp"
 
+#include <mlsysim/specs/software.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/schema.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace mlsysim {
 namespace {
@@ -177,8 +179,47 @@ std::string entry_json(const Zoo& zoo, const Entry& e) {
   return detail::json_document(out);
 }
 
+/// The families of kernels that a runtime uses, of each kind the nearest that it or what it extends names.
+std::string families_of(const ServingEngine& runtime) {
+  std::string out;
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    if constexpr (std::is_same_v<M, const KernelFamily*>)
+      if (const auto* family = stated(runtime, row.member))
+        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", row.name, family->name);
+  });
+  return out;
+}
+
+/// The path of a figure of a family with what its row is about in place of the row's number: "hopper (H100):
+/// kernels.wave, x 1 / compute.clock".
+std::string path_of_row(const KernelFamily& family, const std::string& path) {
+  const auto open = path.find('['), close = path.find("].");
+  if (open == std::string::npos || close == std::string::npos) return path;
+  std::size_t i = 0;
+  (void)std::from_chars(path.data() + open + 1, path.data() + close, i);
+  const auto list = std::string_view(path).substr(0, open);
+  const auto last = path.substr(close + 2);
+  if (list == "experts") {
+    const auto& row = family.experts.at(i);
+    return fmt::format("{} {} as {}: {}", row.generation->name, name_of(row.format), name_of(row.multiplies),
+                       last);
+  }
+  if (list == "products") {
+    const auto& row = family.products.at(i);
+    return fmt::format("{} {}: {}", row.generation->name, name_of(row.multiplies), last);
+  }
+  const auto& row = family.generations.at(i);
+  const auto devices = fmt::format("{}", fmt::join(row.devices, ", "));
+  auto about = row.generation == nullptr ? devices : row.generation->name;
+  if (row.generation != nullptr && !devices.empty()) about += fmt::format(" ({})", devices);
+  if (!last.starts_with("rules[")) return fmt::format("{}: {}", about, last);
+  std::size_t r = 0;
+  (void)std::from_chars(last.data() + last.find('[') + 1, last.data() + last.size(), r);
+  return fmt::format("{}: {}, x {}", about, row.rules.at(r).figure, row.rules.at(r).of);
+}
+
 /// The launch list of a runtime: what each operation becomes.
-Table launches_of(const ServingEngine& runtime) {
+Table launch_table(const ServingEngine& runtime) {
   Table out{.schema = "mlsysim/table@1",
             .columns = {{"operation"},
                         {"direction"},
@@ -221,6 +262,10 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   }
   if (e.shape_source) fact("sizes", source_words(*e.shape_source));
   for (const auto& note : e.notes) fact("note", note);
+  const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr;
+  const auto* family = e.kind == "kernel_family" ? zoo.find<KernelFamily>(e.name) : nullptr;
+  const bool software = runtime != nullptr || family != nullptr;
+  if (runtime != nullptr) fact("kernels", families_of(*runtime));
   Table figures{.schema = "mlsysim/table@1", .columns = {{"figure"}, {"value"}, {"source"}}};
   std::vector<std::string_view> listed;
   const auto add = [&](const Entry& from) {
@@ -230,18 +275,20 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
       const auto end = listed.begin() + static_cast<std::ptrdiff_t>(nearer);
       if (f.path.starts_with("launches[") || std::find(listed.begin(), end, f.path) != end) continue;
       listed.push_back(f.path);
-      figures.rows.push_back({f.path, f.authored, (f.own ? source_words(*f.own) : std::string()) + as});
+      const auto source = f.own ? source_words(*f.own) : std::string(software ? "as the entry" : "");
+      figures.rows.push_back(
+          {family != nullptr ? path_of_row(*family, f.path) : f.path, f.authored, source + as});
     }
   };
   add(e);
-  if (const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr)
+  if (runtime != nullptr)
     for (const auto* r = runtime->extends; r != nullptr; r = r->extends)
       if (r->entry != nullptr) add(*r->entry);
   if (!figures.rows.empty()) out += "\n" + render(figures, o);
-  if (const auto* runtime = e.kind == "engine" ? zoo.find<ServingEngine>(e.name) : nullptr) {
+  if (runtime != nullptr) {
     if (runtime->extends != nullptr)
       out += fmt::format("\nextends {}: what is not stated here is as there\n", runtime->extends->name);
-    if (!runtime->launches.empty()) out += "\n" + render(launches_of(*runtime), o);
+    if (!runtime->launches.empty()) out += "\n" + render(launch_table(*runtime), o);
   }
   if (!e.decisions.empty()) out += "\n";
   for (const auto& d : e.decisions) {

@@ -19,6 +19,9 @@ Conventions conventions_of(const Zoo& zoo) {
     f.write(&out, Value{value.base()});
   }
   out.device_class = &zoo.at<DeviceClass>(kDeviceClass);
+  out.products = &zoo.at<KernelFamily>(kProducts);
+  out.attention = &zoo.at<KernelFamily>(kAttention);
+  out.collectives = &zoo.at<KernelFamily>(kCollectives);
   return out;
 }
 

@@ -1,4 +1,5 @@
-#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/kernel_family.hpp>
+#include <mlsysim/specs/provenance.hpp>
 
 #include <mlsysim/units/error.hpp>
 
@@ -51,6 +52,14 @@ ComputeRate<> rate_at(const HardwareNode& hardware, Precision precision) {
                                                : fmt::format("one of {}", fmt::join(names, ", ")),
                      .hint = "choose a precision that the device computes in, or another device",
                      .reason = BreakReason::unsupported_precision});
+}
+
+bool measured_on(const GenerationConstants& constants, const HardwareNode& device) {
+  for (const auto* d = &device; d != nullptr; d = d->same_die)
+    if (d->entry != nullptr && std::find(constants.devices.begin(), constants.devices.end(),
+                                         d->entry->name) != constants.devices.end())
+      return true;
+  return false;
 }
 
 }  // namespace mlsysim

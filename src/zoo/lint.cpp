@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace mlsysim::detail {
@@ -40,10 +41,20 @@ bool measured(const Source& source) {
   return kind == "fit" || kind == "measured";
 }
 
+/// Devices that constants of a family of kernels name; null where a figure is none of these.
+const std::vector<std::string>* devices_of(const KernelFamily& family, std::string_view path) {
+  constexpr std::string_view list = "generations[";
+  if (!path.starts_with(list)) return nullptr;
+  std::size_t index = 0;
+  (void)std::from_chars(path.data() + list.size(), path.data() + path.size(), index);
+  return &family.generations.at(index).devices;
+}
+
 /// A figure that was fitted or measured on devices belongs to one of them, or to one of the same die. What a
-/// class says of all its devices was measured on two makers' or more.
+/// class says of all its devices was measured on two makers' or more. Constants of kernels name the devices.
 void check_borrowed(const Zoo& zoo, const Entry& entry, std::vector<ErrorFacts>& out) {
-  if (entry.kind != "hardware" && entry.kind != "device_class") return;
+  const bool kernels = entry.kind == "kernel_family";
+  if (entry.kind != "hardware" && entry.kind != "device_class" && !kernels) return;
   for (const auto& figure : entry.figures) {
     const Source& source = entry.source_of(figure.path);
     const Reference* work = measured(source) ? zoo.find_reference(source.ref) : nullptr;
@@ -51,22 +62,27 @@ void check_borrowed(const Zoo& zoo, const Entry& entry, std::vector<ErrorFacts>&
     const auto stands = [&](const std::string& name) {
       return std::find(work->measured_on.begin(), work->measured_on.end(), name) != work->measured_on.end();
     };
+    const auto* named = kernels ? devices_of(zoo.at<KernelFamily>(entry.name), figure.path) : nullptr;
+    if (kernels && (named == nullptr || std::any_of(named->begin(), named->end(), stands))) continue;
     std::set<std::string> makers;
     for (const auto& name : work->measured_on)
       if (const auto* device = zoo.find<HardwareNode>(name)) makers.insert(device->vendor);
     const bool own =
-        entry.kind == "device_class" ? makers.size() > 1 : stands(entry.name) || stands(source.same_die);
+        !kernels &&
+        (entry.kind == "device_class" ? makers.size() > 1 : stands(entry.name) || stands(source.same_die));
     if (own) continue;
-    out.push_back(warning(
-        ZooFault::borrowed, entry,
-        {.message = fmt::format("'{}' of {} '{}' was measured on another device", figure.path, entry.kind,
-                                entry.name),
-         .key = figure.path,
-         .found = fmt::format("{} of {}", name_of(source.kind), fmt::join(work->measured_on, ", ")),
-         .expected = entry.kind == "device_class" ? "an estimate with a range, or devices of two makers"
-                                                  : "a figure of this device, or same_die: the one measured",
-         .hint = "leave it to the device's class",
-         .where = figure.where}));
+    out.push_back(
+        warning(ZooFault::borrowed, entry,
+                {.message = fmt::format("'{}' of {} '{}' was measured on another device", figure.path,
+                                        entry.kind, entry.name),
+                 .key = figure.path,
+                 .found = fmt::format("{} of {}", name_of(source.kind), fmt::join(work->measured_on, ", ")),
+                 .expected = kernels ? "one of these devices in the row that has it"
+                             : entry.kind == "device_class"
+                                 ? "an estimate with a range, or devices of two makers"
+                                 : "a figure of this device, or same_die: the one measured",
+                 .hint = kernels ? "name it under devices" : "leave it to the device's class",
+                 .where = figure.where}));
   }
 }
 

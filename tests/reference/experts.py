@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from formats import BYTES, bytes_of_format
-from zoo import default, entry, get, of
+from zoo import default, entry, get, of, of_class, own_figure
 
 KERNELS = 8  # of a layer: three that choose and order, one that gathers, two products, the activation, the sum
 
@@ -63,8 +63,7 @@ def set_products(device, hardware, engine, precision):
     rows = [row for row in (entry("kernel_family", family)["products"] if family else [])
             if row["multiplies"] == precision and row["generation"] in classes(hardware)]
     figure = "efficiency.matrix_narrow" if BYTES[precision] <= 1 else "efficiency.matrix"
-    own = get(hardware, figure)
-    usual = next((value for name in classes(hardware) if (value := get(entry("device_class", name), figure)) is not None), None)
+    own, usual = own_figure(hardware, figure), of_class(figure, hardware.get("device_class", "gpu"), hardware)
     if rows and not (own and usual and abs(own / usual - 1) > 0.02):
         device.matrix_share, device.product_stream = rows[0]["share"], rows[0]["stream"]
         if "unit_bytes" in rows[0]:  # loads on their way at once, of all units

@@ -19,7 +19,7 @@ import queueing
 import serving
 import textbook
 from plan import EXCHANGE, serving_plan, set_exchange
-from zoo import BYTES, default, entry, figure, get, of
+from zoo import BYTES, default, entry, figure, get, of, under
 
 NO_ENGINE = {"host_step": 0.0, "host_request": 0.0, "request_time": 0.0, "mixed": True}
 
@@ -29,7 +29,7 @@ class OperatorPasses:
 
     def __init__(self, s, engine):
         self.h, self.s, self.engine = model.model_view(s.workload), s, engine
-        self.device = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
+        self.device = device.device_view(under(s.device, engine), s.precision, "prefill", s.kv_precision)
         device.set_efficiency(self.device, s.efficiency)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.

@@ -18,7 +18,7 @@ import textbook
 import training
 from macro import host_power, macro, network_power
 from plan import EXCHANGE, kv_bytes, ranks_of, serving_plan, set_exchange
-from zoo import ZOO, default, entry, get
+from zoo import ZOO, default, entry, get, under
 
 TRAINING = dict(
     **EXCHANGE,
@@ -231,7 +231,7 @@ def serve(s):
         set_exchange(plan, s, True)
         if s.expert_overlap != "none" and s.ep_size > 1:
             plan.steal = default("overlap_slowdown")
-        view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
+        view = device.device_view(under(s.device, engine), s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         if h.moe:

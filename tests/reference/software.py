@@ -21,7 +21,7 @@ import training
 from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, rows_of, small_kernel, stated
 from device import device_view, fleet_of, links_view
 from plan import serving_plan, training_plan
-from zoo import entry
+from zoo import entry, under
 
 
 def pass_time(name, hardware_name, precision, phase, batch, new, context, runtime_name, eager, bits=16):
@@ -30,7 +30,7 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
     plan.weight_bytes, plan.widened = bits / 8, bits < 16
     engine = entry("engine", runtime_name)
     launches.set_operators(plan, engine)
-    device, links = device_view(hardware, precision, phase), links_view(fleet_of(hardware), phase)
+    device, links = device_view(under(hardware, engine), precision, phase), links_view(fleet_of(hardware), phase)
     launches.set_runtime(device, hardware, engine, precision)
     experts.set_products(device, hardware, engine, precision)
     ops, layers = operators.forward(h, plan), passes.layers_of(h)
@@ -75,7 +75,7 @@ def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
     plan.batch, plan.new_tokens, plan.context, plan.recomputation = batch, seq, seq, recomputation
     runtime = Runtime(runtime_name, hardware)
     plan.early_stop = runtime.early_stop
-    device, links = device_view(hardware, "bf16", "training"), links_view(fleet_of(hardware), "training")
+    device, links = device_view(under(hardware, entry("engine", runtime_name)), "bf16", "training"), links_view(fleet_of(hardware), "training")
     ops, layers = training.operators_of_step(h, plan)[0], passes.layers_of(h)
     arrays, holds, host = Arrays(ops, h, plan), conditions(h, ops, False), runtime.host
     names = ("forward", "backward", "update")

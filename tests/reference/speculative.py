@@ -15,7 +15,7 @@ import power_cap
 import serving
 import textbook
 from plan import serving_plan, set_exchange
-from zoo import BYTES, default, entry, get
+from zoo import BYTES, default, entry, get, under
 
 
 def yielded(s, drafted):
@@ -56,7 +56,7 @@ def speed_up(s, a, batch, mean, final):
         check_busy = min(checked / (peak * s.tp_size * s.ep_size), check.total)
         draft_busy = min(textbook.decode_work(t, a.s) / (peak * tp), drafting)
     else:
-        view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
+        view = device.device_view(under(s.device, launches.engine_of(s)), s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)
         launches.set_launches(view, s.device, launches.engine_of(s), s.execution, s.tp_size)

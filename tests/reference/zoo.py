@@ -173,9 +173,48 @@ OF_EACH_UNIT = {
 SUM_OF_PARTS = ("compute.units", "memory.capacity", "memory.bandwidth", "device_link.bandwidth", "host_link.bandwidth")
 
 
+def under(hardware, engine):
+    """A device with the family of fused attention that a runtime, or the nearest one that it extends, names."""
+    while engine and "fused_attention" not in engine:
+        engine = entry("engine", engine["extends"]) if "extends" in engine else None
+    return {**hardware, "fused_attention": engine["fused_attention"]} if engine else hardware
+
+
+def of_row(row, path, hardware):
+    """A value of a class or of constants of kernels, or a factor of another figure of the device, or of one over it."""
+    value = get(row, path)
+    if value is not None:
+        return value
+    for rule in row.get("rules", []):
+        if rule["figure"] == path:
+            known = of(hardware, rule["of"].removeprefix("1 / "))
+            if known is not None:
+                return rule["times"] / known if rule["of"].startswith("1 / ") else rule["times"] * known
+    return None
+
+
+def of_kernels(hardware, path, holds):
+    """Of the first constants of kernels that hold: of the usual families, or of those that a runtime names."""
+    for name in ("usual_products", hardware.get("fused_attention", "usual_attention"), "usual_collectives"):
+        while name:
+            family = entry("kernel_family", name)
+            for row in family.get("generations", []):
+                value = of_row(row, path, hardware) if holds(row) else None
+                if value is not None:
+                    return value
+            name = family.get("extends")
+    return None
+
+
+def own_figure(hardware, path):
+    """What a device states, or what of its kernels was measured on it or on one of the same die."""
+    own, names = get(hardware, path), {hardware.get("name"), hardware.get("same_die")}
+    return of_kernels(hardware, path, lambda row: names & set(row.get("devices", []))) if own is None else own
+
+
 def of(hardware, path):
-    """A figure of a device: its own, its part's, or that of its class (zoo/hardware/classes.yaml)."""
-    own = get(hardware, path)
+    """A figure of a device: its own, its part's, or that of its class (zoo/hardware/classes.yaml, zoo/kernels)."""
+    own = own_figure(hardware, path)
     if own is not None:
         return own
     if "part" in hardware:
@@ -192,15 +231,11 @@ def of(hardware, path):
 def of_class(path, name="gpu", hardware=None):
     """What a class gives, or the class that it is like: a value, or a factor of another figure of the device, or of one over it."""
     c = entry("device_class", name)
-    value = get(c, path)
+    value = of_row(c, path, hardware or {})
+    if value is None:
+        value = of_kernels(hardware or {}, path, lambda row: row.get("generation") == name)
     if value is not None:
         return value
-    for rule in c.get("rules", []):
-        if rule["figure"] == path:
-            inverse, path = rule["of"].startswith("1 / "), rule["of"].removeprefix("1 / ")
-            known = of(hardware, path)
-            if known is not None:
-                return rule["times"] / known if inverse else rule["times"] * known
     return of_class(path, c["like"], hardware) if "like" in c else None
 
 

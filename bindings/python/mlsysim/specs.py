@@ -7,8 +7,8 @@ copy, which no longer is an entry of the zoo.
 from . import _mlsysim as _core, compat
 from ._mlsysim import (
     ActionShape, CollectiveTimes, CompilerHost, ComputeCore, ConvLayer, Conventions, ConvolutionRates, CoolingProfile, Datacenter,
-    DenseFeedForward, DeviceClass, DiffusionShape, ExpertChoice, ExpertRates, Experts, FeedForward, FigureRule, Fleet, GridProfile,
-    FrameworkHost, GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelFamily, KernelRate, KernelTimes,
+    DenseFeedForward, DeviceClass, DiffusionShape, ExpertChoice, ExpertRates, Experts, FeedForward, FigureRule, Fleet, GenerationConstants,
+    GridProfile, FrameworkHost, GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelFamily, KernelRate, KernelTimes,
     LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
@@ -22,7 +22,7 @@ __all__ = [
     "ActionShape", "CollectiveTimes", "CompilerHost", "ComputeCore", "ConvLayer", "Conventions",
     "ConvolutionRates", "CoolingProfile", "Datacenter",
     "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "ExpertChoice", "ExpertRates", "Experts", "FeedForward", "FigureRule", "Fleet", "FrameworkHost",
-    "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
+    "GenerationConstants", "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
     "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",

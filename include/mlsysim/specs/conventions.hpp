@@ -3,7 +3,7 @@
 /// zoo/defaults.yaml; every one that is used shows up in the assumptions of the result. What stands in where
 /// a device says nothing is its class's, see DeviceClass.
 
-#include <mlsysim/specs/device_class.hpp>
+#include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/units/shared_text.hpp>
 
 namespace mlsysim {
@@ -14,6 +14,9 @@ class Zoo;
 inline constexpr SharedText kDefaults = "zoo/defaults.yaml";
 /// The class of devices that state none.
 inline constexpr std::string_view kDeviceClass = "gpu";
+/// The families of kernels that hold where a runtime names none.
+inline constexpr std::string_view kProducts = "usual_products", kAttention = "usual_attention",
+                                  kCollectives = "usual_collectives";
 
 /// Library-wide defaults that are no device's, read from the zoo by name; and where those of devices are.
 struct Conventions {
@@ -46,6 +49,8 @@ struct Conventions {
   double host_stream = 0;             ///< share of it that the host sustains in its own computations
   double chained_floor = 0;  ///< floor of a layer of experts inside a captured step, over that of one alone
   const DeviceClass* device_class = nullptr;  ///< of devices that state none
+  /// Whose constants hold where a runtime names no family and a device states none.
+  const KernelFamily *products = nullptr, *attention = nullptr, *collectives = nullptr;
   const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
 
   static constexpr auto fields() {
@@ -118,6 +123,10 @@ struct Conventions {
               "floor of a layer of experts inside a captured step over that of one replayed alone")
             .within(0, 1),
         field(&C::device_class, "device_class", "", "class of devices that state none").defaulted("gpu"),
+        field(&C::products, "products", "", "family of dense products").defaulted("usual_products"),
+        field(&C::attention, "attention", "", "family of fused attention").defaulted("usual_attention"),
+        field(&C::collectives, "collectives", "", "family of collectives inside a node")
+            .defaulted("usual_collectives"),
         field(&C::devices, "devices", "", "the caller's figures of devices, before those of their class")
             .defaulted("none"));
   }
@@ -126,7 +135,8 @@ struct Conventions {
 template <> struct ObjectType<Conventions> { static constexpr std::string_view name = "conventions"; };
 
 /// Reads the defaults of a zoo: each field from the figure "default.<field name>". Their home is
-/// zoo/defaults.yaml. The class of devices that state none is the zoo's kDeviceClass.
+/// zoo/defaults.yaml. The class of devices that state none is the zoo's kDeviceClass, its
+/// kernels are kProducts, kAttention and kCollectives.
 /// @throws LookupError when one is missing, DimensionError or DomainError when one has another dimension or
 /// range
 [[nodiscard]] Conventions conventions_of(const Zoo& zoo);

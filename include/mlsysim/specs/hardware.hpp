@@ -223,6 +223,7 @@ struct HardwareNode {
   CollectiveTimes collectives;
   std::vector<PartitionProfile> partition_profiles;
   const DeviceClass* device_class = nullptr;  ///< whose figures stand in for those that are not stated
+  const HardwareNode* same_die = nullptr;     ///< the device whose kernels are this one's
   const HardwareNode* part = nullptr;         ///< the device of which an entry for a rack holds many
   const Entry* entry = nullptr;               ///< the zoo's entry, null for a device made by hand
 
@@ -259,6 +260,8 @@ struct HardwareNode {
         field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent"),
         field(&H::device_class, "device_class", "", "whose figures stand in for those not stated")
             .defaulted("gpu"),
+        field(&H::same_die, "same_die", "", "device of the same die, on which kernels were measured")
+            .defaulted("none"),
         field(&H::part, "part", "", "the device of which a rack holds many").defaulted("none"));
   }
 };

@@ -1,9 +1,9 @@
 #pragma once
-/// A family of kernels: what a framework or an engine brings for everything that is no attention: small
-/// kernels, convolutions, dense products, and the routed experts of a layer.
+/// A family of kernels: what a library, a framework or an engine brings, with its constants on each
+/// generation of chips.
 
 #include <mlsysim/reflect/describe.hpp>
-#include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/device_class.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <optional>
@@ -96,6 +96,30 @@ struct ProductRates {
   }
 };
 
+/// Constants of products, attention or collectives under the paths of a device's figures. They hold on a
+/// generation of chips; without one, on single devices.
+struct GenerationConstants {
+  const DeviceClass* generation = nullptr;
+  std::vector<std::string> devices;  ///< on which they were measured
+  SustainedShare<> efficiency;
+  KernelTimes<> kernels;
+  Tiles<> tiles;
+  CollectiveTimes collectives;
+  std::vector<FigureRule> rules;
+
+  static constexpr auto fields() {
+    using G = GenerationConstants;
+    return rows(
+        field(&G::generation, "generation", "", "class of the devices").defaulted("the devices alone"),
+        field(&G::devices, "devices", "", "on which they were measured").defaulted("none"),
+        field(&G::efficiency, "efficiency", "", "sustained shares").defaulted("absent"),
+        field(&G::kernels, "kernels", "", "fixed times of kernels").defaulted("absent"),
+        field(&G::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
+        field(&G::collectives, "collectives", "", "collectives inside a node").defaulted("absent"),
+        field(&G::rules, "rules", "", "constants that follow from figures of the device").defaulted("none"));
+  }
+};
+
 /// A family of kernels with its constants. A kind that is not stated is that of `extends`. Cycles and shares
 /// are carried from the generation on which they were measured to others as they are.
 struct KernelFamily {
@@ -107,6 +131,8 @@ struct KernelFamily {
   std::optional<Time<>> gap;
   ConvolutionRates convolution;
   std::vector<ExpertRates> experts{};
+  std::vector<GenerationConstants> generations{};
+  std::optional<double> carried;  ///< factor within which they hold on another device of a generation
   std::vector<ProductRates> products{};
   const Entry* entry = nullptr;
 
@@ -147,8 +173,15 @@ struct KernelFamily {
         field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"),
         field(&K::products, "products", "", "dense products").defaulted("absent"),
         field(&K::experts, "experts", "", "routed experts of a layer, by generation and format")
-            .defaulted("none"));
+            .defaulted("none"),
+        field(&K::generations, "generations", "", "constants by generation and device").defaulted("none"),
+        field(&K::carried, "carried", "",
+              "factor within which a constant holds on a device of the generation that was not measured")
+            .at_least(1));
   }
 };
+
+/// Whether constants were measured on a device, or on one of the same die. A device made by hand is none.
+[[nodiscard]] bool measured_on(const GenerationConstants& constants, const HardwareNode& device);
 
 }  // namespace mlsysim

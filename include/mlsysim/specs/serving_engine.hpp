@@ -146,6 +146,7 @@ struct ServingEngine {
   const KernelFamily* small_kernels = nullptr;
   const KernelFamily* convolutions = nullptr;
   const KernelFamily* products = nullptr;
+  const KernelFamily* fused_attention = nullptr;
   std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
@@ -216,7 +217,9 @@ struct ServingEngine {
         field(&E::small_kernels, "small_kernels", "", "family of element-wise kernels, norms and copies")
             .defaulted("none"),
         field(&E::convolutions, "convolutions", "", "family of convolutions").defaulted("none"),
-        field(&E::products, "products", "", "family of dense products").defaulted("that of the device"),
+        field(&E::products, "products", "", "family of dense products").defaulted("usual_products"),
+        field(&E::fused_attention, "fused_attention", "", "family of fused attention")
+            .defaulted("usual_attention"),
         field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),

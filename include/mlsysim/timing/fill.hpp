@@ -11,16 +11,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mlsysim {
 
 /// A number of a device: "memory.bandwidth", "kernels.launch", "compute.dense.fp16".
 struct FigureRow {
   std::string path;
-  FieldRow row;                         ///< unit, meaning and range; its name is the last part of the path
-  const MemberType* type;               ///< of the member, which is optional
-  std::size_t offset;                   ///< of the member in HardwareNode [byte]
-  std::optional<std::size_t> in_class;  ///< of the member in DeviceClass, where classes have it [byte]
+  FieldRow row;                          ///< unit, meaning and range; its name is the last part of the path
+  const MemberType* type;                ///< of the member, which is optional
+  std::size_t offset;                    ///< of the member in HardwareNode [byte]
+  std::optional<std::size_t> in_class;   ///< of the member in DeviceClass, where classes have it [byte]
+  std::optional<std::size_t> in_family;  ///< the same in GenerationConstants
 
   /// What the device itself states [base unit].
   [[nodiscard]] std::optional<double> stated(const HardwareNode& device) const;
@@ -35,11 +37,12 @@ struct FigureRow {
 /// Who gives a figure.
 enum class FigureOrigin : std::uint8_t {
   stated,    ///< the device
+  measured,  ///< a family of kernels, measured on the device
   part,      ///< the device of which this one is many
   per_unit,  ///< nobody: it belongs to each unit, and their count is not known
   caller,    ///< Conventions::devices
-  value,     ///< a class
-  rule       ///< a class, by a rule from another figure
+  value,     ///< a class, or a family of kernels on it
+  rule       ///< the same, by a rule from another figure
 };
 
 /// A figure of a device with its origin.
@@ -49,29 +52,43 @@ struct FilledFigure {
   const HardwareNode* part = nullptr;         ///< the part that gives it
   const DeviceClass* device_class = nullptr;  ///< the class that gives it
   const FigureRule* rule = nullptr;           ///< its rule
+  const KernelFamily* family = nullptr;       ///< the family that gives it, by these constants
+  const GenerationConstants* constants = nullptr;
 
-  /// Who gives it, in words: "class gpu", "class systolic: 0.12 x memory.bandwidth", "part GB200".
+  /// Whether it is the device's own: stated, or measured on it.
+  [[nodiscard]] bool own() const {
+    return origin == FigureOrigin::stated || origin == FigureOrigin::measured;
+  }
+  /// The name of the entry that gives it: of a family, else of a class.
+  [[nodiscard]] const std::string& giver() const {
+    return family != nullptr ? family->name : device_class->name;
+  }
+  /// Who gives it, in words: "class gpu", "class systolic: 0.12 x memory.bandwidth", "part GB200",
+  /// "class hopper (usual_attention)".
   [[nodiscard]] SharedText source() const;
 };
 
-/// The figure of a device: its own; that of its part, times the number of parts where it adds up; 0 or 1
-/// where it belongs to units that are not counted; the caller's; that of its class. None where nobody gives
-/// it.
+/// The figure of a device: its own; that of a family of kernels that was measured on it; that of its part,
+/// times the number of parts where it adds up; 0 or 1 where it belongs to units that are not counted; the
+/// caller's; that of its class. None where nobody gives it.
 /// @throws InputError for rules that run in a circle
 [[nodiscard]] std::optional<FilledFigure> filled(const FigureRow& row, const HardwareNode& device,
                                                  const Conventions& conventions);
 
-/// What the device's class gives, whatever the device states.
+/// What the device's class gives, or a family of kernels on it, whatever the device states.
 [[nodiscard]] std::optional<FilledFigure> filled_by_class(const FigureRow& row, const HardwareNode& device,
                                                           const Conventions& conventions);
 
-/// The figure as its class's file has it: what was written, and by what it is multiplied to be this one. Null
-/// where no entry of a class gives it.
+/// The figure as the file of a class or family has it: what was written, and by what it is multiplied to be
+/// this one. Null where no such entry gives it.
 struct AuthoredFigure {
   const Figure* figure = nullptr;
   const Source* source = nullptr;
   double factor = 1;
+  std::optional<std::pair<double, double>> range{};  ///< of this one; wider where it is carried [base unit]
 };
+/// The range that a figure states, or that the spread of its estimate makes [base unit].
+[[nodiscard]] std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source);
 [[nodiscard]] AuthoredFigure authored(const FilledFigure& filled, const FigureRow& row);
 
 /// The same of one figure that is needed, and noted where the device does not state it [base unit].

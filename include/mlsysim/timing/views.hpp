@@ -76,6 +76,10 @@ void set_expert_kernels(Device<>& device, const ExpertRates& rates, const Hardwa
 void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                         WeightFormat format, const Conventions& conventions, Notes& notes);
 
+/// The conventions with the family of fused attention that a runtime, or the nearest one that it extends,
+/// names.
+[[nodiscard]] Conventions with_kernels(Conventions conventions, const ServingEngine* runtime);
+
 /// Gives a device the dense products of a family: its share and stream on the device's generation and in the
 /// format of the products. A device that states another share than its generation has keeps it, and so does
 /// one of which the family has no constants.

@@ -49,12 +49,13 @@ std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, c
   }
 }
 
-/// Spread of the logarithm of a prior, from the range that its entry states for the value.
-double spread_of(const Figure* figure) {
-  if (figure == nullptr || !figure->low || !figure->high) return kWideSpread;
+/// Spread of the logarithm of a prior, from the range of its value.
+double spread_of(std::optional<std::pair<double, double>> range, double base) {
+  if (!range) return kWideSpread;
   // A range from 0 has no logarithm at its lower end; its upper half says as much.
-  const double spread = *figure->low > 0 ? std::log(*figure->high / *figure->low) / kRangeSpreads
-                                         : std::log(*figure->high / figure->base) / (kRangeSpreads / 2);
+  const auto [low, high] = *range;
+  const double spread =
+      low > 0 ? std::log(high / low) / kRangeSpreads : std::log(high / base) / (kRangeSpreads / 2);
   return std::max(kNarrowSpread, spread);
 }
 
@@ -84,14 +85,15 @@ std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo, bo
     Candidate c{.field = row.path,
                 .unit = std::string(row.row.unit),
                 .low = row.row.low * one,
-                .high = row.row.high < kUnbounded ? row.row.high * one : kUnbounded,
-                .present = row.stated(device)};
+                .high = row.row.high < kUnbounded ? row.row.high * one : kUnbounded};
+    if (const auto own = filled(row, device, conventions); own && own->own()) c.present = own->base;
     if (const auto of_class = filled_by_class(row, device, conventions)) {
       c.prior = of_class->base;
-      c.spread = spread_of(authored(*of_class, row).figure);
+      c.spread = spread_of(authored(*of_class, row).range, of_class->base);
     } else if (const auto* convention = convention_of(row.row.name, zoo)) {
       c.prior = convention->value.base();
-      c.spread = spread_of(convention->entry != nullptr ? convention->entry->figure("value") : nullptr);
+      if (const Figure* value = convention->entry == nullptr ? nullptr : convention->entry->figure("value"))
+        c.spread = spread_of(range_of(*value, convention->entry->source_of("value")), value->base);
     }
     out.push_back(std::move(c));
   }

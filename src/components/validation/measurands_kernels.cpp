@@ -132,12 +132,14 @@ struct AttentionRow {
   double heads = 1, kv_heads = 1, head_dim = 128;
   double kv_lora = 0, rope = 0;
   bool writes_cache = false;
+  const KernelFamily* family = nullptr;
   Time<> duration{};
   static constexpr auto fields() {
     using R = AttentionRow;
     return join(
         call_rows<R>(),
         rows(field(&R::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
+             field(&R::family, "family", "", "family of kernels").defaulted("usual_attention"),
              field(&R::context, "context", "", "tokens that a sequence holds").at_least(1),
              field(&R::heads, "heads", "", "query heads").at_least(1),
              field(&R::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
@@ -187,8 +189,13 @@ void add_attention(const AttentionRow& c, Bare& bare) {
 
 /// The device of a row with a cache, in whose format attention multiplies.
 template <class Row> Device<> attention_device(const Row& c, const PredictionContext& context) {
-  auto device = device_at(*c.hardware, c.precision, context);
-  set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
+  Conventions conventions = context.constants->conventions();
+  if constexpr (requires { c.family; })
+    if (c.family != nullptr) conventions.attention = c.family;
+  const HardwareNode& hardware = context.constants->device(*c.hardware);
+  Notes quiet;
+  auto device = device_view(hardware, c.precision, conventions, quiet);
+  set_cache_format(device, hardware, c.precision, c.kv_precision);
   return device;
 }
 

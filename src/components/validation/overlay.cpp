@@ -68,7 +68,9 @@ std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std
     return overlay(engine, fitted.engine(engine), calibration, zoo, date);
   }
   const auto& device = zoo.at<HardwareNode>(calibration.name);
-  return overlay(device, fitted.device(device), calibration, zoo, date);
+  HardwareNode own = fitted.device(device);
+  if (own.same_die == nullptr) own.same_die = &device;  // for what was not fitted
+  return overlay(device, std::move(own), calibration, zoo, date);
 }
 
 }  // namespace mlsysim

@@ -22,17 +22,6 @@ std::string source_text(const Source& source) {
                             : fmt::format("{}, {}", name_of(source.kind), source.ref);
 }
 
-/// The range that a figure states, or that the spread of its estimate makes.
-std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source) {
-  std::pair<double, double> out{figure.base, figure.base};
-  if (figure.low && figure.high)
-    out = {*figure.low, *figure.high};
-  else if (source.spread && source.kind == SourceKind::estimate)
-    out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
-  if (!(out.first < out.second)) return std::nullopt;
-  return out;
-}
-
 /// Moves one figure after the other to both ends of its range and looks which inputs follow.
 class Prober {
  public:
@@ -90,17 +79,15 @@ class Prober {
     });
   }
 
-  /// Figures with a range that the device's class gives. `put` as in `spec`.
+  /// Figures with a range that the device's class or a family of kernels gives. `put` as in `spec`.
   template <class Put> void of_class(const HardwareNode& device, const Conventions& conventions, Put&& put) {
     for (const auto& row : figure_rows()) {
       const auto f = filled(row, device, conventions);
-      if (!f || f->device_class == nullptr) continue;
+      if (!f) continue;
       const auto written = authored(*f, row);
-      if (written.figure == nullptr) continue;
-      const auto range = range_of(*written.figure, *written.source);
-      if (!range) continue;
-      probe(fmt::format("{} {}", f->device_class->name, row.path), source_text(*written.source),
-            range->first * written.factor, range->second * written.factor, [&](Scenario& s, double x) {
+      if (!written.range) continue;
+      probe(fmt::format("{} {}", f->giver(), row.path), source_text(*written.source), written.range->first,
+            written.range->second, [&](Scenario& s, double x) {
               HardwareNode changed = device;
               row.state(changed, x);
               put(s, changed);
@@ -141,7 +128,7 @@ class SpecRanges {
       if (figure.entry == nullptr) continue;
       const Figure* value = figure.entry->figure("value");
       if (value != nullptr)
-        add("conventions." + field.name, figure.name, value, figure.entry->source_of("value"), 1);
+        add_written("conventions." + field.name, figure.name, *value, figure.entry->source_of("value"));
     }
   }
 
@@ -160,29 +147,32 @@ class SpecRanges {
     const Conventions& conventions = conventions_or_standard(nullptr);
     for (const auto& row : figure_rows()) {
       const auto f = filled(row, d, conventions);
-      if (!f || f->device_class == nullptr) continue;
+      if (!f) continue;
       const auto written = authored(*f, row);
-      if (written.figure != nullptr)
-        add(fmt::format("{}.{}", prefix, row.path), fmt::format("{} {}", f->device_class->name, row.path),
-            written.figure, *written.source, written.factor);
+      if (written.range)
+        add(fmt::format("{}.{}", prefix, row.path), fmt::format("{} {}", f->giver(), row.path), f->base,
+            *written.source, *written.range);
     }
   }
   template <class Spec> void entry(const std::string& prefix, const Spec& spec) {
     if (spec.entry == nullptr) return;
     for (const auto& figure : spec.entry->figures)
-      add(fmt::format("{}.{}", prefix, figure.path), fmt::format("{} {}", spec.name, figure.path), &figure,
-          spec.entry->source_of(figure.path), 1);
+      add_written(fmt::format("{}.{}", prefix, figure.path), fmt::format("{} {}", spec.name, figure.path),
+                  figure, spec.entry->source_of(figure.path));
+  }
+  void add_written(const std::string& input, std::string figure, const Figure& written,
+                   const Source& source) {
+    if (const auto range = range_of(written, source))
+      add(input, std::move(figure), written.base, source, *range);
   }
   /// A figure that the caller changed is the caller's.
-  void add(const std::string& input, std::string figure, const Figure* written, const Source& source,
-           double factor) {
+  void add(const std::string& input, std::string figure, double base, const Source& source,
+           std::pair<double, double> range) {
     const auto at = std::ranges::find(inputs_, input, &FieldInfo::name);
-    const auto range = range_of(*written, source);
-    if (at == inputs_.end() || !range) return;
+    if (at == inputs_.end()) return;
     const double here = point_[static_cast<std::size_t>(at - inputs_.begin())];
-    if (std::abs(here - written->base * factor) > 1e-9 * std::abs(here)) return;
-    found.push_back(
-        {input, std::move(figure), source_text(source), range->first * factor, range->second * factor});
+    if (std::abs(here - base) > 1e-9 * std::abs(here)) return;
+    found.push_back({input, std::move(figure), source_text(source), range.first, range.second});
   }
 
   std::span<const FieldInfo> inputs_;

@@ -94,7 +94,7 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
 
 void SpecFigures::add_filled(const HardwareNode& device, const std::string& prefix, std::size_t own) {
   for (const auto& row : figure_rows()) {
-    const auto f = filled(row, device, *conventions_);
+    const auto f = filled(row, device, with_kernels_);
     if (!f || f->origin == FigureOrigin::stated || f->origin == FigureOrigin::per_unit) continue;
     FieldInfo field;
     field.name = prefix + row.path;
@@ -119,6 +119,13 @@ SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object)
     const Value given = f.read(object);
     if (const auto* ref = std::get_if<ObjectRef>(&given); ref != nullptr && ref->object != nullptr)
       conventions_ = static_cast<const Conventions*>(ref->object);
+  }
+  with_kernels_ = *conventions_;
+  for (const auto& f : fields) {
+    if (f.kind != ValueKind::object || f.object_type != ObjectType<ServingEngine>::name) continue;
+    const Value given = f.read(object);
+    if (const auto* ref = std::get_if<ObjectRef>(&given); ref != nullptr && ref->object != nullptr)
+      with_kernels_ = with_kernels(*conventions_, static_cast<const ServingEngine*>(ref->object));
   }
   for (const auto& f : fields) {
     if (f.kind != ValueKind::object) continue;

@@ -59,6 +59,7 @@ class SpecFigures {
   void add_filled(const HardwareNode& device, const std::string& prefix, std::size_t own);
 
   const Conventions* conventions_ = nullptr;
+  Conventions with_kernels_;  ///< those, with the kernels of the runtime
   std::vector<Object> objects_;
   std::vector<Place> figures_;
   std::vector<FieldInfo> inputs_;

@@ -240,7 +240,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   if (in.decode_hardware == nullptr)
     detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
-  const Conventions& c = conventions_or_standard(in.conventions);
+  const Conventions c = with_kernels(conventions_or_standard(in.conventions), in.engine);
   const HardwareNode& decoder = in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware;
   const ServedFormat format =
       served_format(*in.workload, formats_asked(in), *in.hardware, in.decode_hardware, notes);

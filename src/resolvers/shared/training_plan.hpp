@@ -147,7 +147,7 @@ template <class In>
   const ServingEngine* runtime = nullptr;
   if constexpr (requires { in.engine; }) runtime = v.pricing->lists_operators() ? in.engine : nullptr;
   if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
-  v.device = v.pricing->device(hardware, use, c, notes);
+  v.device = v.pricing->device(hardware, use, with_kernels(c, runtime), notes);
   set_software(v.device, runtime, hardware, precision, v.model, c, notes);
   set_products(v.device, runtime, hardware, precision, c, notes);
   if (runtime != nullptr)

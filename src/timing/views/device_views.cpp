@@ -75,7 +75,8 @@ const std::vector<ViewRow>& view_rows() {
 
 /// Fills the figures that a request reads, each noted with who gives it.
 void fill(Device<>& d, const HardwareNode& hardware, const Conventions& c, unsigned reads, Notes& notes) {
-  const DeviceClass* last = nullptr;  // most figures come from one class
+  const DeviceClass* last = nullptr;  // most figures come from one class, and one family on it
+  const KernelFamily* family = nullptr;
   SharedText words;
   for (const auto& row : view_rows()) {
     if ((row.reads & reads) == 0) continue;
@@ -85,10 +86,11 @@ void fill(Device<>& d, const HardwareNode& hardware, const Conventions& c, unsig
       continue;
     }
     *reinterpret_cast<double*>(reinterpret_cast<std::byte*>(&d) + row.offset) = f->base;
-    if (f->origin == FigureOrigin::stated || !notes.wanted()) continue;
+    if (f->own() || !notes.wanted()) continue;
     const bool by_value = f->origin == FigureOrigin::value;
-    if (!by_value || f->device_class != last) {
+    if (!by_value || f->device_class != last || f->family != family) {
       words = f->source();
+      family = f->family;
       last = by_value ? f->device_class : nullptr;
     }
     notes.assume({SharedText::lasting(row.figure->path),

@@ -24,19 +24,28 @@ template <class S, class F> void for_each_number(F&& f) {
   });
 }
 
+/// Where the numbers of a spec lie, by their paths.
+template <class S> std::map<std::string, std::size_t, std::less<>> offsets() {
+  std::map<std::string, std::size_t, std::less<>> out;
+  for_each_number<S>([&](const std::string& path, const FieldRow&, const MemberType&, std::size_t offset) {
+    out.emplace(path, offset);
+  });
+  return out;
+}
+
 struct Table {
   std::vector<FigureRow> rows;
   std::map<std::string_view, const FigureRow*> by_path;
 
   Table() {
-    std::map<std::string, std::size_t, std::less<>> in_class;
-    for_each_number<DeviceClass>([&](const std::string& path, const FieldRow&, const MemberType&,
-                                     std::size_t offset) { in_class.emplace(path, offset); });
+    const auto in_class = offsets<DeviceClass>(), in_family = offsets<GenerationConstants>();
+    const auto at = [](const auto& offsets, const std::string& path) {
+      const auto found = offsets.find(path);
+      return found == offsets.end() ? std::nullopt : std::optional(found->second);
+    };
     for_each_number<HardwareNode>(
         [&](const std::string& path, const FieldRow& row, const MemberType& type, std::size_t offset) {
-          const auto of_class = in_class.find(path);
-          rows.push_back({path, row, &type, offset,
-                          of_class == in_class.end() ? std::nullopt : std::optional(of_class->second)});
+          rows.push_back({path, row, &type, offset, at(in_class, path), at(in_family, path)});
         });
     for (const auto& row : rows) by_path.emplace(row.path, &row);
   }
@@ -73,6 +82,7 @@ class Filler {
 
   [[nodiscard]] std::optional<FilledFigure> operator()(const FigureRow& row, int depth = 0) const {
     if (const auto own = row.stated(device_)) return FilledFigure{*own};
+    if (const auto own = measured(row, depth)) return own;
     if (device_.part != nullptr) {
       auto of_part = Filler(*device_.part, conventions_)(row, below(depth));
       if (of_part) {
@@ -93,23 +103,63 @@ class Filler {
     return FilledFigure{*given, FigureOrigin::caller};
   }
 
-  /// From the device's class, or from those that it is like.
+  /// From the device's class, or from those that it is like: what each states, else the families of kernels.
   [[nodiscard]] std::optional<FilledFigure> of_class(const FigureRow& row, int depth = 0) const {
     const DeviceClass* c = &class_of(device_, conventions_);
     for (int k = 0; c != nullptr; c = c->like, k = below(k)) {
-      if (row.in_class)
-        if (const auto value = number_at(*row.type, c, *row.in_class))
-          return FilledFigure{*value, FigureOrigin::value, nullptr, c};
-      for (const auto& rule : c->rules) {
-        if (rule.figure != row.path) continue;
-        if (const auto from = named_by(rule.of, depth))
-          return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, c, &rule};
-      }
+      auto found = given_by(*c, row.in_class, row, depth);
+      if (!found)
+        found = of_families(
+            row, [&](const auto& g) { return g.generation != nullptr && g.generation->name == c->name; },
+            depth);
+      if (!found) continue;
+      found->device_class = c;
+      return found;
     }
     return std::nullopt;
   }
 
  private:
+  /// From a family of kernels that was measured on the device.
+  [[nodiscard]] std::optional<FilledFigure> measured(const FigureRow& row, int depth) const {
+    auto found = of_families(
+        row, [&](const auto& g) { return measured_on(g, device_); }, depth);
+    if (found) found->origin = FigureOrigin::measured;
+    return found;
+  }
+
+  /// From the first constants of the conventions' families of kernels that `hold`.
+  template <class Hold>
+  [[nodiscard]] std::optional<FilledFigure> of_families(const FigureRow& row, Hold&& hold, int depth) const {
+    if (!row.in_family) return std::nullopt;
+    for (const auto* family : {conventions_.products, conventions_.attention, conventions_.collectives})
+      for (; family != nullptr; family = family->extends)
+        for (const auto& constants : family->generations) {
+          if (!hold(constants)) continue;
+          auto found = given_by(constants, row.in_family, row, depth);
+          if (!found) continue;
+          found->family = family;
+          found->constants = &constants;
+          return found;
+        }
+    return std::nullopt;
+  }
+
+  /// A value of a class or of a family's constants, else by one of its rules.
+  template <class S>
+  [[nodiscard]] std::optional<FilledFigure> given_by(const S& giver, std::optional<std::size_t> offset,
+                                                     const FigureRow& row, int depth) const {
+    if (offset)
+      if (const auto value = number_at(*row.type, &giver, *offset))
+        return FilledFigure{*value, FigureOrigin::value};
+    for (const auto& rule : giver.rules) {
+      if (rule.figure != row.path) continue;
+      if (const auto from = named_by(rule.of, depth))
+        return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, nullptr, &rule};
+    }
+    return std::nullopt;
+  }
+
   /// What a rule goes with: a figure, or one over it.
   [[nodiscard]] std::optional<double> named_by(std::string_view of, int depth) const {
     const bool inverse = of.starts_with(kOneOver);
@@ -172,6 +222,8 @@ SharedText FilledFigure::source() const {
   switch (origin) {
     case FigureOrigin::stated:
       return "the device's zoo entry";
+    case FigureOrigin::measured:
+      return lasting(family->name + ", measured on the device");
     case FigureOrigin::part:
       return lasting("part " + part->name);
     case FigureOrigin::per_unit:
@@ -179,11 +231,13 @@ SharedText FilledFigure::source() const {
     case FigureOrigin::caller:
       return "the caller's conventions";
     case FigureOrigin::value:
-      return lasting("class " + device_class->name);
     case FigureOrigin::rule:
       break;
   }
-  return lasting(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
+  std::string words = "class " + device_class->name;
+  if (family != nullptr) words += fmt::format(" ({})", family->name);
+  if (rule != nullptr) words += fmt::format(": {:g} x {}", rule->times, rule->of);
+  return lasting(std::move(words));
 }
 
 const DeviceClass& class_of(const HardwareNode& device, const Conventions& conventions) {
@@ -204,15 +258,43 @@ std::optional<FilledFigure> filled_by_class(const FigureRow& row, const Hardware
 
 AuthoredFigure authored(const FilledFigure& filled, const FigureRow& row) {
   AuthoredFigure out;
-  if (filled.device_class == nullptr || filled.device_class->entry == nullptr) return out;
+  const auto* family = filled.family;
+  const Entry* entry = nullptr;
+  if (family != nullptr)
+    entry = family->entry;
+  else if (filled.device_class != nullptr)
+    entry = filled.device_class->entry;
+  if (entry == nullptr) return out;
   std::string path = row.path;
   if (filled.rule != nullptr) {
-    path = fmt::format("rules[{}].times", filled.rule - filled.device_class->rules.data());
+    const auto& rules = family != nullptr ? filled.constants->rules : filled.device_class->rules;
+    path = fmt::format("rules[{}].times", filled.rule - rules.data());
     out.factor = filled.base / filled.rule->times;
   }
-  const Entry& entry = *filled.device_class->entry;
-  out.figure = entry.figure(path);
-  if (out.figure != nullptr) out.source = &entry.source_of(path);
+  if (family != nullptr)
+    path = fmt::format("generations[{}].{}", filled.constants - family->generations.data(), path);
+  out.figure = entry->figure(path);
+  if (out.figure == nullptr) return out;
+  out.source = &entry->source_of(path);
+  out.range = range_of(*out.figure, *out.source);
+  if (out.range) out.range = std::pair(out.range->first * out.factor, out.range->second * out.factor);
+  if (family == nullptr || filled.own() || filled.constants->devices.empty() || !family->carried) return out;
+  // Measured on other devices of the generation.
+  auto [low, high] = out.range.value_or(std::pair(filled.base, filled.base));
+  low /= *family->carried, high *= *family->carried;
+  const bool share = row.type->inner().exps.dimensionless();
+  out.range =
+      std::pair(share ? std::max(low, row.row.low) : low, share ? std::min(high, row.row.high) : high);
+  return out;
+}
+
+std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source) {
+  std::pair<double, double> out{figure.base, figure.base};
+  if (figure.low && figure.high)
+    out = {*figure.low, *figure.high};
+  else if (source.spread && source.kind == SourceKind::estimate)
+    out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
+  if (!(out.first < out.second)) return std::nullopt;
   return out;
 }
 
@@ -231,7 +313,7 @@ double noted(const std::optional<FilledFigure>& found, const FigureRow& row, con
                                               row.row.unit.empty() ? "" : fmt::format(" [{}]", row.row.unit)),
                       .hint = "state it in the device's entry",
                       .reason = BreakReason::missing_field});
-  if (found->origin != FigureOrigin::stated && notes.wanted())
+  if (!found->own() && notes.wanted())
     notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
                   found->source()});
   return found->base;

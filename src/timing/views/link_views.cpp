@@ -14,16 +14,6 @@
 namespace mlsysim {
 namespace {
 
-/// What is measured in a node, else of its devices.
-CollectiveTimes measured_in(const Node* node, const HardwareNode& hardware) {
-  CollectiveTimes out = hardware.collectives;
-  if (node == nullptr) return out;
-  for_each_field<CollectiveTimes>([&](const auto& row) {
-    if (const auto& own = node->collectives.*row.member) out.*row.member = own;
-  });
-  return out;
-}
-
 /// Collectives inside the innermost level: figures of the node, of the device, of its class, or conventions.
 void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware, const Conventions& c,
                      Notes& notes, Phase phase) {
@@ -37,15 +27,16 @@ void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware,
           value = found->base;
         else
           value = Q::from_base(found->base);
-        notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
-                      found->source()});
+        if (!found->own())
+          notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
+                        found->source()});
         return value;
       }
     }
     return or_convention(own, convention, name, notes);
   };
-  const CollectiveTimes t = measured_in(node, hardware);
-  const auto& share = node != nullptr && node->link_share ? node->link_share : hardware.efficiency.link;
+  const CollectiveTimes t = node != nullptr ? node->collectives : CollectiveTimes();
+  const auto share = node != nullptr ? node->link_share : std::nullopt;
   l.level1.share = figure("efficiency.link", share, c.link_share, "efficiency.link");
   l.mesh = hardware.device_link.peers.value_or(1);
   l.launch = figure("collectives.launch", t.launch, c.collective_launch, "collective_launch");

@@ -85,6 +85,13 @@ void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const Ha
   notes.assume("chained_floor", conventions.chained_floor, kDefaults);
 }
 
+Conventions with_kernels(Conventions conventions, const ServingEngine* runtime) {
+  if (runtime != nullptr)
+    if (const auto* family = stated(*runtime, &ServingEngine::fused_attention))
+      conventions.attention = family;
+  return conventions;
+}
+
 void set_products(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
                   Precision precision, const Conventions& conventions, Notes& notes) {
   const ProductRates* rates = nullptr;
@@ -94,10 +101,10 @@ void set_products(Device<>& device, const KernelFamily& family, const HardwareNo
   if (rates == nullptr) return;
   const bool narrow = bytes_per_element(precision) <= 1;
   const auto& figure = *find_figure_row(narrow ? "efficiency.matrix_narrow" : "efficiency.matrix");
-  const auto own = figure.stated(hardware);
+  const auto own = filled(figure, hardware, conventions);
   const auto usual = filled_by_class(figure, hardware, conventions);
   constexpr double same = 0.02;
-  if (own && usual && std::abs(*own / usual->base - 1) > same) return;
+  if (own && own->own() && usual && std::abs(own->base / usual->base - 1) > same) return;
   device.efficiency.matrix = rates->share;
   device.efficiency.product_stream = rates->stream;
   // With few loads on their way at once, many units are needed to fill a wide memory.

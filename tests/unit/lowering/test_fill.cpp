@@ -91,17 +91,81 @@ TEST_CASE("a rule follows the figure that the device has", "[lowering]") {
   CHECK_THROWS_WITH(filled(row("kernels.split"), s.device, s.conventions), ContainsSubstring("circle"));
 }
 
+TEST_CASE("constants of kernels are those measured on the device, else its class's, else its generation's",
+          "[lowering]") {
+  Silent s;
+  KernelFamily family;
+  Entry entry;
+  entry.name = "Mine";
+  s.conventions.products = &family;
+  family.name = "kernels";
+  family.carried = 2;
+  family.generations = {{.devices = {"Mine"}}, {.generation = &s.any, .devices = {"Mine", "Other"}}};
+  auto &alone = family.generations[0], &generation = family.generations[1];
+  const auto split = [&] { return *filled(row("kernels.split"), s.device, s.conventions); };
+  generation.rules = {{"kernels.split", "kernels.launch", 3}};
+  CHECK(split().base == Approx(12e-6));
+  CHECK(split().source() == "class any (kernels): 3 x kernels.launch");
+  CHECK_FALSE(split().own());
+
+  s.device.entry = &entry;
+  CHECK(split().own());
+  CHECK(split().base == Approx(12e-6));
+  alone.kernels.split = us(7);
+  CHECK(split().base == Approx(7e-6));
+  CHECK(filled_by_class(row("kernels.split"), s.device, s.conventions)->base == Approx(12e-6));
+  s.device.kernels.split = us(8);  // what a user states of a device of this name
+  CHECK(split().base == Approx(8e-6));
+
+  // Another device of the same die, one of the generation, and one whose class says otherwise.
+  HardwareNode other = s.device, third;
+  Entry name;
+  name.name = "Twin";
+  other.kernels.split.reset();
+  other.entry = &name;
+  s.device.kernels.split.reset();
+  const auto of = [&](const HardwareNode& d) { return *filled(row("kernels.split"), d, s.conventions); };
+  CHECK_FALSE(of(other).own());
+  other.same_die = &s.device;
+  CHECK(of(other).own());
+  CHECK(of(other).base == Approx(7e-6));
+  other.same_die = nullptr;
+  s.own.kernels.split = us(9);
+  CHECK(of(other).source() == "class own");
+}
+
+TEST_CASE("a constant that is carried to another device has a wider range", "[lowering]") {
+  const Zoo& zoo = standard_zoo();
+  const auto conventions = conventions_of(zoo);
+  const auto range = [&](const char* device, const char* path) {
+    return authored(*filled(row(path), zoo.at<HardwareNode>(device), conventions), row(path)).range;
+  };
+  const double carried = *zoo.at<KernelFamily>(kProducts).carried;
+  REQUIRE(carried > 1);
+  CHECK_FALSE(range("H100", "efficiency.matrix"));
+  CHECK(range("H100_PCIe", "efficiency.matrix")->first == Approx(0.704 / carried));
+  CHECK(range("H100_PCIe", "efficiency.matrix")->second == Approx(0.704 * carried));
+  CHECK(range("H100_PCIe", "efficiency.attention")->second == 1);  // no share is above
+  CHECK(range("H100", "efficiency.matrix_narrow")->first == Approx(0.54));
+  CHECK(range("H200", "efficiency.matrix_narrow")->first == Approx(0.54));
+  CHECK(range("V100", "efficiency.matrix")->first == Approx(0.5));
+}
+
 TEST_CASE("a rule of the zoo has the unit of its figure, and times of GPUs follow the clock", "[lowering]") {
   const Zoo& zoo = standard_zoo();
   const auto unit_of = [](const std::string& path) {
     const auto exps = [](const std::string& of) { return row(of.c_str()).type->inner().exps; };
     return path.starts_with("1 / ") ? exps(path.substr(4)) * -1 : exps(path);
   };
-  for (const DeviceClass* c : zoo.all<DeviceClass>())
-    for (const auto& rule : c->rules) {
-      INFO(c->name << ": " << rule.figure);
+  const auto check = [&](const std::string& name, const std::vector<FigureRule>& rules) {
+    for (const auto& rule : rules) {
+      INFO(name << ": " << rule.figure);
       CHECK(unit_of(rule.of) == unit_of(rule.figure));
     }
+  };
+  for (const DeviceClass* c : zoo.all<DeviceClass>()) check(c->name, c->rules);
+  for (const KernelFamily* f : zoo.all<KernelFamily>())
+    for (const auto& constants : f->generations) check(f->name, constants.rules);
   // Measured kernels of three generations start after 5217, 5168 and 5109 cycles: a V100 at 1.53 GHz is taken
   // to need the 5170 / 1.53e9 = 3.4 us of its own clock, not the 2.6 us of a device at 1.98 GHz.
   const auto conventions = conventions_of(zoo);

@@ -6,6 +6,7 @@
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/system_extra.hpp>
 #include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/op_price.hpp>
 #include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/timing/views.hpp>
@@ -222,21 +223,27 @@ TEST_CASE("starts of collectives are the node's, else the device's, else those o
   Fleet fleet;
   fleet.node = &own;
   fleet.count = 1;
-  CHECK(machine(fleet).launch == *device.collectives.launch);
-  CHECK(machine(fleet).level1.share == *device.efficiency.link);
+  const auto conventions = conventions_of(standard_zoo());
+  const auto figure = [&](const char* path) {
+    return filled(*find_figure_row(path), device, conventions)->base;
+  };
+  CHECK(machine(fleet).launch.in(u::us) == Approx(10.1));
+  CHECK(machine(fleet).level1.share == figure("efficiency.link"));
   own.collectives.launch = 31 * u::us;
   own.link_share = 0.5;
   CHECK(machine(fleet).launch == 31 * u::us);
-  CHECK(machine(fleet).hop == *device.collectives.hop);
+  CHECK(machine(fleet).hop.base() == figure("collectives.hop"));
   CHECK(machine(fleet).level1.share == 0.5);
   own.collectives.launch.reset();
+  device.collectives.launch = 12 * u::us;
+  CHECK(machine(fleet).launch == 12 * u::us);
   device.collectives.launch.reset();
-  REQUIRE(device.device_class->collectives.launch.has_value());
-  CHECK(machine(fleet).launch == *device.device_class->collectives.launch);
+  device.entry = nullptr;  // of the generation, on which nothing was measured
+  CHECK(machine(fleet).launch.in(u::us) == Approx(10.1));
   // A processor of no known generation takes as many cycles as the three that are known do: 14240 / 1.41 GHz.
   device.device_class = &standard_zoo().at<DeviceClass>("gpu");
   CHECK(machine(fleet).launch.in(u::us) == Approx(10.1).epsilon(1e-3));
   // Of systolic arrays nothing is known: the convention.
   device.device_class = &standard_zoo().at<DeviceClass>("systolic");
-  CHECK(machine(fleet).launch == conventions_of(standard_zoo()).collective_launch);
+  CHECK(machine(fleet).launch == conventions.collective_launch);
 }

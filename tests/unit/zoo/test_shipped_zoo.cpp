@@ -182,6 +182,35 @@ TEST_CASE("the library's defaults are all there", "[zoo]") {
   CHECK(defaults.device_class != nullptr);
 }
 
+TEST_CASE("constants of kernels stand in their families, and in no file of devices", "[zoo]") {
+  // What is left below these keys is of the device: its memory, power limit and launches.
+  const std::set<std::string> of_devices{"efficiency.vector", "efficiency.memory",     "efficiency.burst",
+                                         "kernels.launch",    "efficiency.burst_time", "kernels.issue"};
+  const auto is_kernel = [&](const std::string& path) {
+    const auto group = path.substr(0, path.find('.'));
+    return (group == "efficiency" || group == "kernels" || group == "tiles" || group == "collectives") &&
+           of_devices.count(path) == 0;
+  };
+  for (const Entry* e : shipped().entries()) {
+    if (e->kind != "hardware" && e->kind != "device_class") continue;
+    for (const auto& figure : e->figures) {
+      INFO(e->name << " " << figure.path);
+      CHECK_FALSE(is_kernel(figure.path));
+    }
+  }
+  for (const DeviceClass* c : shipped().all<DeviceClass>())
+    for (const auto& rule : c->rules) CHECK_FALSE(is_kernel(rule.figure));
+  for (const KernelFamily* f : shipped().all<KernelFamily>())
+    for (const auto& constants : f->generations) {
+      CHECK((constants.generation != nullptr || !constants.devices.empty()));
+      for (const auto& name : constants.devices) {
+        INFO(f->name << " " << name);
+        CHECK(shipped().find<HardwareNode>(name) != nullptr);
+        CHECK(shipped().at<HardwareNode>(name).name == name);  // no alias, which nothing would be found by
+      }
+    }
+}
+
 TEST_CASE("no name of the shipped zoo differs from another by letter case alone", "[zoo]") {
   const auto lower = [](std::string s) {
     for (char& c : s) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
