@@ -224,6 +224,7 @@ def views(page):
     picture(page, "dark", night=True)
     assert page.run("getComputedStyle(document.body).backgroundColor") != page.run("document.documentElement.className = 'light', getComputedStyle(document.body).backgroundColor")
     page.run("document.documentElement.className = ''")
+    look(page, "answer")
     picture(page, "phone", **PHONE)
     look(page, "roofline")
     assert page.run("(async () => (await explorer.pictureBits(explorer.pictureText(document.getElementById('view')))).size)()") > 5000
@@ -248,13 +249,13 @@ def rank(page):
 
 def decided(page, program):
     """The ranking of machines for a load is that of the program for the same words."""
-    ask(page, model="Llama3_8B", options={"precision": "fp8"}, load={"rate": "20/s", "on": "H100,H200,A100", "ttft": "p99 1 s"})
+    ask(page, model="Llama3_8B", options={"precision": "bf16"}, load={"rate": "20/s", "on": "H100,H200,A100", "ttft": "p99 1 s"})
     look(page, "decide")
     rank(page)
     words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.querySelector('#drawn details pre').textContent"))][1:]
-    done = subprocess.run([program, "--no-plugins", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([program, "--no-plugins", *words, "-o", "json"], capture_output=True, text=True, check=True)
     best = json.loads(done.stdout)["options"][0]
-    assert {"--precision", "fp8", "p99 1 s", "20/s"} <= set(words) and page.run("document.getElementById('decision').dataset.best") == best["machine"], words
+    assert {"--precision", "bf16", "p99 1 s", "20/s"} <= set(words) and page.run("document.getElementById('decision').dataset.best") == best["machine"], words
     assert [row[0] for row in csv.reader(io.StringIO(page.run("explorer.csvText()")))][1] == best["machine"] and "d.rate=20" in page.run("location.hash")
     ask(page)
 
@@ -422,10 +423,8 @@ def walls(page):
     for result in ("ttft", "itl"):
         tile = page.run(f"document.querySelector('#tiles [data-result={result}] strong').textContent")
         page.wait(f"[...document.querySelectorAll('#lesson tr')].some((row) => row.textContent.includes({json.dumps(tile)}))")
-    page.run("document.querySelector('[data-wall=\"7\"]').click()")
-    page.wait("document.querySelector('#lesson td')")
     before = page.run("document.querySelector('#lesson table').textContent")
-    page.run("(() => { const r = document.querySelector('#lesson input[type=range]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
+    page.run("(() => { const r = document.querySelector('#lesson input[type=range][aria-label=\"input tokens\"]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
     page.wait(f"document.querySelector('#lesson table')?.textContent !== {json.dumps(before)}")
 
 

@@ -113,7 +113,7 @@ def launches(page, program):
     ask(page, changes={"batch_size": 16})
     page.run("document.getElementById('take-along').open = true")
     page.wait("document.querySelectorAll('#engine option').length > 4")
-    for engine, said in (("vllm", "vllm serve Llama3_70B"), ("sglang", "--tp"), ("megatron", "mlsysim.launch")):
+    for engine, said in (("vllm", "vllm serve"), ("sglang", "--tp"), ("megatron", "mlsysim.launch")):
         choose(page, "engine", engine)
         page.wait(f"(document.getElementById('launch-text')?.textContent ?? '').includes({json.dumps(said)})")
     choose(page, "engine", "vllm")

@@ -184,7 +184,7 @@ export function attribution(from: Solved, to: Solved, key: string): Term[] {
   }).filter((t) => Math.abs(t.part) > 1e-12 * Math.abs(value(from, key))).sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
 }
 
-const HALVINGS = 60;  // of an interval of doubles
+const HALVINGS = 40;  // of an interval: to twelve digits
 /** The price of the better machine, or its memory bandwidth or compute, at which the order turns: by bisection. */
 function flips(best: Solved, worse: Solved, key: string): Flip | undefined {
   for (const [name, end] of [["unit_cost", 10], ["hardware.memory.bandwidth", 0.1], ["hardware.compute.dense.fp16", 0.1]] as const) {
