@@ -92,9 +92,9 @@ void bind_picture(py::module_& m) {
           throw InputError({.id = "mlsysim.python.241",
                             .message = "there is no such form of a picture",
                             .found = "'" + form + "'",
-                            .expected = "text, svg, png, html, vega, json or csv"});
+                            .expected = "text, svg, png, pdf, html, vega, json or csv"});
         const auto bytes = render(p, *chosen);
-        if (*chosen == PictureForm::png) return py::bytes(bytes);
+        if (*chosen == PictureForm::png || *chosen == PictureForm::pdf) return py::bytes(bytes);
         return py::str(bytes);
       });
   m.def("_scenario_picture", [](const py::dict& values, const std::string& kind, const std::string& result) {

@@ -13,9 +13,12 @@ namespace mlsysim::cli {
 
 struct PlotRequest {
   std::string kind;
-  std::string output = "text";  ///< a form, "trace", or a file that ends like one
-  std::string title;            ///< in place of the picture's own; empty: that
-  SearchRequest space;          ///< axes and objectives
+  std::string output = "text";      ///< a form, "trace", or a file that ends like one
+  std::string title;                ///< in place of the picture's own; empty: that
+  std::string size;                 ///< "600x400" pixels; empty: as the picture needs
+  double font_size = 0;             ///< of ticks and labels, pixels; 0: the picture's own
+  std::vector<std::string> labels;  ///< "WORDS=OTHER WORDS"
+  SearchRequest space;              ///< axes and objectives
   std::vector<std::string> with, against;
   double step = 0.1;      ///< of a tornado
   double context = 8192;  ///< of the layers of a model

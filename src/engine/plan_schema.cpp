@@ -1,6 +1,7 @@
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/reflect/range.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/zoo/schema.hpp>
@@ -54,6 +55,7 @@ Json schema_of(const FieldInfo& f) {
       break;
   }
   if (!f.unit.empty()) out["x-unit"] = f.unit;
+  out["title"] = label_of(f.name);
   out["description"] = description_of(f);
   return out;
 }

@@ -2,10 +2,10 @@
 // matter.
 
 #include "detail/brief_explore.hpp"
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/explore_report.hpp>
-#include <mlsysim/report/label.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>
 #include "detail/human.hpp"
 

@@ -1,9 +1,9 @@
 // The scorecard on one screen: verdict, memory, latency, throughput, cost, energy, what was assumed, at most
 // three notes.
 
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
-#include <mlsysim/report/label.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 #include "detail/human.hpp"
 

@@ -3,7 +3,7 @@
 #include "detail/human.hpp"
 #include "detail/json_value.hpp"
 
-#include <mlsysim/report/label.hpp>
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>

@@ -1,3 +1,4 @@
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/resolver_report.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>
@@ -63,11 +64,8 @@ Table outputs_table(const Resolver& r) {
 }
 
 Json field_json(const FieldInfo& f) {
-  Json out{{"name", f.name},
-           {"kind", name_of(f.kind)},
-           {"unit", f.unit},
-           {"meaning", f.meaning},
-           {"shared", f.shared}};
+  Json out{{"name", f.name}, {"label", label_of(f.name)}, {"kind", name_of(f.kind)},
+           {"unit", f.unit}, {"meaning", f.meaning},      {"shared", f.shared}};
   if (f.low > -kUnbounded) out[f.open_low ? "above" : "minimum"] = f.low;
   if (f.high < kUnbounded) out["maximum"] = f.high;
   if (!f.choices.empty()) {

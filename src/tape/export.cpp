@@ -1,5 +1,6 @@
 #include <mlsysim/tape/export.hpp>
 
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/error.hpp>
 
@@ -167,8 +168,9 @@ double scale_of(const FieldInfo& f) {
 }
 
 std::string json_field(const FieldInfo& f) {
-  return fmt::format("\"name\": {}, \"unit\": {}, \"scale\": {}, \"meaning\": {}", json_text(f.name),
-                     json_text(f.unit), json_number(scale_of(f)), json_text(f.meaning));
+  return fmt::format("\"name\": {}, \"label\": {}, \"unit\": {}, \"scale\": {}, \"meaning\": {}",
+                     json_text(f.name), json_text(label_of(f.name)), json_text(f.unit),
+                     json_number(scale_of(f)), json_text(f.meaning));
 }
 
 /// Text inside a comment of C.

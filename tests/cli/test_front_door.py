@@ -182,8 +182,18 @@ def test_a_figure_for_a_paper(run, tmp_path):
     ask = ["plot", "curve", *DEEPSEEK[:2], "itl", *DEEPSEEK[2:], "--axis", "batch_size=1..64*2"]
     drawn = run(*ask, "--title", "DeepSeek-V3 on 8 x H200", "-o", "svg")
     assert drawn.code == 0 and "DeepSeek-V3 on 8 x H200</text>" in drawn.out
-    printed = run(*ask, "-o", tmp_path / "figure.pdf")  # or it says which program prints
-    assert (tmp_path / "figure.pdf").exists() if printed.code == 0 else "weasyprint" in printed.err
+    printed = run(*ask, "-o", tmp_path / "figure.pdf")  # or it says which library is missing
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF") if printed.code == 0 else "librsvg2-2" in printed.err
+
+
+def test_a_figure_fits_its_place(run):
+    """Size and letters are as asked; words are replaced wherever they stand, and keys never stand there."""
+    ask = ["plot", "tornado", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "svg"]
+    drawn = run(*ask, "--size", "480x300", "--font-size", "9", "--label", "memory bandwidth=HBM").out
+    assert 'width="480" height="300" viewBox="0 0 640 400"' in drawn and ">HBM</text>" in drawn and ">memory bandwidth</text>" not in drawn
+    assert "hardware." not in drawn.split("</desc>")[1] and "batch_size" not in drawn
+    for words in (["--size", "480"], ["--size", "8x8"], ["--label", "HBM"], ["--label", "nowhere=x"]):
+        assert run(*ask, *words).code == 1, words
 
 
 def test_every_machine_that_is_asked_is_drawn(run):

@@ -66,11 +66,11 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_
 PLAN = 'version: "1"\nname: mine\nmode: serve\nworkload:\n  name: Llama3_8B\n  batch_size: 4\nhardware:\n  name: A100\n  accelerators: 2\n'
 TRACE = "".join(json.dumps({"timestamp": 600 * k, "input_length": 2000 + 97 * k, "output_length": 300 + k * k, "hash_ids": [*range(4 + k % 3)]}) + "\n"
                 for k in range(40))
-NUMBERS = "answer time memory cost sensitivity curve front comparison".split()
-DRAWN = "roofline timeline schedule derivation uncertainty difference machine model walls console".split()
+NUMBERS = "answer memory cost sensitivity curve front comparison".split()
+DRAWN = "roofline timeline schedule derivation uncertainty machine model walls decide".split()
 VIEWS = NUMBERS + DRAWN
 READY = "document.documentElement.dataset.ready === 'yes'"
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+PHONE = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": True}
 
 
 def module():
@@ -129,10 +129,10 @@ def files_of_a_user(page, program, folder):
     assert page.run("explorer.solved(explorer.state.machine).n.itl") == itl(["plan.yaml"])
     assert page.run("explorer.solved(explorer.state.other).n.itl") == itl(["Llama3_8B", "H200", "--accelerators", "2", "--batch-size", "4"])
     assert "the launch" in take("launch", "vllm serve meta-llama/Meta-Llama-3-8B --tensor-parallel-size 2"), page.run("document.getElementById('taken').textContent")
-    assert page.run("document.getElementById('answer').textContent").startswith("launch on ")
+    assert page.run("document.getElementById('answer').textContent").startswith("launch ")
     assert "launch=vllm" in page.run("location.hash")
     refused = take("model.onnx", "no ONNX")
-    assert "model.onnx" in refused and "fits" not in page.run("document.getElementById('answer').textContent")
+    assert "model.onnx" in refused and page.run("document.getElementById('hero').className") == ""
 
 
 def close(a, b):
@@ -165,37 +165,72 @@ def traffic_of_a_user(page, program, folder):
 
 def ask(page, **changes):
     """Puts a question to the page."""
-    asked = {"model": "Llama3_70B", "machine": "H100", "other": "H200", "mode": "serve", "of": "itl", "changes": {}, "options": {}} | changes
+    asked = {"model": "Llama3_70B", "machine": "H100", "other": "H200", "mode": "serve", "of": "itl", "changes": {}, "options": {}, "load": {}} | changes
     page.run(f"(async () => {{ Object.assign(explorer.state, {json.dumps(asked)}); await explorer.chosen(); }})()")
 
 
 def look(page, view):
     """The text of a view, once it is drawn."""
-    page.run(f"document.querySelector('[data-view={view}]').click()")
+    page.run(f"""for (const question of document.querySelectorAll('#questions button')) {{
+      question.click();
+      const tab = document.querySelector('#views [data-view={view}]');
+      if (tab) {{ tab.click(); break; }}
+    }}""")
     if view in DRAWN:
         page.wait(f"document.getElementById('drawn')?.dataset.drawn === {json.dumps(view)}")
     return page.run("document.getElementById('view').textContent")
 
 
+def command(page, line):
+    """Types a command into the console below the views, and runs it."""
+    page.run(f"(() => {{ const line = document.getElementById('line'); line.value = {json.dumps(line)}; line.dispatchEvent(new Event('input')); }})()")
+    page.run("new Promise((done) => setTimeout(done, 20))")
+    page.run("document.getElementById('run').click()")
+
+
+# What views of docs/gallery.md are asked; the others get the question of `ask`.
+PICTURES = {"roofline": {"of": "ttft"}, "memory": {"mode": "train", "model": "Llama3_8B", "of": "step_latency"}, "sensitivity": {"of": "cost_per_token"},
+            "schedule": {"mode": "train", "model": "Llama3_8B", "of": "step_latency", "changes": {"pp_size": 4, "batch_size": 32}}}
+
+
+def picture(page, name, night=False, **size):
+    """The screen as a picture: into $MLSYSIM_GALLERY (scripts/gallery --explorer), else into nothing."""
+    page.call("Emulation.setDeviceMetricsOverride", **({"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False} | size))
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if night else "light"}])
+    page.run("new Promise((done) => setTimeout(done, 60))")
+    page.screen(pathlib.Path(os.environ["MLSYSIM_GALLERY"]) / f"explorer-{name}.png" if "MLSYSIM_GALLERY" in os.environ else os.devnull)
+
+
 def views(page):
     """Every view draws something of its own, on a telephone too; names come as text, never as markup."""
-    ask(page)
     seen = {}
     for view in VIEWS:
+        ask(page, **PICTURES.get(view, {}))
         seen[view] = look(page, view)
-        if view == "console":
-            page.run("(() => { const line = document.getElementById('line'); line.value = \"mlsysim units convert '80 GiB' GB\"; line.dispatchEvent(new Event('input')); })()")
-            page.run("new Promise((done) => setTimeout(done, 20))")
-            page.run("document.getElementById('run').click()")
-            page.wait("document.getElementById('view').textContent.includes('exit code 0')")
-            seen[view] = page.run("document.getElementById('view').textContent")
+        if view == "front":
+            page.wait("document.getElementById('sure')?.dataset.banded === 'yes' && document.querySelectorAll('#view polygon').length === 2")
+        if view == "walls":
+            page.wait("[...document.querySelectorAll('.cards output')].every((o) => o.textContent !== '...')")
+        if view == "decide":
+            rank(page)
+        picture(page, view)
         assert len(seen[view]) > 20 and "undefined" not in seen[view] and "NaN" not in seen[view], (view, seen[view])
     assert len(set(seen.values())) == len(VIEWS)
-    for view in ("roofline", "timeline", "difference", "machine", "model"):
+    for view in ("roofline", "timeline", "machine", "model"):
         look(page, view)
         assert page.run("document.getElementById('view').querySelectorAll('svg.picture title').length") >= 1, view
+    ask(page)
+    look(page, "curve")
+    picture(page, "dark", night=True)
+    assert page.run("getComputedStyle(document.body).backgroundColor") != page.run("document.documentElement.className = 'light', getComputedStyle(document.body).backgroundColor")
+    page.run("document.documentElement.className = ''")
+    look(page, "answer")
+    picture(page, "phone", **PHONE)
     look(page, "roofline")
     assert page.run("(async () => (await explorer.pictureBits(explorer.pictureText(document.getElementById('view')))).size)()") > 5000
+    page.run("document.getElementById('take-along').open = true")
+    command(page, "mlsysim units convert '80 GiB' GB")
+    page.wait("document.getElementById('take-along').textContent.includes('exit code 0')")
     page.call("Emulation.setDeviceMetricsOverride", **PHONE)
     for view in VIEWS:
         look(page, view)
@@ -205,6 +240,24 @@ def views(page):
     ask(page, changes={"batch_size": 64})
     assert "--batch-size 64" in look(page, "roofline")
     return page.run("document.getElementById('plan').textContent"), page.run("explorer.solved(explorer.state.machine).n.itl")
+
+
+def rank(page):
+    page.run("document.getElementById('decide').click()")
+    page.wait("document.getElementById('decision')")
+
+
+def decided(page, program):
+    """The ranking of machines for a load is that of the program for the same words."""
+    ask(page, model="Llama3_8B", options={"precision": "bf16"}, load={"rate": "20/s", "on": "H100,H200,A100", "ttft": "p99 1 s"})
+    look(page, "decide")
+    rank(page)
+    words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.querySelector('#drawn details pre').textContent"))][1:]
+    done = subprocess.run([program, "--no-plugins", *words, "-o", "json"], capture_output=True, text=True, check=True)
+    best = json.loads(done.stdout)["options"][0]
+    assert {"--precision", "bf16", "p99 1 s", "20/s"} <= set(words) and page.run("document.getElementById('decision').dataset.best") == best["machine"], words
+    assert [row[0] for row in csv.reader(io.StringIO(page.run("explorer.csvText()")))][1] == best["machine"] and "d.rate=20" in page.run("location.hash")
+    ask(page)
 
 
 def moved_figures(page, program, folder):
@@ -225,14 +278,15 @@ def moved_figures(page, program, folder):
     (pathlib.Path(folder) / "moved.yaml").write_text(page.run("document.getElementById('plan').textContent"))
     assert itl_of(program, folder, ["moved.yaml"]) == replayed
     ask(page, changes={"facility.pue": 1.5})
-    assert "facility.pue" in look(page, "roofline").split("drawn", 1)[0]
+    look(page, "roofline")
+    assert "PUE" in page.run("document.querySelector('#drawn .note').textContent")
     ask(page)
 
 
 def training(page, program, folder):
     """Training has sliders, too; on as many devices as hold it; its pipeline is drawn."""
     ask(page, mode="train", model="Llama3_8B", of="step_latency", changes={"batch_size": 32, "seq_len": 4096})
-    assert "one step of 32 sequences" in page.run("document.getElementById('answer').textContent")
+    assert "32 sequences" in page.run("document.getElementById('answer').textContent")
     words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", page.run("document.getElementById('shell').textContent"))]
     done = subprocess.run([program, "--no-plugins", "eval", *words[2:], "-o", "json"], capture_output=True, text=True, check=False, cwd=folder)
     said = json.loads(done.stdout)["levels"]["performance"]["metrics"]["step_latency"]["value"]
@@ -240,11 +294,11 @@ def training(page, program, folder):
     look(page, "schedule")
     page.run("document.getElementById('pipeline').click()")
     page.wait("document.getElementById('drawn')?.dataset.drawn === 'schedule' && document.querySelectorAll('#drawn svg.picture').length === 2")
-    for view in VIEWS[:8]:
+    for view in NUMBERS:
         text = look(page, view)
         assert "NaN" not in text and "undefined" not in text, (view, text)
     ask(page, model="ResNet50", machine="A100", changes={"batch_size": 64})
-    assert page.run("explorer.state.mode") == "infer" and "a batch of 64 takes" in page.run("document.getElementById('answer').textContent")
+    assert page.run("explorer.state.mode") == "infer" and "batch of 64" in page.run("document.getElementById('answer').textContent")
 
 
 def choose(page, field, name):
@@ -257,11 +311,10 @@ def which_machine(page, folder):
     for field, name in (("model", "Qwen3_32B"), ("machine", "H200"), ("other", "A100")):
         choose(page, field, name)
     page.wait(READY)
-    said = page.run("document.querySelector('#view p').textContent")
-    found = re.match(r"(H200|A100) is the cheaper one: ([\d.]+) USD/Mtoken against ([\d.]+) USD/Mtoken\. Most of it comes from (.+?)\. "
-                     r"It would flip if (H200|A100) were to cost more than (\d+) USD\.", said)
-    assert found and found[1] == found[5] and float(found[2]) < float(found[3]), said
-    best, other, price = found[1], {"H200": "A100", "A100": "H200"}[found[1]], float(found[6])
+    said = json.loads(page.run("JSON.stringify({ ...document.getElementById('verdict').dataset })"))
+    assert said["by"] == "cost_per_token" and said["flip"] == "unit_cost", said
+    best, price = said["best"], float(said["at"])
+    other = {"H200": "A100", "A100": "H200"}[best]
     costs = {m: page.run(f"explorer.solved('{m}').n.cost_per_token") for m in ("H200", "A100")}
     assert min(costs, key=costs.get) == best
     # The flip is one: a slider a step below it leaves the order, a step above turns it.
@@ -270,10 +323,10 @@ def which_machine(page, folder):
     page.wait(READY)
     for factor, winner in ((0.99, best), (1.01, other)):
         page.run(f"(async () => {{ explorer.state.changes = {{ unit_cost: {price * factor} }}; explorer.update(); }})()")
-        assert page.run("document.querySelector('#view p').textContent").startswith(f"{winner} is the cheaper one"), (factor, price)
+        assert page.run("document.getElementById('verdict').dataset.best") == winner, (factor, price)
     page.run("document.querySelector('[data-name=unit_cost]').value = 64")
     page.run("document.querySelector('[data-name=unit_cost]').dispatchEvent(new Event('input'))")
-    assert page.run("document.querySelector('#view p').textContent").startswith(f"{other} is the cheaper one")
+    assert page.run("document.getElementById('verdict').dataset.best") == other
     assert "x.unit_cost=" in page.run("location.hash")
 
 
@@ -301,14 +354,15 @@ def front(page, program):
     row = page.run("document.querySelector('#measured tbody tr').textContent")
     assert row.startswith("H100") and "%" in row, row
     ask(page)
-    assert "Nobody's measurement" in look(page, "front") or page.run("document.querySelectorAll('#view .da').length") > 0
+    look(page, "front")
+    assert (page.run("document.querySelectorAll('#view .da').length") > 0) == (int(page.run("document.getElementById('sure').dataset.measured")) > 0)
 
 
 def whole_systems(page, program, folder):
     """Nodes and clusters are machines: they have the devices that they have."""
     ask(page, model="Llama3_8B", machine="Research_256", other="DGX_H200")
     answer = page.run("document.getElementById('answer').textContent")
-    assert answer.startswith("Llama3_8B on Research_256 (256 devices) fits"), answer
+    assert "Research_256 (256 devices)" in answer and page.run("document.getElementById('hero').className") == "yes", answer
     assert page.run("explorer.solved('Research_256').n.itl") == itl_of(program, folder, ["Llama3_8B", "Research_256", "--batch-size", "32"])
     assert page.run("explorer.solved('DGX_H200').n.itl") == itl_of(program, folder, ["Llama3_8B", "DGX_H200"])
     assert page.run("document.querySelector('[data-name=accelerators]') === null && [...document.querySelectorAll('#machine optgroup[label=clusters] option')].some((o) => o.value === 'Research_256')")
@@ -322,14 +376,11 @@ def whole_systems(page, program, folder):
 def long_work(page):
     """The console tells the share, the rate and the time left of long work, and ends it; what follows is answered."""
     ask(page)
-    look(page, "console")
     line = "pareto Llama3_8B H100 --axis batch_size=1..100000 --axis seq_len=1..100000 --minimize itl --maximize token_throughput"
-    page.run(f"(() => {{ const line = document.getElementById('line'); line.value = {json.dumps(line)}; line.dispatchEvent(new Event('input')); }})()")
-    page.run("new Promise((done) => setTimeout(done, 20))")
-    page.run("document.getElementById('run').click()")
+    command(page, line)
     page.wait(r"/[\d.]+ % .*points\/s .* s left/.test(document.getElementById('progress')?.textContent ?? '')")
     page.run("document.getElementById('stop').click()")
-    page.wait("document.getElementById('view').textContent.includes('stopped')")
+    page.wait("document.getElementById('take-along').textContent.includes('stopped')")
     assert page.run("explorer.command('version')").get("code") == 0
     assert page.run("document.getElementById('stop').disabled") is True
 
@@ -337,11 +388,11 @@ def long_work(page):
 def what_is_in_the_way(page):
     """What does not fit is put on more devices, or gets the changes that make it fit; what is no program has the core's scorecard."""
     ask(page, model="Llama3_405B", machine="A100")
-    assert "16 x A100 (8 do not hold it) fits" in page.run("document.getElementById('answer').textContent")
+    assert re.search(r"16 . A100 \(8 ", page.run("document.getElementById('answer').textContent")) and page.run("document.getElementById('hero').className") == "yes"
     ask(page, model="Llama3_70B", changes={"accelerators": 1, "tp_size": 1})
     look(page, "answer")
     page.wait("document.getElementById('remedies')")
-    assert "does not fit" in page.run("document.getElementById('answer').textContent") and "needs" in page.run("document.getElementById('remedies').textContent")
+    assert page.run("document.getElementById('hero').className") == "no" and "needs" in page.run("document.getElementById('remedies').textContent")
     ask(page, model="DLRM")
     page.wait("document.getElementById('drawn')?.dataset.drawn === 'scorecard'")
     assert "DLRM on" in page.run("document.getElementById('view').textContent")
@@ -367,10 +418,13 @@ def walls(page):
     page.wait("[...document.querySelectorAll('.cards output')].every((o) => o.textContent !== '...')")
     numbers = page.run("JSON.stringify([...document.querySelectorAll('.cards output')].map((o) => o.textContent))")
     assert len(json.loads(numbers)) == 22 and all(re.search(r"\d", text) for text in json.loads(numbers)), numbers
-    page.run("document.querySelector('[data-wall=\"7\"]').click()")
-    page.wait("document.querySelector('#lesson td')")
+    # The wall of serving answers the question of the page, as the tiles do.
+    page.run("document.querySelector('[data-wall=\"4\"]').click()")
+    for result in ("ttft", "itl"):
+        tile = page.run(f"document.querySelector('#tiles [data-result={result}] strong').textContent")
+        page.wait(f"[...document.querySelectorAll('#lesson tr')].some((row) => row.textContent.includes({json.dumps(tile)}))")
     before = page.run("document.querySelector('#lesson table').textContent")
-    page.run("(() => { const r = document.querySelector('#lesson input[type=range]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
+    page.run("(() => { const r = document.querySelector('#lesson input[type=range][aria-label=\"input tokens\"]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
     page.wait(f"document.querySelector('#lesson table')?.textContent !== {json.dumps(before)}")
 
 
@@ -405,7 +459,7 @@ def main(program):
         subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--core", wasm], check=True, stdout=subprocess.DEVNULL)
         page.open(f"file://{folder}/index.html#model=Llama3_70B&machine=H100&other=H200")
         paint = page.run("performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint').startTime")
-        assert "would flip if" in page.run("document.getElementById('view').textContent")
+        assert page.run("document.getElementById('verdict').dataset.flip") == "unit_cost"
         compared = same_words(page, program)
         files_of_a_user(page, program, folder)
         traffic_of_a_user(page, program, folder)
@@ -413,6 +467,7 @@ def main(program):
         moved_figures(page, program, folder)
         training(page, program, folder)
         walls(page)
+        decided(page, program)
         what_is_in_the_way(page)
         taken_along(page)
         named_kinks(page)

@@ -31,7 +31,7 @@ def itl(page, machine="explorer.state.machine"):
 
 
 def open_groups(page):
-    page.run("(async () => { for (const d of document.querySelectorAll('#sliders details')) d.open = true; await new Promise((done) => setTimeout(done, 30)); })()")
+    page.run("(async () => { let shut; while ((shut = document.querySelectorAll('#sliders details:not([open])')).length) { for (const d of shut) d.open = true; await new Promise((done) => setTimeout(done, 30)); } })()")
 
 
 def every_input(page, program):
@@ -65,7 +65,7 @@ def said_inputs(page, program, folder):
     type_into(page, "option-power_cap", "250 W")
     assert itl(page) == itl_of(program, folder, [*words, "--power-cap", "250 W"]) and page.run("document.querySelector('[data-name=power_cap]') !== null")
     address = page.run("location.href")
-    choose(page, "option-weight_format", "(default)")
+    choose(page, "option-weight_format", "")
     page.wait("document.documentElement.dataset.ready === 'yes'")
     assert itl(page) == itl_of(program, folder, ["Llama3_8B", "RTX4090", "--accelerators", "1", "--power-cap", "250 W"])
     page.run(f"location.href = {json.dumps(address)}")
@@ -93,7 +93,7 @@ def every_plan(page, program):
         assert {tuple(n) for n in ours} == theirs, (machine, sorted(map(tuple, ours))[:3], sorted(theirs)[:3])
     page.run("document.getElementById('plans').click()")
     choose(page, "against", "cost_per_token")
-    assert "cost_per_token" in page.run("document.getElementById('view').textContent") and "against=cost_per_token" in page.run("location.hash")
+    assert "against=cost_per_token" in page.run("location.hash") and "Cost per token" in page.run("document.getElementById('view').textContent")
     ask(page, plans="one", against="")
 
 
@@ -106,15 +106,14 @@ def examples(page):
         # The event comes later than the click.
         page.run("new Promise((done) => setTimeout(done, 20))")
         page.wait("document.documentElement.dataset.ready === 'yes'")
-        answer = page.run("document.getElementById('answer').textContent")
-        assert " fits: " in answer, (link, answer)
+        assert page.run("document.getElementById('hero').className") == "yes", (link, page.run("document.getElementById('answer').textContent"))
 
 
 def launches(page, program):
     ask(page, changes={"batch_size": 16})
     page.run("document.getElementById('take-along').open = true")
     page.wait("document.querySelectorAll('#engine option').length > 4")
-    for engine, said in (("vllm", "vllm serve Llama3_70B"), ("sglang", "--tp"), ("megatron", "mlsysim.launch")):
+    for engine, said in (("vllm", "vllm serve"), ("sglang", "--tp"), ("megatron", "mlsysim.launch")):
         choose(page, "engine", engine)
         page.wait(f"(document.getElementById('launch-text')?.textContent ?? '').includes({json.dumps(said)})")
     choose(page, "engine", "vllm")

@@ -11,7 +11,7 @@ from .files import _write
 
 __all__ = ["Picture"]
 
-_ENDS = {".svg": "svg", ".png": "png", ".html": "html", ".json": "json", ".csv": "csv", ".txt": "text"}
+_ENDS = {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "html", ".json": "json", ".csv": "csv", ".txt": "text"}
 
 
 class Picture:
@@ -65,7 +65,7 @@ class Picture:
         return self._core.text(width)
 
     def save(self, path):
-        """Writes the file in the form that its name ends like: .svg, .png, .html, .vl.json, .json, .csv, .txt."""
+        """Writes the file in the form that its name ends like: .svg, .png, .pdf, .html, .vl.json, .json, .csv, .txt."""
         path = pathlib.Path(path)
         form = "vega" if path.name.endswith(".vl.json") else _ENDS.get(path.suffix, path.suffix.lstrip("."))
         made = self._core.form(form)

@@ -1,8 +1,12 @@
 // Bars and lines as SVG. Names of models are text of elements, never markup.
 
 import type { ComponentChildren } from "preact";
+import { cap, digits } from "./parts";
 
-export interface Bar { name: string; from: number; to: number; label: string; other?: boolean }
+const LETTER = 6.5;  // width of a letter in units of the picture
+
+/** A bar, or two at one name; `whole` marks sums and what is only compared with, `low` and `high` an interval. */
+export interface Bar { name: string; from: number; to: number; label: string; other?: boolean; whole?: boolean; low?: number; high?: number; second?: { to: number; label: string } }
 export type Point = [number, number];
 export interface Line {
   name: string; points: Point[]; other: boolean;
@@ -12,7 +16,7 @@ export interface Line {
 }
 
 /** Letters keep their size on a telephone, where pictures are narrower. */
-const narrow = () => matchMedia("(max-width: 46em)").matches;
+export const narrow = () => matchMedia("(max-width: 46em)").matches;
 
 function Canvas(p: { width: number; height: number; title: string; description: string; children: ComponentChildren }) {
   return (
@@ -27,26 +31,38 @@ function Canvas(p: { width: number; height: number; title: string; description: 
   );
 }
 
-/** Bars from `from` to `to` at names. */
+const STEP = 30, THICK = 18;
+/** Bars from `from` to `to` at names. A row with a second bar has one to each side of zero, with their labels beyond them. */
 export function BarChart({ title, description, rows }: { title: string; description: string; rows: Bar[] }) {
-  const [width, right] = narrow() ? [430, 100] : [760, 150], step = 24;
-  const left = Math.min(0.45 * width, 20 + Math.max(110, ...rows.map((r) => 6.6 * r.name.length)));
-  const ends = [...rows.flatMap((r) => [r.from, r.to]), 0].filter(Number.isFinite);
+  const width = narrow() ? 330 : 760, known = rows.filter((r) => Number.isFinite(r.from) && Number.isFinite(r.to));
+  const widest = (words: string[], letter: number) => Math.max(0, ...words.map((w) => letter * w.length));
+  const left = Math.min(0.42 * width, 16 + widest(known.map((r) => r.name), LETTER)), right = 14 + widest(known.map((r) => r.label), LETTER);
+  const before = known.some((r) => r.second || r.to < 0) ? 14 + widest(known.flatMap((r) => [r.label, r.second?.label ?? ""]), LETTER) : 0;
+  const ends = [...known.flatMap((r) => [r.from, r.to, r.second?.to ?? 0, r.high ?? 0]), 0].filter(Number.isFinite);
   const low = Math.min(...ends), high = Math.max(...ends, low + 1e-300);
-  const x = (v: number) => left + ((v - low) / (high - low)) * (width - left - right);
+  const x = (v: number) => left + before + ((v - low) / (high - low)) * (width - left - right - before);
+  const most = Math.floor(left / LETTER) - 2, cut = (name: string) => (name.length > most ? `${name.slice(0, most - 1)}\u2026` : name);
+  const piece = (from: number, to: number, y: number, kind: string) => {
+    const [a, b] = [Math.min(x(from), x(to)), Math.max(x(from), x(to))];
+    return <rect x={a} y={y} width={Math.max(b - a, 1)} height={THICK} rx="2" class={kind} />;
+  };
+  const said = (v: number, text: string, y: number, less: boolean) => <text x={x(v) + (less ? -7 : 7)} y={y} text-anchor={less ? "end" : "start"} class="value">{text}</text>;
   return (
-    <Canvas width={width} height={rows.length * step + 12} title={title} description={description}>
-      {rows.filter((r) => Number.isFinite(r.from) && Number.isFinite(r.to)).map((r, i) => {
-        const y = i * step + 4, a = Math.min(x(r.from), x(r.to)), b = Math.max(x(r.from), x(r.to));
+    <Canvas width={width} height={known.length * STEP + 8} title={title} description={description}>
+      {known.map((r, i) => {
+        const y = i * STEP + 6, text = y + 13.5, less = r.to < 0 || (r.to < r.from && r.second !== undefined);
         return (
           <g>
-            <text x={left - 8} y={y + 13} text-anchor="end">{r.name}</text>
-            <rect x={a} y={y} width={Math.max(b - a, 0.7)} height="17" class={r.other ? "b" : "a"} />
-            <text x={b + 5} y={y + 13}>{r.label}</text>
+            <text x={left - 10} y={text} text-anchor="end">{cap(cut(r.name))}<title>{r.name}</title></text>
+            {piece(r.from, r.to, y, r.whole ? "t" : r.other ? "b" : "a")}
+            {r.second && piece(0, r.second.to, y, "b")}
+            {r.low !== undefined && Number.isFinite(r.high) && <path d={`M${x(r.low)} ${y + THICK / 2}H${x(r.high!)}m0 -5v10M${x(r.low)} ${y + THICK / 2 - 5}v10`} class="whisker" />}
+            {said(less ? r.to : Math.max(r.from, r.to, Number.isFinite(r.high) ? r.high! : -Infinity), r.label, text, less)}
+            {r.second && said(r.second.to, r.second.label, text, r.second.to < 0 || (r.second.to === 0 && !less))}
           </g>
         );
       })}
-      <line x1={x(0)} x2={x(0)} y1="0" y2={rows.length * step} class="axis" />
+      <line x1={x(0)} x2={x(0)} y1="0" y2={known.length * STEP + 6} class="axis" />
     </Canvas>
   );
 }
@@ -56,15 +72,14 @@ function ticks(low: number, high: number, logarithmic: boolean): number[] {
   if (logarithmic) {
     for (let d = Math.floor(Math.log10(low)); d <= Math.ceil(Math.log10(high)); d += 1)
       for (const m of [1, 2, 5]) if (m * 10 ** d >= low * 0.999 && m * 10 ** d <= high * 1.001) out.push(m * 10 ** d);
-    return out.length > 10 ? out.filter((t) => Math.abs(Math.log10(t) % 1) < 1e-9) : out;
+    return out.length > (narrow() ? 6 : 10) ? out.filter((t) => Math.abs(Math.log10(t) % 1) < 1e-9) : out;
   }
-  const rough = (high - low) / 5 || 1, size = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low) / (narrow() ? 5 : 8) || 1, size = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * size).find((v) => v >= rough) ?? 10 * size;
   for (let t = Math.ceil(low / step) * step; t <= high * (1 + 1e-9); t += step) out.push(t);
   return out;
 }
 
-const LETTER = 6.4;  // widths of a letter and heights of a line, in units of the picture
 const ROW = 15;
 interface Place { x: number; y: number; words: string; below: boolean; end: boolean }
 /** Words beside their places, on the side away from the lines, moved on until none lies on another. */
@@ -82,10 +97,10 @@ function placed(all: Place[], left: number, right: number): Place[] {
 
 /** Lines through points, with their bands, measured dots and named places; points that are no numbers are left out. */
 export function LineChart(p: { title: string; description: string; x: string; y: string; lines: Line[]; logX: boolean }) {
-  const [width, height] = narrow() ? [430, 330] : [760, 360], beside = 0.29 * width, left = 70, top = 34, bottom = 46, right = 20;
+  const [width, height] = narrow() ? [330, 300] : [760, 380], beside = 0.29 * width, left = 62, top = 38, bottom = 46, right = 20;
   const known = (points: Point[]) => points.filter((q) => q.every(Number.isFinite));
   const all = p.lines.flatMap((l) => [...known(l.points), ...known(l.dots ?? []), ...known((l.band ?? []).flat())]);
-  if (!all.length) return <Canvas width={width} height={60} title={p.title} description={p.description}><text x="20" y="40">nothing fits here</text></Canvas>;
+  if (!all.length) return <Canvas width={width} height={60} title={p.title} description={p.description}><text x="20" y="40">Nothing fits here.</text></Canvas>;
   const span = (k: 0 | 1) => [Math.min(...all.map((q) => q[k])), Math.max(...all.map((q) => q[k]))] as const;
   const [x0, x1] = span(0), [y0, y1] = span(1), logY = y0 > 0 && y1 / y0 > 30;
   const at = (v: number, a: number, b: number, log: boolean) => (a === b ? 0.5 : log ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
@@ -98,8 +113,9 @@ export function LineChart(p: { title: string; description: string; x: string; y:
   };
   return (
     <Canvas width={width} height={height} title={p.title} description={p.description}>
-      {ticks(x0, x1, p.logX).map((t) => <text x={x(t)} y={height - bottom + 18} text-anchor="middle" class="quiet">{+t.toPrecision(4)}</text>)}
-      {ticks(y0, y1, logY).map((t) => <text x={left - 6} y={y(t) + 4} text-anchor="end" class="quiet">{+t.toPrecision(4)}</text>)}
+      {ticks(y0, y1, logY).map((t) => <line x1={left} x2={width - right} y1={y(t)} y2={y(t)} class="grid" />)}
+      {ticks(x0, x1, p.logX).map((t) => <text x={x(t)} y={height - bottom + 18} text-anchor="middle" class="quiet">{digits(t)}</text>)}
+      {ticks(y0, y1, logY).map((t) => <text x={left - 6} y={y(t) + 4} text-anchor="end" class="quiet">{digits(t)}</text>)}
       <path d={`M${left} ${top}V${height - bottom}H${width - right}`} class="axis" />
       <text x={(left + width) / 2} y={height - 8} text-anchor="middle">{p.x}</text>
       <text x="14" y={height / 2} transform={`rotate(-90 14 ${height / 2})`} text-anchor="middle">{p.y}</text>

@@ -6,9 +6,10 @@ import { BarChart } from "./charts";
 import { command, longCommand, movedMachine, notTaken, own, refusal, stopCore, subject, type Subject } from "./core";
 import { lessons } from "./lessons";
 import { chosen } from "./choose";
-import { solved } from "./numbers";
+import { asked, solved, unitWords } from "./numbers";
 import { Program } from "./program";
-import { forgetTable, ResultChoice, Table, Words } from "./parts";
+import { Decide } from "./decide";
+import { cap, digits, forgetTable, ResultChoice, Table, Words } from "./parts";
 import { program, state } from "./state";
 
 const LEVERS = 12;
@@ -44,7 +45,9 @@ const picture = async (said: Said, kind: string, before: string[] = [], after: s
 const page = (said: Said, ...given: string[]) => of(said, given, { words: [] }, [], words);
 const bare = (said: Said, kind: string, word: string) => of(said, ["plot", kind], { words: [word] }, ["-o", "svg"], drawn);
 
-const resultNames = () => { const p = program(state.machine); return p instanceof Program ? [...p.results.keys()] : [state.of]; };
+const Result = () => { const p = program(state.machine); return <ResultChoice results={p instanceof Program ? p.results.values() : [{ name: state.of, label: state.of }]} />; };
+/** The label of a key, where the program of the screen has it. */
+export const labelOf = (name: string) => { const p = program(state.machine); return (p instanceof Program && (p.input(name) ?? p.results.get(name))?.label) || name; };
 
 const stagesNow = () => { const s = solved(state.machine); return s?.point[s.p.place.get("pp_size") ?? -1] ?? 1; };
 
@@ -53,13 +56,15 @@ interface Spread {
   results: { meaning: string; unit: string; value: number; low: number; high: number; outer_bounds: [number, number]; total: number[] }[];
 }
 function Uncertain({ spread }: { spread: Spread }) {
-  const r = spread.results[0]!, show = (v: number) => `${+v.toPrecision(4)} ${r.unit}`.trim();
-  const rows = spread.figures.map((name, i) => ({ name, from: 0, to: r.total[i]!, label: r.total[i]!.toFixed(3) })).sort((a, b) => b.to - a.to).slice(0, LEVERS);
+  const r = spread.results[0]!, show = (v: number) => `${digits(v)} ${unitWords(r.unit)}`.trim();
+  const rows = spread.figures.map((name, i) => ({ name: labelOf(name), from: 0, to: r.total[i]!, label: `${(100 * r.total[i]!).toFixed(0)} %` })).sort((a, b) => b.to - a.to).slice(0, LEVERS);
   return (
     <>
-      <p>{r.meaning}: {show(r.value)}; nine in ten lie between {show(r.low)} and {show(r.high)}, all between {show(r.outer_bounds[0])} and {show(r.outer_bounds[1])}. {spread.bottleneck} is the longest part, another one in {(100 * spread.flips).toFixed(0)} % of the samples.</p>
-      <BarChart title={`what the spread of ${state.of} is made by`} description="total Sobol' index of each figure" rows={rows} />
-      <Table columns={["figure", "range", "source"]} rows={spread.assumptions.map((a) => [a.name, a.value, a.source])} />
+      <p class="lead"><strong>{show(r.value)}; nine in ten lie between {show(r.low)} and {show(r.high)}.</strong> All lie between {show(r.outer_bounds[0])} and {show(r.outer_bounds[1])}.
+        {" "}{cap(labelOf(spread.bottleneck))} is the longest part{spread.flips > 0 && `, another one in ${digits(100 * spread.flips)} % of the samples`}.</p>
+      <h3>What makes the spread</h3>
+      <BarChart title={`what the spread of ${labelOf(state.of)} is made by`} description="total Sobol' index of each input" rows={rows} />
+      <Table columns={["input", "range", "source"]} rows={spread.assumptions.map((a) => [{ name: a.name, label: labelOf(a.name) }, a.value, a.source])} />
     </>
   );
 }
@@ -70,7 +75,7 @@ export function split(text: string): string[] {
   return all[0] === "mlsysim" ? all.slice(1) : all;
 }
 let lastLine = "optimize --help";
-function Console() {
+export function Console() {
   const [line, setLine] = useState(lastLine);
   const [out, setOut] = useState<ComponentChild>(null);
   const [busy, setBusy] = useState(false);
@@ -113,25 +118,24 @@ export function Remedies({ question }: { question: string }) {
     })();
     return () => { here = false; };
   }, [question]);
-  return lines.length ? <><p>It would fit with any one of:</p><ul id="remedies">{lines.map((line) => <li>{line}</li>)}</ul></> : null;
+  return lines.length ? <><p>Any one of these changes makes it fit:</p><ul id="remedies">{lines.map((line) => <li>{line}</li>)}</ul></> : null;
 }
 
 type CoreView = (said: Said) => Promise<ComponentChild>;
-/** The last of them is no view to choose: it stands in for numbers that cannot be replayed. */
+/** The last two are no views to choose: they stand in for numbers that cannot be taken apart or replayed here. */
 export const coreViews: Record<string, CoreView> = {
-  roofline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "roofline", [state.of])}</>,
-  timeline: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "timeline", [state.of])}</>,
+  roofline: async (said) => <><Result />{await picture(said, "roofline", [state.of])}</>,
+  timeline: async (said) => <><Result />{await picture(said, "timeline", [state.of])}</>,
   async schedule(said) {
     const stages = stagesNow();
     if (state.mode === "train" && stages > 1) return <>{await picture(said, "memory-schedule")}{await picture(said, "schedule")}</>;
     const pipeline = () => { state.mode = "train"; state.changes = { pp_size: 4 }; void chosen(); };
-    return <><p>What each stage of a pipeline does and holds while the micro-batches pass: that is training with pp_size above 1.</p>
-      <button type="button" id="pipeline" onClick={pipeline}>train {state.model} in four stages</button></>;
+    return <><p class="lead">This view shows what each stage of a training pipeline does and holds while the micro-batches pass. It needs pipeline parallelism above 1.</p>
+      <button type="button" id="pipeline" onClick={pipeline}>Train {state.model} in four stages</button></>;
   },
-  derivation: async (said) => <><ResultChoice names={resultNames()} />{await of(said, ["explain"], await subject(state.machine, [state.of]), [], words)}</>,
-  uncertainty: async (said) => <><ResultChoice names={resultNames()} />
+  derivation: async (said) => <><Result />{await of(said, ["explain"], await subject(state.machine, [state.of]), [], words)}</>,
+  uncertainty: async (said) => <><Result />
     {await of(said, ["uncertainty"], await subject(state.machine, [state.of]), ["-o", "json"], (text) => <Uncertain spread={JSON.parse(text) as Spread} />)}</>,
-  difference: async (said) => <><ResultChoice names={resultNames()} />{await picture(said, "difference", [state.of], ["--with", `hardware=${state.other}`])}</>,
   async machine(said) {
     const moved = await movedMachine(), pages = [state.machine, state.other].filter((name, i, all) => all.indexOf(name) === i);
     return <>{await bare(said, "topology", moved?.file ?? state.machine)}{await Promise.all(pages.map((name) => page(said, "zoo", "show", name)))}</>;
@@ -142,7 +146,8 @@ export const coreViews: Record<string, CoreView> = {
     return <>{await bare(said, "layers", state.model)}{await (mine ? page(said, "import", state.model) : page(said, "zoo", "show", state.model))}</>;
   },
   walls: lessons,
-  console: async () => <Console />,
+  decide: async () => <Decide />,
+  difference: async (said) => picture(said, "difference", [asked().main], ["--with", `hardware=${state.other}`]),
   scorecard: async (said) => of(said, ["eval"], await subject(state.machine), [], words),
 };
 
@@ -165,7 +170,7 @@ export function CoreView({ view, question }: { view: string; question: string })
     })();
   }, [question, view]);
   const here = shown?.view === view;
-  return <div id="drawn" data-drawn={here && shown.question === question ? view : ""}>{here ? shown.parts : <p>drawing ...</p>}</div>;
+  return <div class="drawn" id={view === "difference" ? "difference" : "drawn"} data-drawn={here && shown.question === question ? view : ""}>{here ? shown.parts : <p class="note">Drawing ...</p>}</div>;
 }
 /** A view with what it leaves out and the commands that say the same. */
 async function whole(view: string): Promise<ComponentChild> {
@@ -176,9 +181,9 @@ async function whole(view: string): Promise<ComponentChild> {
   const left = await notTaken();
   return (
     <>
-      {left.length > 0 && <p>Drawn without these moved figures, which no file of a machine takes: {left.join(", ")}.</p>}
+      {left.length > 0 && <p class="note">Drawn without these changed inputs, which no file of a machine takes: {left.map(labelOf).join(", ")}.</p>}
       {parts}
-      {said.length > 0 && <details><summary>as a command</summary><Words>{said.join("\n")}</Words></details>}
+      {said.length > 0 && <details><summary>As a command</summary><Words>{said.join("\n")}</Words></details>}
     </>
   );
 }

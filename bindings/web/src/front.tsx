@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Line, LineChart, type Point } from "./charts";
 import { command, live, planned, subject } from "./core";
-import { type Shown, solved, value } from "./numbers";
+import { percent, type Shown, solved, value } from "./numbers";
 import { Choice, Table } from "./parts";
 import { againstNames, type At, axesOf, bestPlans, devices, type FrontAxes, place, stepsOf } from "./plans";
 import { type Measured, measured, state, update } from "./state";
@@ -55,7 +55,6 @@ const rate = (m: Measured, ttft: number, tpot: number) => (m.batch * m.output) /
 const measuredOf = (machine: string, devicesHere: number) =>
   (state.mode === "serve" ? measured : []).filter((m) => m.model === state.model && m.machine === machine && m.devices === devicesHere);
 
-const percent = (v: number) => `${v > 0 ? "+" : ""}${(100 * v).toFixed(0)} %`;
 function MeasuredTable({ rows }: { rows: Measured[] }) {
   const columns = ["machine", "engine", "devices", "format", "batch", "prompt", "output", "ms per token", "predicted", "off", "tokens/s of one device", "predicted", "off"];
   return (
@@ -81,14 +80,14 @@ export function Front({ s, o }: Shown) {
   const count = seen.flat().length, banded = Object.keys(bands).length > 0, inputs = [...new Set(Object.values(points).flat().flatMap((q) => Object.keys(q.changes)))];
   return (
     <>
-      <Choice id="against" label="speed against" value={axes.y} names={againstNames(s)} choose={(name) => { state.against = name; update(); }} />{" "}
-      <label><input type="checkbox" id="plans" checked={every} onChange={(e) => { state.plans = e.currentTarget.checked ? "all" : "one"; update(); }} /> the best of every plan: all divisions of the devices</label>
+      <Choice id="against" label="Speed against" value={axes.y} names={againstNames(s).map((name) => s.p.result(name))} choose={(name) => { state.against = name; update(); }} />{" "}
+      <label class="check"><input type="checkbox" id="plans" checked={every} onChange={(e) => { state.plans = e.currentTarget.checked ? "all" : "one"; update(); }} /> Best of every plan (all divisions of the devices)</label>
       <LineChart title={`${axes.titles[1]} against ${axes.titles[0]}`} description={every ? "what no other plan and batch size beats in both" : "batch sizes that double and fit"} x={axes.titles[0]} y={axes.titles[1]} lines={lines} logX={state.mode !== "serve"} />
-      {every && <p id="tried">{machines.map((machine, i) => `${machine}: ${best[i]!.tried} plans with batch sizes, ${best[i]!.fitting} fit, ${best[i]!.points.length} are not beaten.`).join(" ")}</p>}
-      <p id="sure" data-banded={banded ? "yes" : "no"}>{banded && `Bands hold ${LEVEL} % of what is measured of such machines and models. `}
-        {count > 0 && `Rings and triangles are measurements of engines on as many devices, with prompts, outputs and formats of their own; they take in prompts between their tokens, where the lines decode alone.`}
-        {!count && state.mode === "serve" && !axes.charge && `Nobody's measurement of ${state.model} on as many of these devices is among the tables.`}</p>
-      <Table columns={["machine", ...inputs, ...axes.titles]} rows={machines.flatMap((machine) => points[machine]!.map((q) => [machine, ...inputs.map((name) => q.changes[name]!), ...q.at]))} />
+      {every && <p id="tried" class="note">{machines.map((machine, i) => `${machine}: ${best[i]!.tried} plans with batch sizes, ${best[i]!.fitting} fit, no other plan beats ${best[i]!.points.length} of them.`).join(" ")}</p>}
+      <p id="sure" class="note" data-banded={banded ? "yes" : "no"} data-measured={count}>{banded && `Bands hold ${LEVEL} % of what is measured of such machines and models. `}
+        {count > 0 && `Rings and triangles are measurements on as many devices, with prompts, outputs and formats of their own. Engines prefill between their tokens, where the lines only decode.`}
+        {!count && state.mode === "serve" && !axes.charge && `The tables hold no measurement of ${state.model} on as many of these devices.`}</p>
+      <Table columns={["machine", ...inputs.map((name) => s.p.input(name) ?? name), ...axes.titles]} rows={machines.flatMap((machine) => points[machine]!.map((q) => [machine, ...inputs.map((name) => q.changes[name]!), ...q.at]))} />
       {count > 0 && <MeasuredTable rows={seen.flat()} />}
     </>
   );

@@ -5,7 +5,7 @@ import { built, type Mode, MODES, type Schema } from "./state";
 
 /** One input of a plan, which is an option of the command line too. */
 export interface PlanInput {
-  name: string; section: string; about: string; unit: string; modes: readonly Mode[];
+  name: string; label: string; section: string; about: string; unit: string; modes: readonly Mode[];
   kind: "choice" | "number" | "quantity";
   names: string[];  // of a choice; of entries of the zoo once they are known
   entry: string;    // their kind in the zoo, or nothing
@@ -19,7 +19,7 @@ function inputsIn(section: string, all: Record<string, Schema>): PlanInput[] {
     const entry = s["x-kind"] ?? "", names = s.enum?.map(String) ?? (s.type === "boolean" ? ["true", "false"] : []);
     const kind = names.length || entry ? "choice" : /number|integer/.test(s.type ?? "") ? "number" : s.pattern ? "quantity" : undefined;
     if (!kind || ELSEWHERE.has(name)) return [];  // free words and lists are for files
-    return [{ name, section, about: s.description ?? "", unit: s["x-unit"] ?? "", modes: s["x-modes"] ?? MODES, kind, names, entry }];
+    return [{ name, label: s.title ?? name, section, about: s.description ?? "", unit: s["x-unit"] ?? "", modes: s["x-modes"] ?? MODES, kind, names, entry }];
   });
 }
 let inputs = inputsIn("", built.plan?.properties ?? {});

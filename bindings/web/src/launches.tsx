@@ -27,8 +27,7 @@ export function Launches({ question }: { question: string }) {
   }, [engine, question]);
   return (
     <>
-      <h3>Launch of an engine</h3>
-      <Choice id="engine" label="engine" value={engine || "none"} names={["none", ...names]} choose={(name) => choose(name === "none" ? "" : name)} />
+      <Choice id="engine" label="Launch file of an engine" value={engine || "none"} names={["none", ...names]} choose={(name) => choose(name === "none" ? "" : name)} />
       {text && <Words id="launch-text">{text}</Words>}
     </>
   );

@@ -3,106 +3,114 @@
 import type { ComponentChild } from "preact";
 import { type Bar, BarChart, LineChart, type Point } from "./charts";
 import { live } from "./core";
-import { Remedies } from "./core_views";
-import { asked, CHARGES, compared, fits, holds, longest, partsOf, PARTS, pretty, shown, type Shown, type Solved, solved, value } from "./numbers";
+import { CoreView } from "./core_views";
+import { changeable } from "./figures";
+import { asked, CHARGES, compared, fits, headed, holds, lessIsBetter, longest, partsOf, partWords, percent, pretty, shown, type Shown, type Solved, solved, unitWords, value } from "./numbers";
 import { Front } from "./front";
-import { InputChoice, ResultChoice, Table } from "./parts";
-import { built, state } from "./state";
+import { cap, digits, InputChoice, type Named, ResultChoice, Table } from "./parts";
+import { state } from "./state";
 
 const LEVERS = 12, STEP = 0.1;
 
 /** Bars one after the other, and their whole. */
-function stacked(s: Solved, names: string[], whole: string, words = (name: string) => name): Bar[] {
+function stacked(s: Solved, names: string[], whole: string, words = (name: string) => s.p.result(name).label): Bar[] {
   let at = 0;
   const rows: Bar[] = names.filter((name) => value(s, name) > 0).map((name) => { const from = at; at += value(s, name); return { name: words(name), from, to: at, label: shown(s, name) }; });
-  return [...rows, { name: whole, from: 0, to: value(s, whole), label: shown(s, whole), other: true }];
+  const rest = value(s, whole) - at;
+  if (Math.abs(rest) > 1e-6 * value(s, whole)) rows.push({ name: rest > 0 ? "other" : "overlapped", from: at, to: value(s, whole), label: pretty(rest, s.p.result(whole)) });
+  return [...rows, { name: s.p.result(whole).label, from: 0, to: value(s, whole), label: shown(s, whole), whole: true }];
 }
-const Waterfall = ({ s, whole, parts }: { s: Solved; whole: string; parts: string }) =>
-  <BarChart title={`parts of ${whole}`} description="one after the other" rows={stacked(s, Object.keys(PARTS).map((k) => `${parts}_${k}`), whole, (name) => PARTS[name.slice(parts.length + 1)]!)} />;
+const resultsOf = (s: Solved, names: string[]): Named[] => names.flatMap((name) => s.p.results.get(name) ?? []);
+/** Numbers of both machines, or of the one that there is. */
+function Both({ s, o, names }: Shown & { names: string[] }) {
+  const machines = s.machine === o.machine ? [s] : [s, o];
+  return <Table columns={["", ...machines.map((m) => m.machine), "meaning"]}
+    rows={resultsOf(s, names).map(({ name }) => [{ name, label: headed(s, name)[0] }, ...machines.map((m) => headed(m, name)[1]), s.p.result(name).meaning])} />;
+}
 
-/** Which of the two, at a glance: what decides as two bars, and the sentence with why and what would flip it. */
+/** Which of the two, at a glance: what decides as two bars, with why and what would turn the order. */
 function Verdict({ s, o }: Shown) {
-  const { key, words } = compared(s, o), row = s.p.result(key), [first, ...rest] = words.split(/(?<=\.) /);
-  const both = s.machine !== o.machine && fits(s) && fits(o);
-  const best = value(s, key) <= value(o, key) ? s : o;
+  const { key, best, flip, words: [first, ...rest] } = compared(s, o);
   return (
     <>
-      <p id="verdict"><strong>{first}</strong> {rest.join(" ")}</p>
-      {both && <BarChart title={`${row.meaning} on both machines`} description="the shorter the better"
-        rows={[s, o].map((each) => ({ name: each.machine, from: 0, to: value(each, key), label: `${shown(each, key)}${each === best ? " \u2713" : ""}`, other: each !== best }))} />}
+      <p id="verdict" class="lead" data-by={key} data-best={best?.machine} data-flip={flip?.name} data-at={flip?.at}><strong>{first}</strong> {rest.join(" ")}</p>
+      {s.machine !== o.machine && fits(s) && fits(o) && <BarChart title={`${s.p.result(key).label} on both machines`} description="the shorter the better"
+        rows={[s, o].map((each) => ({ name: each.machine, from: 0, to: value(each, key), label: shown(each, key), whole: each !== best }))} />}
     </>
   );
 }
 function Answer({ s, o }: Shown) {
-  const names = [...asked().shown, "memory_used", "memory_capacity", ...CHARGES].filter((name) => s.p.results.has(name));
-  const last = asked().times.at(-1)!;
   return (
     <>
       <Verdict s={s} o={o} />
-      {live && !holds(s) && <Remedies question={JSON.stringify(state)} />}
-      <Waterfall s={s} whole={last.whole} parts={last.parts} />
-      <Table columns={["number", s.machine, o.machine, "meaning"]} rows={names.map((name) => [name, shown(s, name), shown(o, name), s.p.result(name).meaning])} />
-    </>
-  );
-}
-function Time({ s }: Shown) {
-  const times = asked().times;
-  return (
-    <>
-      {times.map((t) => <><h2>{t.title}</h2><p>Most of it is {longest(s, t.parts)}.</p><Waterfall s={s} whole={t.whole} parts={t.parts} /></>)}
-      <Table columns={["part", ...times.map((t) => t.title)]} rows={Object.entries(PARTS).map(([k, words]) => [words, ...times.map((t) => shown(s, `${t.parts}_${k}`))])} />
+      {asked().times.map((t) => (
+        <section>
+          <h3>{t.title}: {shown(s, t.whole)} on {s.machine}, mostly {longest(s, t.parts)}</h3>
+          <BarChart title={t.title} description="its parts, one after the other" rows={stacked(s, t.parts, t.whole, partWords)} />
+        </section>
+      ))}
+      <Both s={s} o={o} names={[...asked().shown, "memory_used", "memory_capacity", ...CHARGES]} />
     </>
   );
 }
 export const memoryParts = (s: Solved) => [...s.p.results.keys()].filter((name) => name.startsWith("memory.") && !/total|capacity/.test(name) && value(s, name) > 0);
-export function Memory({ s }: Shown) {
-  const names = memoryParts(s);
-  const rows = [...stacked(s, names, "memory_used", (name) => name.slice(7)), { name: "memory_capacity", from: 0, to: value(s, "memory_capacity"), label: shown(s, "memory_capacity"), other: true }];
+function Memory({ s, o }: Shown) {
+  const names = memoryParts(s), used = value(s, "memory_used") / value(s, "memory_capacity");
+  const rows = [...stacked(s, names, "memory_used"), { name: s.p.result("memory_capacity").label, from: 0, to: value(s, "memory_capacity"), label: shown(s, "memory_capacity"), whole: true }];
   return (
     <>
+      <p class="lead"><strong>{holds(s) ? `It fits: ${shown(s, "memory_used")} of ${shown(s, "memory_capacity")} on each device (${(100 * used).toFixed(0)} %).`
+        : `It does not fit: each device needs ${shown(s, "memory_used")} and has ${shown(s, "memory_capacity")}.`}</strong></p>
       <BarChart title="memory of one device" description="what fills it, and its capacity" rows={rows} />
-      <Table columns={["part", "bytes"]} rows={names.map((name) => [name.slice(7), value(s, name)])} />
+      <Both s={s} o={o} names={[...names, "memory_used", "memory_capacity", "memory_utilization"]} />
     </>
   );
 }
 function Cost({ s, o }: Shown) {
-  const costs = ["capex", "energy_cost", "maintenance"], emissions = ["operational_carbon", "embodied_carbon"];
-  if (!s.p.results.has("tco")) return <p>Nothing here says what this machine costs.</p>;
-  const names = ["tco", ...costs, "carbon_footprint", ...emissions, "cost_per_token", "energy_per_token", "carbon_per_token"].filter((name) => s.p.results.has(name));
+  if (!s.p.results.has("tco")) return <p class="lead">The price of {s.machine} is not known.</p>;
+  const costs = ["capex", "energy_cost", "maintenance"], emissions = ["operational_carbon", "embodied_carbon"], days = s.p.place.get("duration_days");
+  const period = days === undefined ? "" : ` in ${digits(s.point[days]!)} days`;
   return (
     <>
-      <h2>costs of the period</h2>
-      <BarChart title="costs" description="of the period" rows={stacked(s, costs, "tco")} />
-      <h2>emissions</h2>
+      <p class="lead"><strong>{shown(s, "tco")}{period}{Number.isFinite(value(s, "cost_per_token")) && `: ${shown(s, "cost_per_token")}, if all devices are always busy`}.</strong></p>
+      <h3>Cost{period}</h3>
+      <BarChart title="cost" description="of the period" rows={stacked(s, costs, "tco")} />
+      <h3>Emissions{period}</h3>
       <BarChart title="emissions" description="of the period" rows={stacked(s, emissions, "carbon_footprint")} />
-      <Table columns={["number", s.machine, o.machine]} rows={names.map((name) => [name, shown(s, name), shown(o, name)])} />
+      <Both s={s} o={o} names={["tco", ...costs, "carbon_footprint", ...emissions, "cost_per_token", "energy_per_token", "carbon_per_token"]} />
     </>
   );
 }
+/** What a result does when an input takes a step: a tenth, of a count the next one, of a degree the next power of two; only steps to a plan that fits. */
 function Sensitivity({ s }: Shown) {
-  const of = state.of;
-  const moved = s.p.inputs.flatMap((input, i) => {
-    const now = s.point[i]!;
-    if (!now) return [];
-    const at = (factor: number) => {
-      const q = [...s.point], step = Math.max(1, Math.abs(factor - 1) * now);
-      q[i] = input.whole ? Math.max(input.low ?? 1, Math.round(now + Math.sign(factor - 1) * step)) : now * factor;
-      return { moved: s.p.answer(q)[of]! / value(s, of) - 1, by: q[i]! - now };
+  const r = s.p.result(state.of), now = value(s, state.of);
+  const levers = s.p.inputs.filter(changeable).flatMap((input) => {
+    const i = s.p.place.get(input.name)!, from = s.point[i]!, degree = /_size$|^accelerators/.test(input.name) && input.name !== "batch_size";
+    if (!from) return [];
+    const at = (sign: number) => {
+      const q = [...s.point], step = degree ? (sign > 0 ? from : from / 2) : input.whole ? Math.max(1, Math.round(STEP * from)) : STEP * from, to = from + (degree && sign < 0 ? -step : sign * step);
+      if ((input.whole && (to < Math.max(1, input.low ?? 1) || to !== Math.round(to))) || to > (input.high ?? Infinity)) return undefined;
+      q[i] = to;
+      const n = s.p.answer(q), effect = n[state.of]! / now - 1, plan = !s.p.results.has("plan_fits") || n.plan_fits === 1;
+      return { to, effect: plan && !(n.memory_used! > n.memory_capacity!) ? effect : NaN };
     };
-    const down = at(1 - STEP), up = at(1 + STEP);
-    const reach = Math.max(Math.abs(down.moved) || 0, Math.abs(up.moved) || 0);
-    // The shadow price: what one more unit is worth, from the step up.
-    const price = up.by ? pretty((up.moved * value(s, of)) / (up.by / input.scale), s.p.result(of)) : "";
-    return reach > 1e-9 ? [{ input, down: down.moved, up: up.moved, reach, price: `${price}${price ? ` per ${input.unit || "one more"}` : ""}` }] : [];
+    const less = at(-1), more = at(1), reach = Math.max(Math.abs(less?.effect || 0), Math.abs(more?.effect || 0));
+    return reach > 5e-4 ? [{ input, from, less, more, reach }] : [];
   }).sort((a, b) => b.reach - a.reach);
-  const percent = (v: number) => `${v > 0 ? "+" : ""}${(100 * v).toFixed(2)} %`;
-  const rows = moved.slice(0, LEVERS).flatMap((m) => [{ name: `${m.input.name} less`, from: 0, to: 100 * m.down, label: percent(m.down) }, { name: "more", from: 0, to: 100 * m.up, label: percent(m.up), other: true }]);
+  const words = (step: { effect: number } | undefined) => (!step ? "" : Number.isFinite(step.effect) ? percent(step.effect) : "does not fit"), to = (input: typeof levers[0]["input"], step: { to: number } | undefined) => (step ? pretty(step.to, input) : "");
+  const gain = (step: { effect: number }) => ((lessIsBetter(r) ? -1 : 1) * step.effect || 0);
+  const best = levers.flatMap(({ input, from, less, more }) => [less, more].flatMap((step) => (step ? [{ input, from, ...step }] : []))).sort((a, b) => gain(b) - gain(a))[0];
+  const bar = (step: { effect: number } | undefined) => (step?.effect ? words(step).replace("does not fit", "") : "");
   return (
     <>
-      <ResultChoice names={[...s.p.results.keys()]} />
-      <p>Change of {of} when one figure moves by 10 %, counts to the next one; the price of a unit is its change for one more.</p>
-      <BarChart title={`what ${of} hangs on`} description="tornado" rows={rows} />
-      <Table columns={["figure", "meaning", "10 % less", "10 % more", "price of a unit"]} rows={moved.map((m) => [m.input.name, m.input.meaning, m.down, m.up, m.price])} />
+      <ResultChoice results={s.p.results.values()} />
+      <p class="lead"><strong>{best && gain(best) > 0 ? `${cap(best.input.label)} helps most: ${pretty(best.to, best.input)} instead of ${pretty(best.from, best.input)} ${best.effect < 0 ? "cuts" : "raises"} ${r.label} by ${percent(Math.abs(best.effect)).slice(1)}.`
+        : `No single step improves ${r.label}.`}</strong> {cap(r.label)} is {shown(s, state.of)} now.</p>
+      <BarChart title={`what moves ${r.label}`} description="change of the result for one step of each input"
+        rows={levers.slice(0, LEVERS).map((l) => ({ name: l.input.label, from: 0, to: 100 * (l.more?.effect || 0), label: bar(l.more), second: { to: 100 * (l.less?.effect || 0), label: bar(l.less) } }))} />
+      <p class="note">A step is 10 %; for counts the next one, for degrees of parallelism half or double. Blue: more. Hatched: less. Steps that do not fit are left out.</p>
+      <Table columns={["You can change", "now", "less", "effect", "more", "effect"]}
+        rows={levers.map((l) => [l.input, pretty(l.from, l.input), to(l.input, l.less), words(l.less), to(l.input, l.more), words(l.more)])} />
     </>
   );
 }
@@ -126,34 +134,33 @@ function Curve({ s, o }: Shown) {
     });
     return { name: machine, other: i > 0, points: points.map((q) => q.at), marks, parts: points.map((q) => q.part) };
   });
-  const unit = (row: { unit: string }) => (row.unit ? ` [${row.unit}]` : "");
+  const titled = (row: Named & { unit: string }): Named => ({ name: row.name, label: row.label + (row.unit ? ` [${unitWords(row.unit).trim()}]` : "") });
+  const [x, y] = [titled(input), titled(r)];
   return (
     <>
-      <ResultChoice names={[...s.p.results.keys()]} /> <InputChoice names={s.p.inputs.map((i) => i.name)} />
-      <LineChart title={`${state.of} over ${state.along}`} description="points that fit" x={state.along + unit(input)} y={state.of + unit(r)} lines={lines} logX={start > 0} />
-      <Table columns={[state.along + unit(input), ...lines.flatMap((l) => [`${state.of} ${l.name}${unit(r)}`, `longest part ${l.name}`])]}
+      <ResultChoice results={s.p.results.values()} /> <InputChoice inputs={s.p.inputs.filter((each) => changeable(each) || each.name === state.along)} />
+      <LineChart title={`${r.label} over ${input.label}`} description="points that fit" x={x.label} y={y.label} lines={lines} logX={start > 0} />
+      <Table columns={[x, ...lines.flatMap((l) => [{ name: `${r.name} ${l.name}`, label: `${l.name}: ${y.label}` }, { name: `longest part ${l.name}`, label: "longest part" }])]}
         rows={values.map((v, i) => [v / input.scale, ...lines.flatMap((l) => [l.points[i]![1], l.parts[i]!])])} />
     </>
   );
 }
+const inputOf = (s: Solved, name: string) => { const i = s.p.place.get(name); return i === undefined ? "" : pretty(s.point[i]!, s.p.inputs[i]!); };
 function Comparison({ s, o }: Shown) {
-  const c = compared(s, o), row = s.p.result(c.key);
-  const first = Math.max(value(s, c.key), value(o, c.key));
-  let at = first;
-  const bars: Bar[] = c.terms.map((t) => { const from = at; at += t.part; return { name: t.name, from: from / row.scale, to: at / row.scale, label: `${(t.part / row.scale).toPrecision(3)} ${row.unit}`, other: true }; });
-  const all = built.machines.map((m) => solved(m)).filter((each) => each !== undefined);
-  const names = [...asked().shown.slice(0, 4), "cost_per_token"].filter((name) => s.p.results.has(name));
+  const c = compared(s, o), row = s.p.result(c.key), worse = c.best === s ? o : s;
+  let at = value(worse, c.key);
+  const bars: Bar[] = c.terms.map((t) => { const from = at; at += t.part; return { name: t.label, from, to: at, label: `${t.part > 0 ? "+" : ""}${pretty(t.part, row)}`, other: t.part > 0 }; });
+  const whole = (m: Solved, to: number): Bar => ({ name: m.machine, from: 0, to, label: shown(m, c.key), whole: true });
   return (
     <>
-      <p>{c.words}</p>
-      {bars.length ? <BarChart title={c.key} description="which figure makes how much of the difference"
-        rows={[{ name: "the dearer one", from: 0, to: first / row.scale, label: "" }, ...bars, { name: "the better one", from: 0, to: at / row.scale, label: "" }]} />
-        : <p>The two are computed by different operations, so the difference is not taken apart here; the view "difference" does, and mlsysim compare.</p>}
-      <Table columns={["machine", "fits", ...names]} rows={all.map((m) => [m.machine, fits(m) ? "yes" : "no", ...names.map((name) => shown(m, name))])} />
+      <p class="lead"><strong>{c.words[0]}</strong> {c.words.slice(1).join(" ")}</p>
+      {bars.length > 0 && <BarChart title={row.label} description="which input makes how much of the difference" rows={[whole(worse, value(worse, c.key)), ...bars, whole(c.best!, at)]} />}
+      {!bars.length && live && s.machine !== o.machine && fits(s) && fits(o) && <CoreView view="difference" question={JSON.stringify(state)} />}
+      {bars.length > 0 && <Table columns={["cause", worse.machine, c.best!.machine, "effect"]} rows={c.terms.map((t, i) => [t, inputOf(worse, t.name), inputOf(c.best!, t.name), bars[i]!.label])} />}
     </>
   );
 }
 
 export const numberViews: Record<string, (shown: Shown) => ComponentChild> = {
-  answer: Answer, time: Time, memory: Memory, cost: Cost, sensitivity: Sensitivity, curve: Curve, front: Front, comparison: Comparison,
+  answer: Answer, memory: Memory, cost: Cost, sensitivity: Sensitivity, curve: Curve, front: Front, comparison: Comparison,
 };

@@ -17,7 +17,7 @@ export const againstNames = (s: Solved) => [AXES[state.mode].y, ...CHARGES, "ene
 export interface FrontAxes extends Axes { charge: boolean; scale: number }
 export function axesOf(s: Solved): FrontAxes {
   const axes = AXES[state.mode], charge = state.against !== axes.y && againstNames(s).includes(state.against), row = charge ? s.p.result(state.against) : undefined;
-  return row ? { ...axes, titles: [axes.titles[0], `${row.name} [${row.unit}]`], y: row.name, charge, scale: row.scale } : { ...axes, charge, scale: 1 };
+  return row ? { ...axes, titles: [axes.titles[0], `${row.label} [${row.unit}]`], y: row.name, charge, scale: row.scale } : { ...axes, charge, scale: 1 };
 }
 export const devices = (s: Solved) => s.point[s.p.place.get("accelerators")!]!;
 /** Results as a place: of serving the speed of one user; throughput of one device, or a charge in its unit. */

@@ -1,8 +1,8 @@
 // Runs exported programs (docs/reference/exported-programs.md) on doubles: the same operations in the same order
 // as the library, so the same bits.
 
-export interface Input { name: string; unit: string; scale: number; meaning: string; low?: number; high?: number; above?: number; whole?: boolean; value: number }
-export interface Result { name: string; unit: string; scale: number; meaning: string; node: number }
+export interface Input { name: string; label: string; unit: string; scale: number; meaning: string; low?: number; high?: number; above?: number; whole?: boolean; value: number }
+export interface Result { name: string; label: string; unit: string; scale: number; meaning: string; node: number }
 type NodeJson = [string, ...number[]];
 interface LoopJson { count: number; bound: number; initial: number[]; captured: number[]; body: TapeJson & { outputs: number[] } }
 interface TapeJson { constants: (number | string)[]; nodes: NodeJson[]; loops?: LoopJson[] }

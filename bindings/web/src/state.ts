@@ -12,7 +12,7 @@ export interface Measured {
 }
 /** As much of a JSON Schema as plans use, with what a form needs beside it. */
 export interface Schema {
-  type?: string; enum?: unknown[]; pattern?: string; description?: string; properties?: Record<string, Schema>;
+  type?: string; enum?: unknown[]; pattern?: string; title?: string; description?: string; properties?: Record<string, Schema>;
   "x-modes"?: Mode[]; "x-unit"?: string; "x-kind"?: string;
 }
 /** What the page was built with (programs.js, written by collect.py). */
@@ -32,7 +32,7 @@ const machines = () => [...built.machines, ...Object.values(systems).flatMap((ea
 
 export const state = {
   model: "", machine: "", other: "", mode: "serve" as Mode, view: "answer", along: "batch_size", of: "itl", plans: "one", against: "",
-  changes: {} as Numbers, options: {} as Record<string, string>,
+  changes: {} as Numbers, options: {} as Record<string, string>, load: {} as Record<string, string>,
 };
 const PLAIN = ["model", "machine", "other", "view", "along", "of", "plans", "against"] as const;
 
@@ -64,13 +64,13 @@ export function update() { for (const each of listeners) each(); }
 /** Takes what the address says. @return all of it, also what is no part of the state */
 export function readAddress(): URLSearchParams {
   const given = new URLSearchParams(location.hash.slice(1));
-  state.changes = {};
-  state.options = {};
+  Object.assign(state, { changes: {}, options: {}, load: {} });
   for (const key of PLAIN) state[key] = given.get(key) ?? state[key];
   state.mode = MODES.find((mode) => mode === given.get("mode")) ?? state.mode;
   for (const [key, value] of given) {
     if (key.startsWith("x.") && Number.isFinite(Number(value))) state.changes[key.slice(2)] = Number(value);
     if (key.startsWith("o.")) state.options[key.slice(2)] = value;
+    if (key.startsWith("d.")) state.load[key.slice(2)] = value;
   }
   return given;
 }
@@ -79,6 +79,7 @@ export function writeAddress(more: Record<string, string>) {
   const q = new URLSearchParams([...PLAIN.filter((key) => state[key] !== "").map((key) => [key, state[key]]), ["mode", state.mode]]);
   for (const [name, value] of Object.entries(state.changes)) q.set(`x.${name}`, String(value));
   for (const [name, value] of Object.entries(state.options)) q.set(`o.${name}`, value);
+  for (const [name, value] of Object.entries(state.load)) q.set(`d.${name}`, value);
   for (const [name, value] of Object.entries(more)) q.set(name, value);
   history.replaceState(null, "", `#${q}`);
 }

@@ -1,14 +1,15 @@
 #pragma once
 /// A picture as data: tables with units, what is drawn of them, axes and sources.
 ///
-/// Every form of a picture (SVG, PNG, page, Vega-Lite, characters) is lowered from this one description, so
-/// they cannot disagree. Tables hold base units; an axis names the unit in which it is read.
+/// Every form of a picture (SVG, PNG, PDF, page, Vega-Lite, characters) is lowered from this one description,
+/// so they cannot disagree. Tables hold base units; an axis names the unit in which it is read.
 
 #include <mlsysim/report/table.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -46,6 +47,13 @@ struct PictureMark {
   std::string amount{};  ///< of cells
 };
 
+/// The page of a picture, in pixels; a point of paper is 4/3 of one.
+struct PictureStyle {
+  double width = 760;
+  double height = 0;  ///< 0: as much as the picture needs
+  double font = 12;   ///< size of ticks and labels; lines, marks and titles grow with it
+};
+
 struct Picture {
   std::string kind{};         ///< "roofline"
   std::string title{};        ///< "Llama3_70B on 8 x H100: roofline of one token"
@@ -54,7 +62,12 @@ struct Picture {
   std::vector<PictureMark> marks{};
   std::vector<std::string> sources{};  ///< where the figures come from
   std::vector<std::string> notes{};    ///< what a reader must know to read it right
+  PictureStyle style{};
 };
+
+/// Writes `to` wherever the picture says `from`: axis titles, categories, series and labels; "x" and "y" name
+/// the titles of the axes. @throws InputError with the words that there are
+void relabel(Picture& picture, std::string_view from, const std::string& to);
 
 /// A number of a cell in a unit; empty for texts and for numbers that are not finite.
 /// @throws DimensionError where the unit does not suit the cell

@@ -12,7 +12,8 @@ namespace mlsysim {
 enum class PictureForm : std::uint8_t {
   text,  ///< characters, for a terminal
   svg,   ///< with title, desc and hatches: readable without colours
-  png,   ///< drawn from the SVG by librsvg, where the build and the machine have it
+  png,   ///< drawn from the SVG by librsvg, where the machine has it
+  pdf,   ///< one page of vectors and text, for papers; drawn as PNG is
   html,  ///< a page that needs nothing from elsewhere: the SVG and the data
   vega,  ///< a Vega-Lite specification with its data
   json,  ///< the tables
@@ -21,15 +22,16 @@ enum class PictureForm : std::uint8_t {
 template <> inline constexpr auto names_of<PictureForm> = ChoiceNames{"form of a picture"};
 
 /// A picture in a form; the bytes of a file. The same picture gives the same bytes.
-/// @throws InputError for a description that cannot be drawn; SolverError for PNG where librsvg is missing
+/// @throws InputError for a description that cannot be drawn; SolverError for PNG and PDF where librsvg is
+/// missing
 [[nodiscard]] std::string render(const Picture& picture, PictureForm form, std::size_t width = 96);
 
 [[nodiscard]] std::string to_svg(const Picture& picture);
 [[nodiscard]] std::string to_text(const Picture& picture, std::size_t width = 96);
 [[nodiscard]] std::string to_vega(const Picture& picture);
 [[nodiscard]] std::string to_html(const Picture& picture);
-/// @throws SolverError with what is missing
-[[nodiscard]] std::string to_png(const Picture& picture);
+/// PNG with two pixels for one of the SVG, or PDF. @throws SolverError with what is missing
+[[nodiscard]] std::string drawn_by_librsvg(const Picture& picture, PictureForm form);
 
 /// Colours of series on white, in order, as "#rrggbb". Each has a contrast of 3 or more to white, as graphics
 /// must; each goes with a hatch, a dash and a shape of its own.

@@ -84,8 +84,8 @@ std::string to_text(const ReportPage&, const RenderOptions&, std::size_t) {
   throw SolverError(kAbsent.with({.found = "a report"}));
 }
 
-std::string to_png(const Picture&) {
-  throw SolverError(kAbsent.with({.found = "a picture as PNG", .hint = "ask for svg"}));
+std::string drawn_by_librsvg(const Picture&, PictureForm) {
+  throw SolverError(kAbsent.with({.found = "a picture as PNG or PDF", .hint = "ask for svg"}));
 }
 
 // Forms of what a page neither writes nor reads.

@@ -2,6 +2,7 @@
 
 #include "detail/pass_pieces.hpp"
 
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -38,26 +39,27 @@ Picture tornado_picture(const SensitivityReport& r, std::size_t most) {
   const auto unit = readable_unit(reach, exps);
   const auto change = absolute ? unit : std::string("%");
   PictureMark m{
-      .shape = MarkShape::bar, .x = "from", .y = "input", .x_end = "to", .series = "move", .label = "label"};
-  m.data = {.schema = "mlsysim/tornado@1",
-            .title = r.result,
-            .columns = {{"input"}, {"move"}, {"from", change}, {"to", change}, {"label"}, {"words"}}};
+      .shape = MarkShape::bar, .x = "from", .y = "name", .x_end = "to", .series = "move", .label = "label"};
+  m.data = {
+      .schema = "mlsysim/tornado@1",
+      .title = r.result,
+      .columns = {{"input"}, {"name"}, {"move"}, {"from", change}, {"to", change}, {"label"}, {"words"}}};
+  const auto name = label_of(r.result);
   Picture p{
       .kind = "tornado",
-      .title = fmt::format("{}: what {} hangs on", r.subject, r.result),
-      .description = fmt::format("Change of {} when one figure moves by {:g} % and the others stay.{}{}",
-                                 r.result, 100 * r.step, r.binding.empty() ? "" : " ", r.binding),
-      .x = {.title = fmt::format("change of {}", r.result), .unit = change, .from_zero = true},
-      .y = {.title = "figure", .scale = Scale::category},
+      .title = fmt::format("{}: what moves {}", r.subject, name),
+      .description = fmt::format("Change of {} when one input moves by {:g} % and the others stay.{}{}", name,
+                                 100 * r.step, r.binding.empty() ? "" : " ", r.binding),
+      .x = {.title = fmt::format("change of {}", name), .unit = change, .from_zero = true},
+      .y = {.title = "input", .scale = Scale::category},
       .sources = detail::assumed_sources(r.assumptions),
-      .notes = {
-          fmt::format("{} = {}. Counts move to the next one.", r.result, quantity(r.value, r.exps, 4))}};
+      .notes = {fmt::format("{} = {}. Counts move to the next one.", name, quantity(r.value, r.exps, 4))}};
   for (const auto& l : r.levers) {
     if (p.y.categories.size() >= most || !(l.reach() > 0)) continue;
-    p.y.categories.push_back(l.input);
+    p.y.categories.push_back(label_of(l.input));
     const auto bar = [&](const char* move, double to, double change_of) {
       if (!std::isfinite(change_of) || change_of == 0) return;
-      m.data.rows.push_back({l.input, move, Cell(0.0, exps), Cell(change_of, exps),
+      m.data.rows.push_back({l.input, label_of(l.input), move, Cell(0.0, exps), Cell(change_of, exps),
                              fmt::format("{}{} at {}", change_of < 0 ? "-" : "+",
                                          r.change_text(std::abs(change_of), 2), quantity(to, l.exps)),
                              l.words});
@@ -87,25 +89,27 @@ Picture difference_picture(const DifferenceReport& r, std::size_t most) {
   const double largest = std::max(std::abs(r.at_from), std::abs(r.at_to));
   const auto unit = readable_unit(largest, r.exps);
   PictureMark m{
-      .shape = MarkShape::bar, .x = "from", .y = "figure", .x_end = "to", .series = "is", .label = "label"};
+      .shape = MarkShape::bar, .x = "from", .y = "name", .x_end = "to", .series = "is", .label = "label"};
   m.data = {.schema = "mlsysim/difference-picture@1",
             .title = r.result,
-            .columns = {{"figure"}, {"is"}, {"from", unit}, {"to", unit}, {"label"}}};
+            .columns = {{"figure"}, {"name"}, {"is"}, {"from", unit}, {"to", unit}, {"label"}}};
+  const auto result = label_of(r.result);
   Picture p{.kind = "difference",
-            .title = fmt::format("{} against {}: {}", r.to, r.from, r.result),
+            .title = fmt::format("{} against {}: {}", r.to, r.from, result),
             .description =
-                fmt::format("{} is {} with {} and {} with {}; the bars say which changed figure makes "
+                fmt::format("{} is {} with {} and {} with {}; the bars say which changed input makes "
                             "how much of the difference.",
-                            r.result, quantity(r.at_from, r.exps), r.from, quantity(r.at_to, r.exps), r.to),
-            .x = {.title = r.result, .unit = unit, .from_zero = true},
-            .y = {.title = "figure", .scale = Scale::category},
+                            result, quantity(r.at_from, r.exps), r.from, quantity(r.at_to, r.exps), r.to),
+            .x = {.title = result, .unit = unit, .from_zero = true},
+            .y = {.title = "input", .scale = Scale::category},
             .sources = detail::assumed_sources({}),
             .notes = {"Parts are Shapley values: the mean over all orders of the changes."}};
-  const auto add = [&](const std::string& name, const char* is, double from, double to) {
+  const auto add = [&](const std::string& figure, const char* is, double from, double to) {
+    const auto name = std::string_view(is) == "change" ? label_of(figure) : figure;
     if (std::find(p.y.categories.begin(), p.y.categories.end(), name) == p.y.categories.end())
       p.y.categories.push_back(name);
-    m.data.rows.push_back(
-        {name, is, Cell(from, r.exps), Cell(to, r.exps), quantity(is[0] == 'c' ? to - from : to, r.exps)});
+    m.data.rows.push_back({figure, name, is, Cell(from, r.exps), Cell(to, r.exps),
+                           quantity(is[0] == 'c' ? to - from : to, r.exps)});
   };
   add(r.from + " (from)", "configuration", 0, r.at_from);
   m.data.rows.back().back() = quantity(r.at_from, r.exps);
@@ -140,9 +144,11 @@ Picture histogram_picture(const ExploreAnswer& answer) {
   for (const auto& [k, count] : h.bins)
     m.data.rows.push_back({Cell(edge(k), h.exps), Cell(edge(k + 1), h.exps), count});
   Picture p{.kind = "histogram",
-            .title = fmt::format("{}: {} over {:g} feasible points", answer.title, h.text, answer.feasible),
-            .description = fmt::format("Number of feasible points by {}, in quarters of an octave.", h.text),
-            .x = {.title = h.text, .unit = unit, .scale = Scale::logarithmic},
+            .title = fmt::format("{}: {} over {:g} feasible points", answer.title, label_of(h.text),
+                                 answer.feasible),
+            .description =
+                fmt::format("Number of feasible points by {}, in quarters of an octave.", label_of(h.text)),
+            .x = {.title = label_of(h.text), .unit = unit, .scale = Scale::logarithmic},
             .y = {.title = "points", .from_zero = true},
             .marks = {std::move(m)},
             .sources = detail::assumed_sources(answer.assumptions)};
@@ -194,7 +200,7 @@ void add_bands(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, co
 
 void add_measured(Picture& p, const ExploreAnswer& a, const FrontBeside& beside, const Columns& columns) {
   if (beside.measured.empty()) {
-    p.notes.push_back("Nobody's measurement of this model on as many of these devices is among the tables.");
+    p.notes.push_back("The tables hold no measurement of this model on as many of these devices.");
     return;
   }
   PictureMark dots{.shape = MarkShape::point, .x = "x", .y = "y", .series = "choice"};
@@ -236,7 +242,8 @@ Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
     const bool several = f.labels.size() > 1;
     std::vector<std::string> rest;
     for (std::size_t k = 0; k < f.labels.size(); ++k)
-      if (!several || k != series_axis(a)) rest.push_back(fmt::format("{} {}", a.axes[k], f.labels[k]));
+      if (!several || k != series_axis(a))
+        rest.push_back(fmt::format("{} {}", label_of(a.axes[k]), f.labels[k]));
     points.data.rows.push_back({static_cast<double>(f.index), choice_of(a, f),
                                 Cell(f.objectives[0], a.exps[0]), Cell(f.objectives[1], a.exps[1]),
                                 fmt::format("{}", fmt::join(rest, ", "))});
@@ -249,12 +256,13 @@ Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
     return spread(low, largest(k)) ? Scale::logarithmic : Scale::linear;
   };
   const auto words = [&](std::size_t k) {
-    return fmt::format("{} ({})", a.objectives[k].text,
+    return fmt::format("{} ({})", label_of(a.objectives[k].text),
                        a.objectives[k].goal == Goal::minimize ? "less is better" : "more is better");
   };
   Picture p{
       .kind = "pareto",
-      .title = fmt::format("{}: {} against {}", a.title, a.objectives[1].text, a.objectives[0].text),
+      .title = fmt::format("{}: {} against {}", a.title, label_of(a.objectives[1].text),
+                           label_of(a.objectives[0].text)),
       .description = fmt::format("{} points of {:g} that no other beats in both objectives; {:g} points are "
                                  "feasible.",
                                  a.front.size(), a.total, a.feasible),

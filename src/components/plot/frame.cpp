@@ -8,6 +8,7 @@ namespace mlsysim::detail {
 namespace {
 
 constexpr double kLegendLine = 20, kSwatch = 26;
+constexpr double kLeast = 40;  // pixels of height to draw in
 
 double category_pixels(const PlacedAxis& axis) {
   return static_cast<double>(axis.stated().categories.size());
@@ -60,7 +61,9 @@ std::vector<std::string> lines_of(std::string_view text, double size, double wid
 }
 
 PictureFrame::PictureFrame(const Picture& p)
-    : picture_(&p),
+    : scale_(p.style.font / PictureStyle{}.font),
+      width_(p.style.width / scale_),
+      picture_(&p),
       x_(p, PlacedAxis::Along::x),
       y_(p, PlacedAxis::Along::y),
       series_(series_of(p)),
@@ -79,7 +82,9 @@ PictureFrame::PictureFrame(const Picture& p)
     for (auto& line : lines_of(fmt::format("Sources: {}", fmt::join(p.sources, "; ")), 11, width_ - 32))
       foot_.push_back(std::move(line));
   const bool bare = x_.stated().scale == Scale::place;
-  height_ = area_.y + area_.height + (bare ? 12 : 46) + 15 * static_cast<double>(foot_.size()) + 8;
+  const double others = area_.y + (bare ? 12 : 46) + 15 * static_cast<double>(foot_.size()) + 8;
+  if (p.style.height > 0) area_.height = std::max(kLeast, p.style.height / scale_ - others);
+  height_ = others + area_.height;
 }
 
 std::vector<PictureFrame::LegendPlace> PictureFrame::legend() const {

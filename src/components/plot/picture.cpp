@@ -68,6 +68,36 @@ std::string readable_unit(double largest, const Exponents& exps) {
   return blank == std::string::npos ? canonical_unit(exps) : text.substr(blank + 1);
 }
 
+void relabel(Picture& picture, std::string_view from, const std::string& to) {
+  bool found = from == "x" || from == "y";
+  std::vector<std::string> words{"x", "y"};
+  const auto take = [&](std::string& text) {
+    if (text.empty()) return;
+    if (std::find(words.begin(), words.end(), text) == words.end()) words.push_back(text);
+    if (text == from) text = to, found = true;
+  };
+  if (from == "x") picture.x.title = to;
+  if (from == "y") picture.y.title = to;
+  for (auto* axis : {&picture.x, &picture.y}) {
+    take(axis->title);
+    for (auto& category : axis->categories) take(category);
+  }
+  for (auto& mark : picture.marks)
+    for (const auto* name : {&mark.x, &mark.y, &mark.series, &mark.label}) {
+      if (name->empty()) continue;
+      const auto c = column_of(mark.data, *name);
+      for (auto& row : mark.data.rows)
+        if (auto* text = std::get_if<std::string>(&row[c].value)) take(*text);
+    }
+  if (!found)
+    throw InputError({.id = "mlsysim.picture.073",
+                      .message = fmt::format("the picture '{}' says this nowhere", picture.kind),
+                      .key = "--label",
+                      .found = fmt::format("'{}'", from),
+                      .expected = fmt::format("one of {}", fmt::join(words, ", ")),
+                      .hint = did_you_mean(from, words)});
+}
+
 void check(const Picture& picture) {
   if (picture.title.empty() || picture.description.empty())
     throw InputError(kPicture, fmt::format("the picture '{}' does not say what it shows", picture.kind), "",

@@ -25,7 +25,8 @@ std::string render(const Picture& picture, PictureForm form, std::size_t width) 
     case PictureForm::svg:
       return to_svg(picture);
     case PictureForm::png:
-      return to_png(picture);
+    case PictureForm::pdf:
+      return drawn_by_librsvg(picture, form);
     case PictureForm::html:
       return to_html(picture);
     case PictureForm::vega:

@@ -8,9 +8,9 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/plot/answer_pictures.hpp>
 #include <mlsysim/plot/scenario_pictures.hpp>
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/explanation_report.hpp>
-#include <mlsysim/report/label.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -7,6 +7,7 @@
 #include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -122,7 +123,7 @@ Picture roofline_picture(const Scenario& scenario, std::string_view asked) {
   const double scale = AnyQuantity::from_base(1, kRate).in(unit);
   Picture p{
       .kind = "roofline",
-      .title = fmt::format("{}: roofline of {}", detail::subject_words(scenario), metric),
+      .title = fmt::format("{}: roofline of {}", detail::subject_words(scenario), label_of(metric)),
       .description = fmt::format(
           "Attained arithmetic rate of {} operators over their arithmetic intensity, below the roofs of "
           "the device. The largest share of the time, {:.0f} %, has {}, limited by {}.",
@@ -198,12 +199,12 @@ Picture waterfall_picture(const Scenario& scenario, std::string_view asked) {
     if (const auto x = numbers.find(number); x && *x > 0) parts.emplace_back(words, *x);
   if (const auto bubble = numbers.find("pipeline_bubble_latency"); bubble && *bubble > 0)
     parts.emplace_back("pipeline bubble", *bubble);
-  auto p = stacked(parts, *whole, kTime, metric, std::string(numbers.field(metric)->meaning));
+  auto p = stacked(parts, *whole, kTime, label_of(metric), "in all");
   p.kind = "waterfall";
-  p.title = fmt::format("{}: parts of {}", detail::subject_words(scenario), metric);
+  p.title = fmt::format("{}: parts of {}", detail::subject_words(scenario), label_of(metric));
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  p.description = fmt::format("{} is {}; the largest part of it is {}.", metric,
+  p.description = fmt::format("{} is {}; the largest part of it is {}.", label_of(metric),
                               pretty(AnyQuantity::from_base(*whole, kTime)),
                               parts.empty() ? "not known" : parts.front().first);
   p.sources = detail::device_sources(scenario);
@@ -215,7 +216,7 @@ Picture memory_picture(const Scenario& scenario) {
   const auto* used = card.feasibility.find("memory_used");
   const auto* capacity = card.feasibility.find("memory_capacity");
   std::vector<std::pair<std::string, double>> parts;
-  for (const auto& m : card.memory) parts.emplace_back(std::string(m.name.view()), std::get<double>(m.value));
+  for (const auto& m : card.memory) parts.emplace_back(label_of(m.name.view()), std::get<double>(m.value));
   const double whole = std::get<double>(used->value);
   auto p = stacked(parts, whole, used->exps, "memory of the fullest device", "used");
   auto& table = p.marks.front().data;
@@ -246,8 +247,7 @@ Picture money_picture(const Scenario& scenario, std::string_view whole_name,
   std::vector<std::pair<std::string, double>> parts;
   for (const auto& [number, words] : names)
     if (const auto x = numbers.find(number)) parts.emplace_back(words, *x);
-  auto p = stacked(parts, *whole, numbers.field(whole_name)->exps,
-                   std::string(numbers.field(whole_name)->meaning), "in all");
+  auto p = stacked(parts, *whole, numbers.field(whole_name)->exps, label_of(whole_name), "in all");
   const auto card = SystemEvaluator::evaluate(scenario);
   p.description = card.macro.summary.str() + ".";
   for (const auto& a : card.assumptions)

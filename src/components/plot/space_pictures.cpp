@@ -5,6 +5,7 @@
 
 #include "detail/pass_pieces.hpp"
 
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -99,11 +100,10 @@ std::string left_out(const Points& all) {
                               all.points.size());
 }
 
-/// "decode_compute" as words: "arithmetic".
+/// "decode_network" as words: "communication".
 std::string part_words(std::string_view part) {
   const auto last = part.substr(part.rfind('_') + 1);
-  return std::string(last == "compute"    ? "arithmetic"
-                     : last == "network"  ? "collectives"
+  return std::string(last == "network"    ? "communication"
                      : last == "overhead" ? "launches and dispatch"
                                           : last);
 }
@@ -140,8 +140,9 @@ Picture curve_picture(const Space& space, std::string_view result) {
   double low = INFINITY, high = 0;
   const std::size_t lines = other < axes.size() ? axes[other].size() : 1;
   for (std::size_t l = 0; l < lines; ++l) {
-    const auto name = other < axes.size() ? fmt::format("{} {}", axes[other].title(), axes[other].label(l))
-                                          : std::string(result);
+    const auto name = other < axes.size()
+                          ? fmt::format("{} {}", label_of(axes[other].title()), axes[other].label(l))
+                          : label_of(result);
     std::string before;
     for (const auto& p : all.points) {
       if (!p.feasible || (other < axes.size() && p.rows[other] != l)) continue;
@@ -156,20 +157,21 @@ Picture curve_picture(const Space& space, std::string_view result) {
     }
   }
   const double first = axis.number(0), last = axis.number(axis.size() - 1);
-  Picture p{.kind = "curve",
-            .title = fmt::format("{}: {} over {}", space.problem().title(), result, axis.title()),
-            .description = fmt::format("{} from {} to {} as {} goes from {} to {}.",
-                                       all.meaning.empty() ? std::string(result) : all.meaning,
-                                       pretty(AnyQuantity::from_base(low, all.exps), 3),
-                                       pretty(AnyQuantity::from_base(high, all.exps), 3), axis.title(),
-                                       axis.label(0), axis.label(axis.size() - 1)),
-            .x = {.title = axis.title(),
-                  .unit = x,
-                  .scale = first > 0 && last / first > 20 ? Scale::logarithmic : Scale::linear},
-            .y = {.title = std::string(result),
-                  .unit = y,
-                  .scale = low > 0 && high / low > 30 ? Scale::logarithmic : Scale::linear},
-            .sources = detail::assumed_sources(space.sample().assumptions)};
+  Picture p{
+      .kind = "curve",
+      .title =
+          fmt::format("{}: {} over {}", space.problem().title(), label_of(result), label_of(axis.title())),
+      .description = fmt::format(
+          "{} from {} to {} as {} goes from {} to {}.", all.meaning.empty() ? label_of(result) : all.meaning,
+          pretty(AnyQuantity::from_base(low, all.exps), 3), pretty(AnyQuantity::from_base(high, all.exps), 3),
+          label_of(axis.title()), axis.label(0), axis.label(axis.size() - 1)),
+      .x = {.title = label_of(axis.title()),
+            .unit = x,
+            .scale = first > 0 && last / first > 20 ? Scale::logarithmic : Scale::linear},
+      .y = {.title = label_of(result),
+            .unit = y,
+            .scale = low > 0 && high / low > 30 ? Scale::logarithmic : Scale::linear},
+      .sources = detail::assumed_sources(space.sample().assumptions)};
   if (auto note = left_out(all); !note.empty()) p.notes.push_back(std::move(note));
   p.marks.push_back(std::move(line));
   if (!kinks.data.rows.empty()) p.marks.push_back(std::move(kinks));
@@ -193,10 +195,10 @@ Picture heat_map_picture(const Space& space, std::string_view result) {
       .columns = {
           {"x", "", axes[x].title()}, {"y", "", axes[y].title()}, {std::string(result), unit}, {"label"}}};
   Picture p{.kind = "heatmap",
-            .title = fmt::format("{}: {} over {} and {}", space.problem().title(), result, axes[x].title(),
-                                 axes[y].title()),
-            .x = {.title = axes[x].title(), .scale = Scale::category},
-            .y = {.title = axes[y].title(), .scale = Scale::category},
+            .title = fmt::format("{}: {} over {} and {}", space.problem().title(), label_of(result),
+                                 label_of(axes[x].title()), label_of(axes[y].title())),
+            .x = {.title = label_of(axes[x].title()), .scale = Scale::category},
+            .y = {.title = label_of(axes[y].title()), .scale = Scale::category},
             .sources = detail::assumed_sources(space.sample().assumptions)};
   for (std::size_t i = 0; i < axes[x].size(); ++i) p.x.categories.push_back(axes[x].label(i));
   for (std::size_t i = 0; i < axes[y].size(); ++i) p.y.categories.push_back(axes[y].label(i));
@@ -213,7 +215,7 @@ Picture heat_map_picture(const Space& space, std::string_view result) {
              : std::string()});
   }
   p.description = fmt::format(
-      "{} from {} (light) to {} (dark).", all.meaning.empty() ? std::string(result) : all.meaning,
+      "{} from {} (light) to {} (dark).", all.meaning.empty() ? label_of(result) : all.meaning,
       pretty(AnyQuantity::from_base(low, all.exps), 3), pretty(AnyQuantity::from_base(high, all.exps), 3));
   if (!unit.empty()) p.notes.push_back(fmt::format("Numbers are in {}.", unit));
   if (auto note = left_out(all); !note.empty()) p.notes.push_back(note + " They are hatched.");

@@ -176,13 +176,13 @@ std::string to_svg(const Picture& picture) {
   const detail::PictureFrame f(picture);
   std::string out = fmt::format(
       R"(<!-- drawn by mlsysim -->
-<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}" role="img" font-family="DejaVu Sans, Verdana, sans-serif">
+<svg xmlns="http://www.w3.org/2000/svg" width="{4:g}" height="{5:g}" viewBox="0 0 {0:g} {1:g}" role="img" font-family="DejaVu Sans, Verdana, sans-serif">
 <title>{2}</title>
 <desc>{3}</desc>
 <rect width="100%" height="100%" fill="#ffffff"/>
 )",
       f.width(), f.height(), detail::markup_escaped(picture.title),
-      detail::markup_escaped(picture.description));
+      detail::markup_escaped(picture.description), f.width() * f.scale(), f.height() * f.scale());
   out += detail::patterns(std::max<std::size_t>(f.series().size(), 7));
   double y = 28;
   for (const auto& line : f.title()) {

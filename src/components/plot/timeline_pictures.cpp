@@ -4,6 +4,7 @@
 #include "detail/pass_pieces.hpp"
 
 #include <mlsysim/engine/detail/pass_order.hpp>
+#include <mlsysim/reflect/label.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
@@ -58,7 +59,7 @@ Picture timeline_picture(const Scenario& scenario, std::string_view asked) {
             .columns = {{"operator"}, {"limit"}, {"start", unit}, {"end", unit}, {"time", unit}, {"label"}}};
   Picture p{
       .kind = "timeline",
-      .title = fmt::format("{}: operators of {} in order", detail::subject_words(scenario), metric),
+      .title = fmt::format("{}: operators of {} in order", detail::subject_words(scenario), label_of(metric)),
       .x = {.title = "time", .unit = unit, .from_zero = true},
       .y = {.title = "operator", .scale = Scale::category},
       .sources = detail::device_sources(scenario),

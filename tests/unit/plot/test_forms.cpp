@@ -226,7 +226,7 @@ TEST_CASE("each cell of a table with a choice is shown once, with or without a t
 
 TEST_CASE("a PNG is an image, or says what is missing", "[picture]") {
   try {
-    const auto png = to_png(bars());
+    const auto png = drawn_by_librsvg(bars(), PictureForm::png);
     REQUIRE(png.size() > 33);
     CHECK(png.substr(1, 3) == "PNG");
     const auto number = [&](std::size_t from) {

@@ -16,10 +16,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 
 namespace mlsysim::cli {
 namespace {
+
+constexpr double kLeastSide = 120, kMostSide = 10000;  // pixels of a picture
 
 using Make = std::function<Picture(ScenarioRequest&, const PlotRequest&)>;
 
@@ -196,6 +199,42 @@ const std::vector<std::pair<std::string, Make>>& makers() {
 
 }  // namespace
 
+/// Title, size, font and words as they are asked.
+void dress(Picture& picture, const PlotRequest& asked) {
+  if (!asked.title.empty()) picture.title = asked.title;
+  if (asked.font_size > 0) picture.style.font = asked.font_size;
+  if (!asked.size.empty()) {
+    const auto x = asked.size.find('x');
+    const auto pixels = [&](const std::string& text) {
+      double number = 0;
+      const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (status != std::errc() || end != text.data() + text.size() ||
+          !(number >= kLeastSide && number <= kMostSide))
+        throw InputError(
+            {.id = "mlsysim.cli.314",
+             .message = "this is no size of a picture",
+             .key = "--size",
+             .found = fmt::format("'{}'", asked.size),
+             .expected = fmt::format("WIDTHxHEIGHT, {} to {} pixels each", kLeastSide, kMostSide),
+             .hint = "e.g. --size 480x320"});
+      return number;
+    };
+    picture.style.width = pixels(asked.size.substr(0, x));
+    picture.style.height = pixels(x == std::string::npos ? std::string() : asked.size.substr(x + 1));
+  }
+  for (const auto& label : asked.labels) {
+    const auto equals = label.find('=');
+    if (equals == std::string::npos)
+      throw InputError({.id = "mlsysim.cli.315",
+                        .message = "a label has two sides",
+                        .key = "--label",
+                        .found = fmt::format("'{}'", label),
+                        .expected = "WORDS=TEXT",
+                        .hint = "e.g. --label y='time per token'"});
+    relabel(picture, label.substr(0, equals), label.substr(equals + 1));
+  }
+}
+
 const std::vector<std::string>& plot_kinds() {
   static const auto names = [] {
     std::vector<std::string> out;
@@ -207,15 +246,14 @@ const std::vector<std::string>& plot_kinds() {
 
 Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options) {
   const auto target = target_of(asked.output);
-  const bool paper = target.form == "pdf" && !target.file.empty();
-  const auto form = choice_of<PictureForm>(paper ? "html" : target.form);
+  const auto form = choice_of<PictureForm>(target.form);
   if (!form && target.form != "trace")
     throw InputError(
         {.id = "mlsysim.cli.123",
          .message = "there is no such form of a picture",
          .key = "--output",
          .found = fmt::format("'{}'", asked.output),
-         .expected = fmt::format("{}, trace, or a file that ends like one or in .pdf",
+         .expected = fmt::format("{}, trace, or a file that ends like one",
                                  fmt::join(Choices<PictureForm>::names, ", ")),
          .hint = did_you_mean(target.form, std::vector<std::string>(Choices<PictureForm>::names.begin(),
                                                                     Choices<PictureForm>::names.end()))});
@@ -237,15 +275,12 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
     for (const auto& [name, make] : makers()) {
       if (name != asked.kind) continue;
       auto picture = make(request, asked);
-      if (!asked.title.empty()) picture.title = asked.title;
+      dress(picture, asked);
       bytes = render(picture, *form, options.width);
     }
   }
   if (target.file.empty()) return {std::move(bytes)};
-  if (paper)
-    print_html(bytes, bytes, target.file);
-  else
-    files::write(target.file, bytes, how);
+  files::write(target.file, bytes, how);
   return {fmt::format("{}\n", target.file)};
 }
 

@@ -24,8 +24,11 @@ void Program::picture_commands() {
       "  mlsysim plot topology Research_256\n"
       "  mlsysim plot layers Qwen3_30B_A3B\n"
       "  mlsysim plot pipeline ServingModel workload=Llama3_8B hardware=H100\n"
-      "Forms: text (default), svg, png, html, vega, json, csv; trace of a timeline or schedule. -o FILE.svg "
-      "writes the file; FILE.pdf is printed by weasyprint or Chromium.",
+      "  mlsysim plot curve Llama3_70B H100 itl --axis batch_size=1..64*2 --size 480x300 --font-size 11 "
+      "--title "
+      "'Time per token' --label y='time per token' -o figure.pdf\n"
+      "Forms: text (default), svg, png, pdf, html, vega, json, csv; trace of a timeline or schedule. -o "
+      "FILE.svg writes the file.",
       [this] {
         plot_.space = search_;
         plot_.with = compare_.with;
@@ -55,6 +58,15 @@ void Program::picture_commands() {
       ->group("Picture");
   offer(*p, "--title", plot_.title, "title of the picture (default: what it shows)", "TEXT")
       ->group("Picture");
+  offer(*p, "--size", plot_.size, "width and height in pixels, e.g. 480x320 (default: 760 and what it needs)",
+        "WxH")
+      ->group("Picture");
+  offer(*p, "--font-size", plot_.font_size,
+        "size of ticks and labels in pixels; all else grows with it (default: 12)", "N")
+      ->check(CLI::Range(4.0, 60.0))
+      ->group("Picture");
+  list("--label", plot_.labels, "replace words of the picture; x and y are the axis titles; may be repeated",
+       "WORDS=TEXT");
   interval_option(*p, plot_.interval);
   p->add_flag("--measured", plot_.measured, "pareto: what engines were measured to do, beside the front")
       ->group("Picture");

@@ -31,8 +31,10 @@ class PictureFrame {
   [[nodiscard]] const PlacedAxis& y() const { return y_; }
   [[nodiscard]] const std::vector<std::string>& series() const { return series_; }
   [[nodiscard]] const Box2& area() const { return area_; }
+  /// Size of what is drawn, before all of it grows by `scale`.
   [[nodiscard]] double width() const { return width_; }
   [[nodiscard]] double height() const { return height_; }
+  [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] double legend_top() const { return legend_top_; }
   [[nodiscard]] const std::vector<std::string>& title() const { return title_; }
   [[nodiscard]] const std::vector<std::string>& foot() const { return foot_; }
@@ -51,7 +53,7 @@ class PictureFrame {
   [[nodiscard]] std::vector<LegendPlace> legend() const;
 
  private:
-  double width_ = 760, height_ = 0, legend_top_ = 0;  // before what is laid out in them
+  double scale_, width_, height_ = 0, legend_top_ = 0;  // before what is laid out in them
   const Picture* picture_;
   PlacedAxis x_, y_;
   std::vector<std::string> series_, title_, foot_;

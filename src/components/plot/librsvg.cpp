@@ -1,7 +1,7 @@
-// PNG by librsvg and cairo. They are opened when the first PNG is asked for, because linking them would cost
-// every call of the program the time to load twenty libraries. Their headers are not needed: the few
-// functions that are called, as the libraries have had them since librsvg 2.46, are stated here, so that
-// every build draws PNG where librsvg is installed.
+// PNG and PDF by librsvg and cairo. They are opened when the first one is asked for, because linking them
+// would cost every call of the program the time to load twenty libraries. Their headers are not needed: the
+// few functions that are called, as the libraries have had them since librsvg 2.46 and cairo 1.16, are stated
+// here, so that every build draws where librsvg is installed.
 
 #include <mlsysim/plot/render.hpp>
 
@@ -14,10 +14,14 @@
 namespace mlsysim {
 namespace {
 
-constexpr double kPixels = 2;  // of the image for one of the SVG
+constexpr double kPixels = 2;     // of the image for one of the SVG
+constexpr double kPoints = 0.75;  // of a page of PDF for one pixel of the SVG
+constexpr int kCreateDate = 5;    // CAIRO_PDF_METADATA_CREATE_DATE
+constexpr int kColours = 0;       // CAIRO_FORMAT_ARGB32
 
-constexpr Fault kNoPng{
-    .id = "mlsysim.picture.003", .message = "no PNG can be drawn here", .expected = "librsvg 2.46 or later"};
+constexpr Fault kNotDrawn{.id = "mlsysim.picture.003",
+                          .message = "no PNG or PDF can be drawn here",
+                          .expected = "librsvg 2.46 or later"};
 
 struct Viewport {  // RsvgRectangle
   double x, y, width, height;
@@ -29,9 +33,12 @@ struct RsvgCalls {
   void* (*read)(const unsigned char* data, std::size_t size, void** error);
   int (*draw)(void* handle, void* context, const Viewport* viewport, void** error);
   void* (*new_surface)(int format, int width, int height);
+  void* (*new_pdf)(Append* append, void* to, double width, double height);
+  void (*set_metadata)(void* pdf, int what, const char* text);
   void* (*new_context)(void* surface);
   int (*write_png)(void* surface, Append* append, void* to);
   void (*end_context)(void* context);
+  void (*finish)(void* surface);
   void (*end_surface)(void* surface);
   void (*end_handle)(void* handle);
 };
@@ -40,7 +47,7 @@ struct RsvgCalls {
 void* opened(const char* file) {
   void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw SolverError(kNoPng.with(
+    throw SolverError(kNotDrawn.with(
         {.found = "no librsvg on this machine", .hint = "apt-get install librsvg2-2, or ask for svg"}));
   return library;
 }
@@ -49,7 +56,7 @@ template <class F> void find(F*& function, void* library, const char* name) {
   function = reinterpret_cast<F*>(::dlsym(library, name));
   if (function == nullptr)
     throw SolverError(
-        kNoPng.with({.found = std::string("a library without ") + name, .hint = "install librsvg2-2"}));
+        kNotDrawn.with({.found = std::string("a library without ") + name, .hint = "install librsvg2-2"}));
 }
 
 RsvgCalls calls() {
@@ -60,9 +67,12 @@ RsvgCalls calls() {
   find(out.read, rsvg, "rsvg_handle_new_from_data");
   find(out.draw, rsvg, "rsvg_handle_render_document");
   find(out.new_surface, cairo, "cairo_image_surface_create");
+  find(out.new_pdf, cairo, "cairo_pdf_surface_create_for_stream");
+  find(out.set_metadata, cairo, "cairo_pdf_surface_set_metadata");
   find(out.new_context, cairo, "cairo_create");
   find(out.write_png, cairo, "cairo_surface_write_to_png_stream");
   find(out.end_context, cairo, "cairo_destroy");
+  find(out.finish, cairo, "cairo_surface_finish");
   find(out.end_surface, cairo, "cairo_surface_destroy");
   find(out.end_handle, objects, "g_object_unref");
   return out;
@@ -79,25 +89,29 @@ double attribute_of(const std::string& svg, std::string_view name) {
 
 }  // namespace
 
-std::string to_png(const Picture& picture) {
-  constexpr int kColours = 0;  // CAIRO_FORMAT_ARGB32
+std::string drawn_by_librsvg(const Picture& picture, PictureForm form) {
+  const bool pdf = form == PictureForm::pdf;
   const auto svg = to_svg(picture);
   static const RsvgCalls call = calls();
   auto* handle = call.read(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), nullptr);
   if (handle == nullptr)
-    throw SolverError(kNoPng.with({.found = "an SVG that librsvg does not read", .hint = "ask for svg"}));
-  const Viewport page{0, 0, attribute_of(svg, "width=\"") * kPixels,
-                      attribute_of(svg, "height=\"") * kPixels};
-  auto* surface = call.new_surface(kColours, static_cast<int>(page.width), static_cast<int>(page.height));
-  auto* context = call.new_context(surface);
+    throw SolverError(kNotDrawn.with({.found = "an SVG that librsvg does not read", .hint = "ask for svg"}));
+  const double scale = pdf ? kPoints : kPixels;
+  const Viewport page{0, 0, attribute_of(svg, "width=\"") * scale, attribute_of(svg, "height=\"") * scale};
   std::string out;
-  const bool written =
-      call.draw(handle, context, &page, nullptr) != 0 && call.write_png(surface, append, &out) == 0;
+  auto* surface =
+      pdf ? call.new_pdf(append, &out, page.width, page.height)
+          : call.new_surface(kColours, static_cast<int>(page.width), static_cast<int>(page.height));
+  if (pdf) call.set_metadata(surface, kCreateDate, "");  // the same picture gives the same bytes
+  auto* context = call.new_context(surface);
+  const bool drawn =
+      call.draw(handle, context, &page, nullptr) != 0 && (pdf || call.write_png(surface, append, &out) == 0);
   call.end_context(context);
+  call.finish(surface);  // writes the PDF
   call.end_surface(surface);
   call.end_handle(handle);
-  if (!written)
-    throw SolverError(kNoPng.with({.found = "an SVG that librsvg does not draw", .hint = "ask for svg"}));
+  if (!drawn)
+    throw SolverError(kNotDrawn.with({.found = "an SVG that librsvg does not draw", .hint = "ask for svg"}));
   return out;
 }
 

@@ -1,10 +1,10 @@
 #include "support/catch.hpp"
 
-#include <mlsysim/report/label.hpp>
+#include <mlsysim/reflect/label.hpp>
 
 using namespace mlsysim;
 
-TEST_CASE("keys have labels without underscores and dots", "[report]") {
+TEST_CASE("keys have labels without underscores and dots", "[reflect]") {
   for (const auto* key :
        {"ttft", "itl", "kv_cache", "throughput_per_accelerator", "hardware.memory.bandwidth",
         "links.level1.bandwidth", "plan.weight_bytes", "tp_size", "step_latency", "tco"}) {

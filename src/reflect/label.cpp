@@ -1,4 +1,4 @@
-#include <mlsysim/report/label.hpp>
+#include <mlsysim/reflect/label.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -49,6 +49,15 @@ constexpr Row kLabels[] = {
     {"evaluations", "runs of the network"},
     {"step_latency", "step time"},
     {"communication_latency", "communication"},
+    {"exposed_communication_latency", "communication that nothing hides"},
+    {"prefill_compute", "first token: compute"},
+    {"prefill_memory", "first token: memory bandwidth"},
+    {"prefill_network", "first token: communication"},
+    {"prefill_overhead", "first token: launches"},
+    {"decode_compute", "per token: compute"},
+    {"decode_memory", "per token: memory bandwidth"},
+    {"decode_network", "per token: communication"},
+    {"decode_overhead", "per token: launches"},
     {"pipeline_bubble_latency", "pipeline bubble"},
     {"host_transfer_latency", "host transfers"},
     {"effective_throughput", "samples/s"},
@@ -72,10 +81,12 @@ constexpr Row kLabels[] = {
     {"run_energy", "energy of the run"},
     {"energy", "energy"},
     {"carbon_footprint", "carbon"},
+    {"operational_carbon", "carbon of the electricity"},
+    {"embodied_carbon", "carbon of manufacturing"},
+    {"energy_per_batch", "energy per batch"},
     {"water", "water"},
     {"pue", "PUE"},
     {"region", "grid"},
-    {"duration_days", "days"},
     {"cost_per_token", "cost per token"},
     {"energy_per_token", "energy per token"},
     {"carbon_per_token", "carbon per token"},
@@ -97,6 +108,23 @@ constexpr Row kLabels[] = {
     {"output_tokens", "output tokens"},
     {"cached_prefix_len", "cached prefix tokens"},
     {"arrival_rate", "request rate"},
+    {"engine", "serving engine"},
+    {"execution", "eager or graphs"},
+    {"draft_acceptance_rate", "accepted share of draft tokens"},
+    {"nics_per_node", "network cards per node"},
+    {"power_cap", "power limit per device"},
+    {"weight_bits", "bits per weight"},
+    {"rent", "rent per device and hour"},
+    {"payment", "bought or rented"},
+    {"infrastructure_multiplier", "price of everything around a device"},
+    {"offload_weights", "weights in host memory"},
+    {"offload_experts", "experts in host memory"},
+    {"optimizer", "optimizer"},
+    {"recomputation", "activation checkpointing"},
+    {"lora_rank", "LoRA rank"},
+    {"duration_days", "days of operation"},
+    {"host_power", "power of a host"},
+    {"network_power", "power of the network"},
     {"tp_size", "tensor parallelism"},
     {"pp_size", "pipeline parallelism"},
     {"ep_size", "expert parallelism"},
@@ -227,12 +255,15 @@ std::string label_of(std::string_view key) {
   // A size of the model belongs to the part before it: "layers: dense width".
   if (key.starts_with("workload.") && dot > std::string_view("workload").size())
     dot = std::max(key.rfind('.', dot - 1), std::string_view("workload").size());
-  std::string words(dot == std::string_view::npos ? key : key.substr(dot + 1));
+  const auto last = dot == std::string_view::npos ? key : key.substr(dot + 1);
+  const auto group = std::find_if(std::begin(kGroups), std::end(kGroups),
+                                  [&](const Row& g) { return key.starts_with(g.first); });
+  if (group == std::end(kGroups))
+    if (const auto* row = find_row(last)) return std::string(row->second);  // "memory.kv_cache"
+  std::string words(last);
   for (auto& c : words)
     if (c == '_' || c == '.') c = ' ';
-  for (const auto& [prefix, group] : kGroups)
-    if (key.starts_with(prefix)) return std::string(group) + ": " + words;
-  return words;
+  return group == std::end(kGroups) ? words : std::string(group->second) + ": " + words;
 }
 
 }  // namespace mlsysim

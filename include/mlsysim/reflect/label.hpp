@@ -7,7 +7,7 @@
 
 namespace mlsysim {
 
-/// The label of a key. A key without a row in the table of `src/report/label.cpp` is read as words: its last
+/// The label of a key. A key without a row in the table of `src/reflect/label.cpp` is read as words: its last
 /// part, with blanks for underscores, behind the group that it belongs to ("hardware.kernels.attention_split"
 /// is "kernel time: attention split").
 [[nodiscard]] std::string label_of(std::string_view key);
