@@ -23,7 +23,7 @@ const char* short_form(std::string_view field) {
 /// The name that engines and benchmarks give an option, as help shows it; of the batch size it is a load of
 /// its own.
 std::string other_form(std::string_view field) {
-  const auto name = field == "batch_size" ? std::string_view() : other_name(field);
+  const auto name = field == "batch_size" ? std::string_view() : second_name(field);
   return name.empty() ? std::string() : ",--" + dashed(name);
 }
 

@@ -57,7 +57,7 @@ std::string_view canonical_name(std::string_view name) {
   return {};
 }
 
-std::string_view other_name(std::string_view canonical) {
+std::string_view second_name(std::string_view canonical) {
   for (const auto& [alias, name] : kAliases)
     if (name == canonical) return alias;
   return {};

@@ -11,6 +11,6 @@ namespace mlsysim {
 /// `canonical_name("tpot")` is "itl", `canonical_name("step_latency_total")` is "step_latency".
 [[nodiscard]] std::string_view canonical_name(std::string_view name);
 /// The second name that help shows beside a name of the tables; empty where it has none.
-[[nodiscard]] std::string_view other_name(std::string_view canonical);
+[[nodiscard]] std::string_view second_name(std::string_view canonical);
 
 }  // namespace mlsysim
