@@ -5,11 +5,18 @@
 
 #include <mlsysim/explore/ask/claim.hpp>
 #include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/size_report.hpp>
+#include <mlsysim/validation/residual_rows.hpp>
+#include <mlsysim/validation/residuals.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -33,15 +40,28 @@ SizeTexts texts_of(const py::dict& asked) {
   if (asked.contains("most_devices")) out.most_devices = asked["most_devices"].cast<double>();
   if (asked.contains("most_replica_devices"))
     out.most_replica_devices = asked["most_replica_devices"].cast<double>();
+  if (asked.contains("disaggregated")) out.disaggregated = asked["disaggregated"].cast<bool>();
   if (asked.contains("interval")) out.level = asked["interval"].cast<int>();
   return out;
+}
+
+/// The measurements of the zoo with those of a file, where there is one.
+std::optional<ErrorBook> book_of(const py::dict& asked) {
+  if (!asked.contains("measured")) return std::nullopt;
+  const auto measurand = asked.contains("measurand") ? std::string(py::str(asked["measurand"])) : "";
+  const MeasuredTable tables[] = {table_of_file(py::str(asked["measured"]), measurand)};
+  auto groups = ErrorBook::standard().groups();
+  std::ranges::move(residual_groups(tables, standard_zoo()), std::back_inserter(groups));
+  return ErrorBook(std::move(groups));
 }
 
 using Forms = std::tuple<std::string, std::string, std::string>;  ///< JSON, text, page
 
 Forms size_forms(const py::dict& values, const py::dict& asked) {
   const AskedScenario one(values);
-  const SizeQuestion q = size_question(one.scenario, texts_of(asked));
+  SizeQuestion q = size_question(one.scenario, texts_of(asked));
+  const auto book = book_of(asked);
+  if (book) q.book = &*book;
   const auto found = size(q);
   if (!found) return {render(*found.why(), kJson), render(*found.why(), kText), ""};
   return {render(q, found.value(), kJson), render(q, found.value(), kText), ""};
@@ -57,6 +77,8 @@ Forms decide_forms(const std::vector<py::dict>& machines, const py::dict& asked)
     s.scenario.arrival_rate.reset();
     q.machines.push_back(s.scenario);
   }
+  const auto book = book_of(asked);
+  if (book) q.ask.book = &*book;
   const auto found = decide(q);
   if (!found) return {render(*found.why(), kJson), render(*found.why(), kText), ""};
   return {render(q, found.value(), kJson), render(q, found.value(), kText), decision_page(q, found.value())};

@@ -105,6 +105,19 @@ std::string notes_of(const std::vector<BuiltScenario>& machines) {
   return out;
 }
 
+/// The measurements of the zoo with those of the user, where there are any; says what these are.
+std::optional<ErrorBook> book_of(const SizeRequest& asked, std::string& rests_on) {
+  if (asked.measured.against.empty()) return std::nullopt;
+  auto groups = ErrorBook::standard().groups();
+  for (auto& own : measured_groups(asked.measured)) {
+    if (!own.unmeasured)
+      rests_on += fmt::format("mlsysim: note: the intervals rest on {} rows of {} {} as well\n", own.rows,
+                              own.subject.device, own.subject.metric);
+    groups.push_back(std::move(own));
+  }
+  return ErrorBook(std::move(groups));
+}
+
 }  // namespace
 
 Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, const RenderOptions& options) {
@@ -115,10 +128,13 @@ Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, c
                       .found = fmt::format("{}", fmt::join(asked.on, ", ")),
                       .expected = "one machine",
                       .hint = "mlsysim decide compares several"});
-  const Asked q = ask(request, asked);
+  Asked q = ask(request, asked);
+  std::string rests_on;
+  const auto book = book_of(asked, rests_on);
+  if (book) q.question.book = &*book;
   const auto found = size(q.question);
   if (!found) return refused(*found.why(), options);
-  return {render(q.question, found.value(), options), notes_of(q.machines)};
+  return {render(q.question, found.value(), options), notes_of(q.machines) + rests_on};
 }
 
 Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
@@ -138,18 +154,9 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   const Asked q = ask(request, asked);
   DecideQuestion question{.ask = q.question, .machines = {}};
   for (const auto& m : q.machines) question.machines.push_back(m.scenario);
-  std::optional<ErrorBook> book;
   std::string rests_on;
-  if (!asked.measured.against.empty()) {
-    auto groups = ErrorBook::standard().groups();
-    for (auto& own : measured_groups(asked.measured)) {
-      if (!own.unmeasured)
-        rests_on += fmt::format("mlsysim: note: the intervals rest on {} rows of {} {} as well\n", own.rows,
-                                own.subject.device, own.subject.metric);
-      groups.push_back(std::move(own));
-    }
-    question.ask.book = &book.emplace(std::move(groups));
-  }
+  const auto book = book_of(asked, rests_on);
+  if (book) question.ask.book = &*book;
   const auto found = decide(question);
   if (!found) return refused(*found.why(), options);
   const auto notes = notes_of(q.machines) + rests_on;

@@ -36,6 +36,13 @@ void Program::size_commands() {
     offer(app, "--most-devices", size_.most_devices, "devices that there are at most (default: 65536)", "N");
     offer(app, "--most-replica-devices", size_.most_replica_devices,
           "devices of one replica at most (default: 64)", "N");
+    app.add_flag("--disaggregated,!--no-disaggregated", size_.disaggregated,
+                 "also plans with workers for prompts of their own");
+    offer(app, "--measured", size_.measured.against,
+          "measurements of your own that the intervals rest on as well: a CSV file, or a table's definition",
+          "FILE");
+    offer(app, "--measurand", size_.measured.measurand, "what the CSV file measures: token_time, ...",
+          "NAME");
     auto* level =
         offer(app, "--interval", size_.level, "share of measurements that the interval holds", "PERCENT")
             ->check(CLI::IsMember({"50", "80", "95"}));
@@ -69,11 +76,6 @@ void Program::size_commands() {
       },
       {Place::model});
   limits(*d, true);
-  offer(
-      *d, "--measured", size_.measured.against,
-      "measurements of your own that the intervals rest on as well: a CSV file, or the definition of a table",
-      "FILE");
-  offer(*d, "--measurand", size_.measured.measurand, "what the CSV file measures: token_time, ...", "NAME");
   d->add_flag("--force", size_.force, "replace a file that others wrote");
   auto* c = command(
       app_, "claim", "Judge whether a stated number is possible: impossible, heroic, ordinary",

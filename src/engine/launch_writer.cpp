@@ -9,10 +9,10 @@ LaunchWriter writer = nullptr;
 
 void set_launch_writer(LaunchWriter with) { writer = with; }
 
-std::string launch_command(const Scenario& scenario) {
+std::string launch_command(const Scenario& scenario, ServingRole role) {
   if (writer == nullptr) return {};
   try {
-    return writer(scenario);
+    return writer(scenario, role);
   } catch (const Error&) {
     return {};
   }

@@ -92,8 +92,15 @@ struct Workers {
         transfer(p.passes.cache(p.seq_len) / p.network_bandwidth) {}
 
   [[nodiscard]] Time<> total() const { return own.kernels + s.dispatch(own, 1); }
-  [[nodiscard]] double most_rate() const { return takers / slot.base(); }
-  [[nodiscard]] Line line(double rate) const { return line_of(rate * slot.base(), takers, slot, 1.0, 0.0); }
+  /// Prompts a second of each replica that they work for.
+  [[nodiscard]] double most_rate() const { return takers / (slot.base() * p.decode_replicas); }
+  /// Workers that keep up with a rate of each replica.
+  [[nodiscard]] double matched(double rate) const {
+    return std::ceil(rate * p.decode_replicas * slot.base() / s.prompt_ranks());
+  }
+  [[nodiscard]] Line line(double rate) const {
+    return line_of(rate * p.decode_replicas * slot.base(), takers, slot, 1.0, 0.0);
+  }
   /// The time to the first token at a rate that the workers keep up with.
   [[nodiscard]] FirstTokenTerms terms(const Steady::Step& step, double rate, double in_flight) const {
     const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
@@ -113,6 +120,8 @@ void report_workers(const Workers& w, const Steady::Step& step, double rate, dou
   const Time<> fixed = terms.without_queue() + rest;
   terms.report(out);
   report_quantiles(fixed + wait_quantile(line, 0.5), fixed + wait_quantile(line, 0.99), terms, out);
+  out.p90_ttft = fixed + wait_quantile(line, 0.9);
+  out.p95_ttft = fixed + wait_quantile(line, 0.95);
   if (w.p.has_target_ttft) {
     const Time<> spare = w.p.target_ttft - fixed;
     out.slo_attainment = spare < Time<>()
@@ -286,7 +295,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   if (workers) {
     r.prompt_pass = workers->total();
     r.kv_transfer_time = workers->transfer;
-    r.matched_prefill_replicas = std::ceil(r.capacity.base() * workers->slot.base() / s.prompt_ranks());
+    r.matched_prefill_replicas = workers->matched(r.capacity.base());
     r.prompt_bound = !random && rate > kFull * workers->most_rate();
     if (r.prompt_bound) rate = 0.95 * workers->most_rate();
     r.is_stable = r.is_stable && workers->line(rate).stable;

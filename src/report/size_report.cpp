@@ -29,6 +29,7 @@ std::string money(double x) { return x < 100 ? fmt::format("{:.3g}", x) : fmt::f
 
 /// "40 H200 = 5 replicas of 8 (tp 8)"
 std::string devices_words(const SizedPlan& p, const std::string& machine) {
+  if (p.prefill.workers > 0) return fmt::format("{:g} {} = {}", p.devices, machine, p.degrees());
   const double each = p.replica_devices();
   return fmt::format("{:g} {} = {:g} {} of {:g} ({})", p.devices, machine, p.replicas,
                      p.replicas == 1 ? "replica" : "replicas", each, p.degrees());
@@ -99,6 +100,9 @@ template <class D> Json number_in(const Quantity<D>& q, std::string_view unit) {
 Json json_of(const SizedPlan& p) {
   Json j{{"devices", p.devices}, {"replicas", p.replicas}, {"tp_size", p.tp},
          {"pp_size", p.pp},      {"ep_size", p.ep},        {"limited_by", p.limited_by}};
+  if (p.prefill.workers > 0)
+    j["prefill"] = {
+        {"workers", p.prefill.workers}, {"tp_size", p.prefill.each.tp}, {"ep_size", p.prefill.each.ep}};
   if (trains(p)) {
     j["training_time_d"] = number_in(p.training_time, "d");
     j["mfu"] = detail::json_number(p.mfu);
@@ -146,6 +150,7 @@ Json json_of(const SizeAnswer& a) {
          {"others", std::move(others)},
          {"plans", a.plans},
          {"fitting", a.fitting},
+         {"pools", a.pools},
          {"launch", a.launch},
          {"class_figures", a.class_figures},
          {"warnings", a.warnings}};
@@ -354,8 +359,21 @@ std::string render(const SizeQuestion& q, const SizeAnswer& a, const RenderOptio
   if (!trains(p)) lines.push_back("at this load: " + numbers_words(p));
   lines.push_back("cost: " + cost_words(p));
   if (!a.class_figures.empty()) lines.push_back("not measured: " + a.class_figures);
-  lines.push_back(fmt::format("proof: all {} plans of powers of two were evaluated, {} meet the limits",
-                              a.plans, a.fitting));
+  lines.push_back(fmt::format(
+      "proof: all {} plans of powers of two were evaluated, {} meet the limits{}", a.plans, a.fitting,
+      a.pools > 0 ? fmt::format("; {} pairs of pools were evaluated or cannot take fewer "
+                                "devices",
+                                a.pools)
+                  : ""));
+  if (!trains(p) && !q.disaggregated)
+    lines.push_back(
+        "not searched: workers for prompts of their own, whose measured steps are slower than predicted "
+        "(--disaggregated searches them as well)");
+  if (p.ep > 1)
+    lines.push_back(
+        fmt::format("ep {:g}: so many groups of devices have requests of their own "
+                    "(data-parallel attention), and a part of the experts",
+                    p.ep));
   if (!a.launch.empty()) lines.push_back("launch of a replica: " + a.launch);
   std::string out;
   if (options.format == OutputFormat::markdown)

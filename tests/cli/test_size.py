@@ -193,3 +193,35 @@ def test_measurements_of_ones_own_narrow_the_interval(run, tmp_path):
     width = lambda option: upper(option) - option["lower"]  # noqa: E731
     assert width(found["met"]) <= width(plain) and upper(found["late"]) > upper(found["met"])
     assert run(*DECISION, "--measured", tmp_path / "met.csv").code == 1
+
+
+POOLS = ["Llama3_70B", "--on", "H200", "--rate", "10/s", "--ttft", "p99 2 s", "--itl", "25 ms", "--interval", "80", *LENGTHS]
+
+
+def test_pools_are_plans_where_they_are_asked_for(run):
+    plain, both = (asked(run, "size", *POOLS, *more)[1] for more in ([], ["--disaggregated"]))
+    assert plain["pools"] == 0 and both["pools"] > 0 and both["best"]["devices"] <= plain["best"]["devices"]
+    pools = [p for p in [both["best"], *both["others"]] if "prefill" in p]
+    assert pools, both
+    for p in pools:
+        workers = p["prefill"]["workers"] * p["prefill"]["tp_size"] * p["prefill"]["ep_size"]
+        assert p["devices"] == workers + p["replicas"] * p["tp_size"] * p["ep_size"]
+        assert p["p99_ttft_ms"] <= 2000 and p["itl_ms"] <= 25 and p["most_rate_per_s"] >= 10
+
+
+def test_no_smaller_pools_would_do(run):
+    best = asked(run, "size", *POOLS, "--disaggregated")[1]["best"]
+    assert "prefill" in best
+    assert run("size", *POOLS, "--disaggregated", "--most-devices", str(int(best["devices"]) - 1)).code == 2
+
+
+@pytest.mark.parametrize("engine, words", [("vllm", ("kv_producer", "kv_consumer")), ("sglang", ("prefill", "decode"))])
+def test_pools_are_launched_as_two_commands(run, engine, words):
+    answer = asked(run, "size", *POOLS, "--disaggregated", "--engine", engine)[1]
+    if "prefill" in answer["best"]:
+        assert all(word in answer["launch"] for word in words)
+
+
+def test_a_decision_has_pools_as_well(run):
+    code, answer = asked(run, "decide", "Llama3_70B", "--on", "H100,H200", *POOLS[3:], "--disaggregated")
+    assert code == 0 and all(o["size"]["pools"] > 0 for o in answer["options"] if o["feasible"])

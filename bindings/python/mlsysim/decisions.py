@@ -16,7 +16,8 @@ from .errors import _input_error
 
 __all__ = ["Claim", "Decision", "Size", "claim", "decide", "size"]
 
-_QUESTION = ("ttft", "itl", "e2e", "tokens", "within", "most_devices", "most_replica_devices", "interval")
+_QUESTION = ("ttft", "itl", "e2e", "tokens", "within", "most_devices", "most_replica_devices", "interval",
+             "disaggregated", "measured", "measurand")
 
 
 class Size(_Answer):
@@ -93,7 +94,9 @@ def _name(machine):
 def size(model, on, rate=None, *, price=None, **options):
     """The plan with the fewest devices of `on` that serves `rate` within the limits, or trains in time.
 
-    Limits: ttft, itl, e2e ("2 s", "p99 2 s"); training: tokens ("15T"), within ("90 d"); price of one device and hour ("3.2 USD/h").
+    Limits: ttft, itl, e2e ("2 s", "p99 2 s"); training: tokens ("15T"), within ("90 d"); price of one device and hour ("3.2 USD/h");
+    disaggregated=True: also plans with workers for prompts of their own. Intervals rest on `measured` as well: a CSV file of what
+    `measurand` measures ("token_time"), or the definition of a table.
     Other options are the fields of a scenario: seq_len, output_tokens, precision, engine and more.
     """
     asked = _asked(options, rate)

@@ -152,6 +152,7 @@ template <class T = double> struct InFlightProblem {
   T draft_acceptance_rate{0.0}, draft_acceptance_decay{1.0};
   T acceptance_length{1.0};  ///< tokens that a check yields, where that was measured
   T prefill_replicas{0.0};   ///< workers that only process prompts, where there are any
+  T decode_replicas{1.0};    ///< replicas that they send prompts to, each with these arrivals
   ReplicaPasses<T> workers;  ///< of one of them, where its degrees are its own
   Bandwidth<T> network_bandwidth;
   Time<T> target_ttft,
@@ -189,6 +190,7 @@ template <class T = double> struct InFlightProblem {
         field(&P::draft_acceptance_decay, "draft_acceptance_decay", "", "").within(0.01, 1),
         field(&P::acceptance_length, "acceptance_length", "", "").within(1, 1025),
         field(&P::prefill_replicas, "prefill_replicas", "", "workers that only process prompts"),
+        field(&P::decode_replicas, "decode_replicas", "", "replicas that share the prefill workers"),
         field(&P::workers, "workers", "", ""), field(&P::network_bandwidth, key::network_bandwidth),
         field(&P::target_ttft, "target_ttft", "ms", "time to first token that a good request meets"),
         field(&P::target_itl, "target_itl", "ms", "time between tokens that a good request meets"));
@@ -221,6 +223,7 @@ template <class T = double> struct InFlightEstimate {
   Time<T> itl, p99_itl, p99_token_gap;
   std::optional<Time<T>> ttft, p50_ttft, p99_ttft, request_latency, p99_request_latency;
   std::optional<Time<T>> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
+  std::optional<Time<T>> p90_ttft, p95_ttft;  ///< of prompts on workers of their own
   std::optional<Time<T>> p50_ttft_queue, p99_ttft_queue;
   TokenRate<T> token_throughput, token_throughput_per_accelerator;
   RequestRate<T> request_throughput, capacity, goodput;
@@ -238,7 +241,9 @@ template <class T = double> struct InFlightEstimate {
     using R = InFlightEstimate;
     return join(
         reported_fields(),
-        rows(field(&R::slots, "slots", "", "most requests that run at once"),
+        rows(field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens of workers come no later"),
+             field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens of workers come no later"),
+             field(&R::slots, "slots", "", "most requests that run at once"),
              field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
              field(&R::requests_per_pass, "requests_per_pass", "", "requests of a rank in one pass"),
              field(&R::overloaded, "overloaded", "", "the arrivals exceed what a full replica serves"),

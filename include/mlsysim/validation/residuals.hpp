@@ -38,4 +38,8 @@ struct ResidualAnalysis {
 [[nodiscard]] MeasuredTable table_of_measurements(const std::filesystem::path& csv,
                                                   const std::string& measurand);
 
+/// The table of a file: a definition (.yaml), or a CSV file of what `measurand` measures.
+/// @throws InputError where the measurand is missing, or stated twice
+[[nodiscard]] MeasuredTable table_of_file(const std::string& file, const std::string& measurand);
+
 }  // namespace mlsysim

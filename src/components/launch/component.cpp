@@ -34,9 +34,22 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+/// Flags that make an engine one half of a disaggregated service, as its documentation has them.
+std::string role_flags(LaunchFormat format, detail::ServingRole role) {
+  if (role == detail::ServingRole::whole) return {};
+  const bool prefill = role == detail::ServingRole::prefill;
+  if (format == LaunchFormat::sglang)
+    return prefill ? " --disaggregation-mode prefill" : " --disaggregation-mode decode";
+  if (format == LaunchFormat::trtllm) return prefill ? " --server_role CONTEXT" : " --server_role GENERATION";
+  return std::string(R"( --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":")") +
+         (prefill ? "kv_producer" : "kv_consumer") + "\"}'";
+}
+
 const bool registered = [] {
-  detail::set_launch_writer(
-      [](const Scenario& s) { return one_line(export_launch(s, format_of(s), {}).text); });
+  detail::set_launch_writer([](const Scenario& s, detail::ServingRole role) {
+    const auto format = format_of(s);
+    return one_line(export_launch(s, format, {}).text) + role_flags(format, role);
+  });
   return true;
 }();
 

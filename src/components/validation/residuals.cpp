@@ -240,4 +240,18 @@ MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std:
        .where = {t.data.file(), 1, 1}});
 }
 
+MeasuredTable table_of_file(const std::string& file, const std::string& measurand) {
+  const bool definition = file.ends_with(".yaml");
+  if (definition != measurand.empty())
+    throw InputError(
+        {.id = "mlsysim.validation.142",
+         .message = definition ? "the definition of a table states its measurand itself"
+                               : "a CSV file does not say what it measures",
+         .key = "measurand",
+         .found = definition ? fmt::format("measurand {}", measurand) : "no measurand",
+         .expected = definition ? "the file alone" : "a measurand: matrix_product, token_time, ...",
+         .hint = definition ? "leave out the measurand" : "e.g. --measurand token_time"});
+  return definition ? load_table_file(file) : table_of_measurements(file, measurand);
+}
+
 }  // namespace mlsysim

@@ -95,7 +95,10 @@ double cost_when(const DecideQuestion& q, const DecideOption& o, const Scenario&
   SizeQuestion ask = q.ask;
   ask.scenario = machine;
   ask.level = 0;
-  const auto add = [&](const SizedPlan& p) { ask.only.push_back({p.tp, p.pp, p.ep}); };
+  const auto add = [&](const SizedPlan& p) {
+    ask.only.push_back({p.tp, p.pp, p.ep});
+    if (p.prefill.workers > 0) ask.only.push_back(p.prefill.each);
+  };
   add(o.size->best);
   if (!o.size->others.empty()) add(o.size->others.front());
   change(ask);

@@ -1,4 +1,5 @@
-#include <mlsysim/explore/ask/size.hpp>
+#include "explore/ask/size_pools.hpp"
+#include "explore/ask/size_units.hpp"
 
 #include <mlsysim/engine/detail/launch_writer.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
@@ -15,193 +16,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <deque>
 #include <limits>
 
 namespace mlsysim {
 namespace {
 
-/// A number of an estimate by its name; both tables are those of the scorecard.
-double number_of(const ServingEstimate<>& e, std::string_view name) {
-  const auto in = [&]<class Numbers>(const Numbers& numbers) -> const double* {
-    for (const auto& f : describe<Numbers>())
-      if (f.name == name)
-        return reinterpret_cast<const double*>(reinterpret_cast<const char*>(&numbers) + f.offset);
-    return nullptr;
-  };
-  const double* found = in(e.steady);
-  if (found == nullptr) found = in(e);
-  double value = 0;
-  std::memcpy(&value, found, sizeof value);
-  return value;
-}
-
-/// Machines of a question: a device that comes in any number, or nodes that do.
-class Machines {
- public:
-  explicit Machines(const Scenario& s) : base_(s) {
-    if (s.hardware == nullptr && s.fleet == nullptr)
-      throw InputError({.id = "mlsysim.explore.180",
-                        .message = "there is nothing to size",
-                        .key = "hardware",
-                        .found = "no device",
-                        .expected = "a device or a node of the zoo",
-                        .hint = "e.g. --on H200"});
-    if (s.fleet != nullptr) node_ = s.fleet->node;
-  }
-  [[nodiscard]] const HardwareNode& device() const {
-    return node_ != nullptr ? *node_->accelerator : *base_.hardware;
-  }
-  /// Devices that are bought together.
-  [[nodiscard]] double together() const { return node_ != nullptr ? node_->accelerators_per_node : 1; }
-  [[nodiscard]] std::string name() const { return node_ != nullptr ? node_->name : base_.hardware->name; }
-  /// A scenario on at least so many of them. @param devices receives how many they are
-  [[nodiscard]] Scenario on(double wanted, double* devices) {
-    Scenario s = base_;
-    s.accelerators.reset();
-    s.node_count.reset();
-    s.accelerators_per_node.reset();
-    if (node_ == nullptr) {
-      s.accelerators = *devices = wanted;
-      return s;
-    }
-    const double nodes = std::ceil(wanted / together());
-    *devices = nodes * together();
-    fleets_->push_back({.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name,
-                        .node = node_,
-                        .count = nodes});
-    if (base_.fleet->fabric != nullptr) fleets_->back().fabric = base_.fleet->fabric;
-    s.fleet = &fleets_->back();
-    return s;
-  }
-  [[nodiscard]] std::shared_ptr<const void> keep() const { return fleets_; }
-
- private:
-  Scenario base_;
-  const Node* node_ = nullptr;
-  std::shared_ptr<std::deque<Fleet>> fleets_ = std::make_shared<std::deque<Fleet>>();
-};
-
-/// Powers of two up to `most`, and `also` where it is none.
-std::vector<double> degrees_up_to(double most, double also = 0) {
-  std::vector<double> out;
-  for (double x = 1; x <= most; x *= 2) out.push_back(x);
-  if (also > 1 && also <= most && std::find(out.begin(), out.end(), also) == out.end()) out.push_back(also);
-  return out;
-}
-
-double devices_of_a_node(Machines& machines) {
-  double devices = 0;
-  Notes quiet;
-  const ResolvedScenario r(machines.on(1, &devices), quiet);
-  return shipped_node(machines.device(), 65536, quiet).accelerators_per_node;
-}
-
-double experts_of(const Workload& w) { return w.is_moe() ? w.experts()->count.value_or(1) : 1; }
-
-/// A served replica, or the replicas of the nodes that are bought together, at any rate.
-class ServedUnit {
- public:
-  ServedUnit(const Scenario& scenario, double devices, std::span<const ServiceLimit> limits)
-      : scenario_(scenario), devices_(devices), limits_(limits) {
-    Notes quiet;
-    const ResolvedScenario r(scenario_, quiet);
-    problem_ = std::get<ServingProblem<>>(settle(r, quiet));
-  }
-  [[nodiscard]] ServingEstimate<> at(double rate) const {
-    ServingProblem<> p = problem_;
-    p.arrival_rate = RequestRate<>::from_base(rate);
-    return evaluate(p);
-  }
-  /// The limit that an estimate breaks first, were all times `factor` times as long; null where it breaks
-  /// none.
-  [[nodiscard]] const ServiceLimit* broken(const ServingEstimate<>& e, double factor) const {
-    const ServiceLimit* worst = nullptr;
-    double by = 1;
-    for (const auto& limit : limits_) {
-      const double over = number_of(e, limit.result()) * factor / limit.most.base();
-      if (over > by) worst = &limit, by = over;
-    }
-    return worst;
-  }
-  struct Most {
-    double rate = 0;
-    std::string limited_by;
-    std::string nearest;  ///< where no rate is served: what is missing
-    double missing = 0;   ///< by what factor
-  };
-  /// The highest rate within the limits.
-  [[nodiscard]] Most most(double factor = 1) const {
-    Most out;
-    const auto idle = at(1e-9);
-    if (idle.memory.total > idle.memory.capacity || idle.steady.max_active_requests < 1) {
-      out.nearest = fmt::format("needs {} of {} on each device", pretty(AnyQuantity(idle.memory.total), 3),
-                                pretty(AnyQuantity(idle.memory.capacity), 3));
-      out.missing = 1e9 * (idle.memory.total / idle.memory.capacity);
-      return out;
-    }
-    if (const auto* limit = broken(idle, factor); limit != nullptr) {
-      const double value = number_of(idle, limit->result());
-      out.nearest = fmt::format("{} is {} with one request at a time", limit->text(),
-                                pretty(AnyQuantity(Time<>::from_base(value)), 3));
-      out.missing = value / limit->most.base();
-      return out;
-    }
-    // What decodes at once stands for the rate, which follows from it.
-    const auto decoding = [&](double requests) { return evaluate_decoding(problem_, requests); };
-    const auto overloaded = at(2 * idle.steady.capacity.base());
-    const double full = overloaded.steady.running_requests;
-    double low = 0, high = full;
-    double rate = idle.steady.capacity.base() * (1 - 1e-6);
-    const ServiceLimit* why = broken(decoding(full), factor);
-    if (why == nullptr) {
-      out.rate = rate / factor;
-      out.limited_by = idle.steady.max_active_requests < 65536 ? "the cache" : "arithmetic";
-      return out;
-    }
-    constexpr double close = 1e-5;
-    while (high - low > close * high) {
-      const double middle = 0.5 * (low + high);
-      const auto e = decoding(middle);
-      if (const auto* limit = broken(e, factor); limit != nullptr) {
-        high = middle;
-        why = limit;
-      } else {
-        low = middle;
-        rate = e.steady.request_throughput.base();
-      }
-    }
-    // Where a step gets longer by a jump, the rate falls beyond it: a higher rate may be met with fewer that
-    // decode.
-    const auto met = [&](double x) {
-      const auto e = at(x);
-      return e.steady.overload <= RequestRate<>() && broken(e, factor) == nullptr;
-    };
-    constexpr double next = 1.001;
-    if (double more = idle.steady.capacity.base(); low > 0 && met(rate * next)) {
-      rate *= next;
-      while (more - rate > close * more) {
-        const double middle = 0.5 * (rate + more);
-        (met(middle) ? rate : more) = middle;
-      }
-    }
-    out.rate = low > 0 ? rate / factor : 0;
-    out.limited_by = why->text();
-    out.nearest = out.limited_by;
-    out.missing = 1;
-    return out;
-  }
-  [[nodiscard]] const Scenario& scenario() const { return scenario_; }
-  [[nodiscard]] double devices() const { return devices_; }
-  [[nodiscard]] const ServingProblem<>& problem() const { return problem_; }
-
- private:
-  Scenario scenario_;
-  double devices_;
-  std::span<const ServiceLimit> limits_;
-  ServingProblem<> problem_;
-};
+using detail::Machines;
+using detail::ServedUnit;
 
 /// Units that serve a rate, each at most `most`.
 double units_for(double rate, double most) { return std::max(1.0, std::ceil(rate / most * (1 - 1e-9))); }
@@ -218,16 +39,16 @@ Scenario served_at_a_rate(const Scenario& base) {
 /// All degrees that are tried.
 std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool trains) {
   if (!q.only.empty()) return q.only;
-  const double node = devices_of_a_node(machines), experts = experts_of(*q.scenario.workload);
+  const double node = detail::devices_of_a_node(machines), experts = detail::experts_of(*q.scenario.workload);
   const double most = std::min(q.most_replica_devices, q.most_devices);
   std::vector<Degrees> out;
   const auto given = [](const std::optional<double>& x, std::vector<double> all) {
     return x ? std::vector<double>{*x} : all;
   };
   const auto one = [](double x) { return x > 1 ? std::optional(x) : std::nullopt; };
-  for (const double tp : given(q.scenario.tp_size, degrees_up_to(std::max(node, 1.0), node)))
-    for (const double pp : given(one(q.scenario.pp_size), degrees_up_to(trains ? 64 : 4)))
-      for (const double ep : given(one(q.scenario.ep_size), degrees_up_to(std::min(experts, most))))
+  for (const double tp : given(q.scenario.tp_size, detail::degrees_up_to(std::max(node, 1.0), node)))
+    for (const double pp : given(one(q.scenario.pp_size), detail::degrees_up_to(trains ? 64 : 4)))
+      for (const double ep : given(one(q.scenario.ep_size), detail::degrees_up_to(std::min(experts, most))))
         if (const Degrees d{tp, pp, ep}; d.devices() <= most) out.push_back(d);
   return out;
 }
@@ -238,6 +59,30 @@ std::string class_figures(const std::vector<Assumption>& assumptions, const std:
                                       [](const Assumption& a) { return rests_on_class(a); });
   return of_class == 0 ? std::string()
                        : fmt::format("{} figures of {} are estimates of its class", of_class, device);
+}
+
+void set_degrees(Scenario& s, const Degrees& d) {
+  s.tp_size = d.tp;
+  s.pp_size = d.pp;
+  s.ep_size = d.ep;
+}
+
+/// The two commands of a disaggregated service, and what its plan rests on.
+void launch_pools(const Scenario& decodes, Machines& machines, SizeAnswer& out) {
+  const auto& pool = out.best.prefill;
+  double devices = 0;
+  Scenario worker = machines.on(pool.each.devices(), &devices);
+  set_degrees(worker, pool.each);
+  const auto decode = detail::launch_command(decodes, detail::ServingRole::decode);
+  if (!decode.empty())
+    out.launch = fmt::format("prefill: {}; decode: {}",
+                             detail::launch_command(worker, detail::ServingRole::prefill), decode);
+  out.warnings.push_back(fmt::format(
+      "the cache of a prompt moves to a replica at {} (convention of MLSys-im), beside its other prompts",
+      pretty(AnyQuantity(pool.transfer), 3)));
+  out.warnings.emplace_back(
+      "measured steps of replicas with workers for prompts are slower than predicted, as those of the same "
+      "engines without such workers are: see inference/hopper_disaggregated_tpot of mlsysim validate");
 }
 
 void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plans, Machines& machines) {
@@ -254,18 +99,23 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   out.lower = out.upper = out.best.devices;
   out.keep = machines.keep();
   if (q.level == 0) return;
-  const auto card = SystemEvaluator::evaluate(out.best.scenario);
-  out.software = card.runtime;
-  out.assumptions = card.assumptions;
-  out.warnings = card.warnings;
-  out.class_figures = class_figures(card.assumptions, machines.device().name);
   Scenario one = out.best.scenario;
   if (q.scenario.workload != nullptr && one.mode != Mode::train) {
     one.load = Load::concurrency;
     one.arrival_rate.reset();
     one.batch_size = std::max(1.0, std::ceil(out.best.running));
   }
-  out.launch = detail::launch_command(one);
+  // Alone a replica that gets its prompts from workers would not keep up with its rate.
+  const bool pools = out.best.prefill.workers > 0;
+  const auto card = SystemEvaluator::evaluate(pools ? one : out.best.scenario);
+  out.software = card.runtime;
+  out.assumptions = card.assumptions;
+  out.warnings = card.warnings;
+  out.class_figures = class_figures(card.assumptions, machines.device().name);
+  if (pools)
+    launch_pools(one, machines, out);
+  else
+    out.launch = detail::launch_command(one);
 
   const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
   const Subject subject = subject_of(one);
@@ -295,10 +145,25 @@ std::string words_of(const Degrees& d) {
   return out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x "));
 }
 
-void set_degrees(Scenario& s, const Degrees& d) {
-  s.tp_size = d.tp;
-  s.pp_size = d.pp;
-  s.ep_size = d.ep;
+/// Plans with pools, priced as the replicas that generate their tokens.
+void add_pools(const SizeQuestion& q, const std::vector<std::pair<Degrees, ServedUnit>>& units,
+               Machines& machines, std::vector<SizedPlan>& plans, SizeAnswer& out) {
+  std::vector<detail::PoolMember> members;
+  members.reserve(units.size());
+  for (const auto& [degrees, unit] : units) members.push_back({degrees, unit.problem()});
+  auto found = detail::sized_pools(q, members, q.most_devices, machines.together());
+  out.pools = found.pairs;
+  for (auto& plan : found.plans) {
+    const auto unit = std::ranges::find_if(units, [&](const auto& u) {
+      return u.first.tp == plan.tp && u.first.pp == plan.pp && u.first.ep == plan.ep;
+    });
+    const double rate = q.rate.base() / plan.replicas;
+    if (const auto& macro = unit->second.problem().macro; macro.has_power && macro.has_price)
+      plan.cost = unit->second.at(rate).macro.tco / macro.period() * (plan.devices / unit->second.devices());
+    plan.scenario = unit->second.scenario();
+    plan.scenario.arrival_rate = RequestRate<>::from_base(rate);
+    plans.push_back(std::move(plan));
+  }
 }
 
 Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
@@ -312,6 +177,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
   Machines machines(served_at_a_rate(q.scenario));
   SizeAnswer out;
   std::vector<SizedPlan> plans;
+  std::vector<std::pair<Degrees, ServedUnit>> tried;
   std::string nearest, nearest_plan;
   double missing = 1e300;
   for (const Degrees& d : degrees_of(q, machines, false)) {
@@ -320,7 +186,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       Scenario s = machines.on(d.devices(), &devices);
       if (devices > q.most_devices) continue;
       set_degrees(s, d);
-      const ServedUnit unit(s, devices, q.limits);
+      const ServedUnit& unit = tried.emplace_back(d, ServedUnit(s, devices, q.limits)).second;
       ++out.plans;
       const auto most = unit.most();
       if (!(most.rate > 0)) {
@@ -361,6 +227,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       if (out.plans == 0 && d.devices() == 1) throw;  // of the question, not of the degrees
     }
   }
+  if (q.disaggregated) add_pools(q, tried, machines, plans, out);
   if (plans.empty())
     return nothing_fits(nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
                         missing >= 1e9
@@ -519,7 +386,12 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
 
 }  // namespace
 
-std::string SizedPlan::degrees() const { return words_of({tp, pp, ep}); }
+std::string SizedPlan::degrees() const {
+  const auto own = words_of({tp, pp, ep});
+  if (prefill.workers == 0) return own;
+  return fmt::format("prefill {:g} x ({}) + decode {:g} x ({})", prefill.workers, words_of(prefill.each),
+                     replicas, own);
+}
 
 Outcome<SizeAnswer> size(const SizeQuestion& q) {
   if (q.scenario.workload == nullptr)
@@ -538,6 +410,17 @@ double devices_at(const SizeQuestion& q, const SizedPlan& plan, double factor) {
     const double copies = plan.devices / plan.replica_devices();
     const double needed = copies * (plan.training_time * factor / *q.within);
     return std::max(1.0, std::ceil(needed * (1 - 1e-9))) * plan.replica_devices();
+  }
+  if (plan.prefill.workers > 0) {
+    Machines machines(served_at_a_rate(q.scenario));
+    const auto member = [&](const Degrees& d) {
+      double devices = 0;
+      Scenario s = machines.on(d.devices(), &devices);
+      set_degrees(s, d);
+      return detail::PoolMember{d, ServedUnit(s, devices, q.limits).problem()};
+    };
+    return detail::pool_devices(q, member(plan.prefill.each), member({plan.tp, plan.pp, plan.ep}),
+                                machines.together(), factor);
   }
   const double unit_devices = plan.devices / std::round(q.rate / *plan.scenario.arrival_rate);
   const ServedUnit unit(plan.scenario, unit_devices, q.limits);

@@ -96,6 +96,7 @@ SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
   q.most_devices = checked_devices("most_devices", texts.most_devices);
   q.most_replica_devices = checked_devices("most_replica_devices", texts.most_replica_devices);
   q.level = texts.level;
+  q.disaggregated = texts.disaggregated;
   return q;
 }
 

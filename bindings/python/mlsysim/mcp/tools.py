@@ -420,7 +420,10 @@ def all_tools():
         "workload": _TEXT, "rate": {**_TEXT, "description": 'requests that arrive, e.g. "10/s"'},
         **{name: {**_TEXT, "description": words} for name, words in (
             ("ttft", 'limit of the first token: "2 s", "p99 2 s"'), ("itl", 'limit of the time between tokens: "30 ms", "p99 40 ms"'),
-            ("e2e", 'limit of a whole request: "20 s"'), ("tokens", 'of a training run, e.g. "15T"'), ("within", 'its time, e.g. "90 d"'))},
+            ("e2e", 'limit of a whole request: "20 s"'), ("tokens", 'of a training run, e.g. "15T"'), ("within", 'its time, e.g. "90 d"'),
+            ("measured", "measurements that the intervals rest on as well: a CSV file or a table's definition, in a folder that was allowed"),
+            ("measurand", "what the CSV file measures: token_time, ..."))},
+        "disaggregated": {"type": "boolean", "description": "also plans with workers for prompts of their own"},
         "scenario": {"type": "object", "description": "further fields of evaluate: seq_len, output_tokens, precision, engine"},
     }
     return [

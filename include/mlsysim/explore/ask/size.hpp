@@ -39,6 +39,13 @@ struct Degrees {
   [[nodiscard]] double devices() const { return tp * pp * ep; }
 };
 
+/// Workers that process prompts, beside replicas that generate tokens.
+struct PrefillPool {
+  Degrees each;          ///< of a worker
+  double workers = 0;    ///< none where the replicas take their prompts themselves
+  Bandwidth<> transfer;  ///< over which the cache of a prompt moves to a replica
+};
+
 /// A load to be served, or a run to be trained. The counts and degrees of the scenario are not asked: they
 /// are the answer.
 struct SizeQuestion {
@@ -51,6 +58,7 @@ struct SizeQuestion {
   double most_replica_devices = 64;  ///< that one replica may take
   int level = 80;                    ///< percent of the interval; 0: none is made
   std::vector<Degrees> only{};       ///< degrees that are tried; empty: all
+  bool disaggregated = false;        ///< pools for prompts and for tokens are plans as well
   const ErrorBook* book = nullptr;   ///< measurements behind the interval; null: the tables of the zoo
 };
 
@@ -60,6 +68,7 @@ struct SizeTexts {
   std::string tokens, within;  ///< of a training run: "15T", "90 d"
   double most_devices = 65536, most_replica_devices = 64;
   int level = 80;
+  bool disaggregated = false;
 };
 /// @param scenario with the rate as its arrivals @throws InputError for a text that cannot be read
 [[nodiscard]] SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts);
@@ -68,6 +77,7 @@ struct SizeTexts {
 struct SizedPlan {
   double tp = 1, pp = 1, ep = 1;
   double replicas = 1, devices = 1;
+  PrefillPool prefill;              ///< whose devices count
   double running = 0;               ///< requests that run on a replica at the rate that was asked
   RequestRate<> most_rate;          ///< that all replicas serve within the limits
   std::string limited_by;           ///< what allows no more: a limit, or the cache
@@ -79,7 +89,7 @@ struct SizedPlan {
   std::optional<Money<>> run_cost;  ///< of a training run
   Scenario scenario;                ///< the plan as a scenario
 
-  /// "tp 8", "tp 2 x ep 4"
+  /// "tp 8", "tp 2 x ep 4", "prefill 2 x (tp 1) + decode 4 x (tp 1)"
   [[nodiscard]] std::string degrees() const;
   [[nodiscard]] double replica_devices() const { return tp * pp * ep; }
 };
@@ -94,6 +104,7 @@ struct SizeAnswer {
   int level = 80;
   double headroom = 0;                 ///< share of the rate, or of the time, that is left
   std::size_t plans = 0, fitting = 0;  ///< that were evaluated, and that meet the limits with enough devices
+  std::size_t pools = 0;               ///< pairs of pools that were evaluated, or cannot take fewer devices
   std::string launch;  ///< command that starts a replica; empty without the component of launches
   std::string
       class_figures;  ///< which share of the machine's figures are estimates of its class; may be empty

@@ -102,9 +102,17 @@ void add_front(AskedSpace& s, ExploreAnswer& all, FrontBeside& beside) {
   std::ranges::move(answer.front, std::back_inserter(all.front));
 }
 
+/// @param note may be empty
+Picture with_note(Picture picture, const std::string& note) {
+  if (!note.empty()) picture.notes.push_back(note);
+  return picture;
+}
+
 /// The front of each machine that is asked, also where another machine is better everywhere.
 Picture front(ScenarioRequest& request, const PlotRequest& asked) {
-  auto whole = space_asked(request, asked.space);
+  auto space = asked.space;
+  space.command = "pareto";  // searches and minds what that does
+  auto whole = space_asked(request, space);
   FrontBeside beside{.level = asked.interval, .measured_asked = asked.measured};
   if ((beside.level > 0 || beside.measured_asked) && whole.built.scenario.workload == nullptr)
     throw InputError({.id = "mlsysim.cli.175",
@@ -117,17 +125,17 @@ Picture front(ScenarioRequest& request, const PlotRequest& asked) {
                                           [](const SpaceAxis& axis) { return axis.names; });
   if (machines == axes.end()) {
     add_front(whole, all, beside);
-    return front_picture(all, beside);
+    return with_note(front_picture(all, beside), whole.said);
   }
   for (std::size_t row = 0; row < machines->size(); ++row) {
     auto one = axes;
     auto& machine = one[static_cast<std::size_t>(machines - axes.begin())];
     machine = {.names = {"hardware"}, .rows = {{machines->value(row)}}, .labels = {machines->label(row)}};
-    auto s = space_asked(request, asked.space);
+    auto s = space_asked(request, space);
     s.space = std::make_unique<Space>(problem_of(s.built.scenario, s.built.keep), std::move(one));
     add_front(s, all, beside);
   }
-  return front_picture(all, beside);
+  return with_note(front_picture(all, beside), whole.said);
 }
 
 Picture topology(ScenarioRequest& request, const PlotRequest&) {

@@ -11,35 +11,13 @@
 
 namespace mlsysim::cli {
 
-namespace {
-
-/// The table of a file: its own definition, or a CSV of what `measurand` measures.
-MeasuredTable table_asked(const CompareMeasuredRequest& request) {
-  const bool definition = request.against.ends_with(".yaml");
-  if (definition != request.measurand.empty())
-    throw InputError(
-        {.id = "mlsysim.cli.096",
-         .message = definition ? "the definition of a table states its measurand itself"
-                               : "a CSV file does not say what it measures",
-         .key = "--measurand",
-         .found = definition ? fmt::format("--measurand {}", request.measurand) : "no --measurand",
-         .expected = definition ? "the file alone" : "--measurand with matrix_product, token_time, ...",
-         .hint = definition ? "leave out --measurand"
-                            : fmt::format("mlsysim compare --against {} --measurand matrix_product",
-                                          request.against)});
-  return definition ? load_table_file(request.against)
-                    : table_of_measurements(request.against, request.measurand);
-}
-
-}  // namespace
-
 std::vector<ResidualGroup> measured_groups(const CompareMeasuredRequest& request) {
-  const MeasuredTable tables[] = {table_asked(request)};
+  const MeasuredTable tables[] = {table_of_file(request.against, request.measurand)};
   return residual_groups(tables, zoo());
 }
 
 Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options) {
-  const auto table = table_asked(request);
+  const auto table = table_of_file(request.against, request.measurand);
   const auto analysis = analyse_residuals(table, zoo());
   Table t{.schema = "mlsysim/residuals@1", .title = "what explains the residuals"};
   t.columns = {{"explanation"},  {"factor"},     {"explained"}, {"median before"},

@@ -1,0 +1,206 @@
+#pragma once
+// Machines that a size is asked of, and a replica on them at any rate.
+
+#include <mlsysim/engine/detail/settle.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/requests.hpp>
+#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// A number of an estimate by its name; both tables are those of the scorecard.
+inline double number_of(const ServingEstimate<>& e, std::string_view name) {
+  const auto in = [&]<class Numbers>(const Numbers& numbers) -> const double* {
+    for (const auto& f : describe<Numbers>())
+      if (f.name == name)
+        return reinterpret_cast<const double*>(reinterpret_cast<const char*>(&numbers) + f.offset);
+    return nullptr;
+  };
+  const double* found = in(e.steady);
+  if (found == nullptr) found = in(e);
+  double value = 0;
+  std::memcpy(&value, found, sizeof value);
+  return value;
+}
+
+/// Machines of a question: a device that comes in any number, or nodes that do.
+class Machines {
+ public:
+  explicit Machines(const Scenario& s) : base_(s) {
+    if (s.hardware == nullptr && s.fleet == nullptr)
+      throw InputError({.id = "mlsysim.explore.180",
+                        .message = "there is nothing to size",
+                        .key = "hardware",
+                        .found = "no device",
+                        .expected = "a device or a node of the zoo",
+                        .hint = "e.g. --on H200"});
+    if (s.fleet != nullptr) node_ = s.fleet->node;
+  }
+  [[nodiscard]] const HardwareNode& device() const {
+    return node_ != nullptr ? *node_->accelerator : *base_.hardware;
+  }
+  /// Devices that are bought together.
+  [[nodiscard]] double together() const { return node_ != nullptr ? node_->accelerators_per_node : 1; }
+  [[nodiscard]] std::string name() const { return node_ != nullptr ? node_->name : base_.hardware->name; }
+  /// A scenario on at least so many of them. @param devices receives how many they are
+  [[nodiscard]] Scenario on(double wanted, double* devices) {
+    Scenario s = base_;
+    s.accelerators.reset();
+    s.node_count.reset();
+    s.accelerators_per_node.reset();
+    if (node_ == nullptr) {
+      s.accelerators = *devices = wanted;
+      return s;
+    }
+    const double nodes = std::ceil(wanted / together());
+    *devices = nodes * together();
+    fleets_->push_back({.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name,
+                        .node = node_,
+                        .count = nodes});
+    if (base_.fleet->fabric != nullptr) fleets_->back().fabric = base_.fleet->fabric;
+    s.fleet = &fleets_->back();
+    return s;
+  }
+  [[nodiscard]] std::shared_ptr<const void> keep() const { return fleets_; }
+
+ private:
+  Scenario base_;
+  const Node* node_ = nullptr;
+  std::shared_ptr<std::deque<Fleet>> fleets_ = std::make_shared<std::deque<Fleet>>();
+};
+
+/// Powers of two up to `most`, and `also` where it is none.
+inline std::vector<double> degrees_up_to(double most, double also = 0) {
+  std::vector<double> out;
+  for (double x = 1; x <= most; x *= 2) out.push_back(x);
+  if (also > 1 && also <= most && std::find(out.begin(), out.end(), also) == out.end()) out.push_back(also);
+  return out;
+}
+
+inline double devices_of_a_node(Machines& machines) {
+  double devices = 0;
+  Notes quiet;
+  const ResolvedScenario r(machines.on(1, &devices), quiet);
+  return shipped_node(machines.device(), 65536, quiet).accelerators_per_node;
+}
+
+inline double experts_of(const Workload& w) { return w.is_moe() ? w.experts()->count.value_or(1) : 1; }
+
+/// A served replica, or the replicas of the nodes that are bought together, at any rate.
+class ServedUnit {
+ public:
+  ServedUnit(const Scenario& scenario, double devices, std::span<const ServiceLimit> limits)
+      : scenario_(scenario), devices_(devices), limits_(limits) {
+    Notes quiet;
+    const ResolvedScenario r(scenario_, quiet);
+    problem_ = std::get<ServingProblem<>>(settle(r, quiet));
+  }
+  [[nodiscard]] ServingEstimate<> at(double rate) const {
+    ServingProblem<> p = problem_;
+    p.arrival_rate = RequestRate<>::from_base(rate);
+    return evaluate(p);
+  }
+  /// The limit that an estimate breaks first, were all times `factor` times as long; null where it breaks
+  /// none.
+  [[nodiscard]] const ServiceLimit* broken(const ServingEstimate<>& e, double factor) const {
+    const ServiceLimit* worst = nullptr;
+    double by = 1;
+    for (const auto& limit : limits_) {
+      const double over = number_of(e, limit.result()) * factor / limit.most.base();
+      if (over > by) worst = &limit, by = over;
+    }
+    return worst;
+  }
+  struct Most {
+    double rate = 0;
+    std::string limited_by;
+    std::string nearest;  ///< where no rate is served: what is missing
+    double missing = 0;   ///< by what factor
+  };
+  /// The highest rate within the limits.
+  [[nodiscard]] Most most(double factor = 1) const {
+    Most out;
+    const auto idle = at(1e-9);
+    if (idle.memory.total > idle.memory.capacity || idle.steady.max_active_requests < 1) {
+      out.nearest = fmt::format("needs {} of {} on each device", pretty(AnyQuantity(idle.memory.total), 3),
+                                pretty(AnyQuantity(idle.memory.capacity), 3));
+      out.missing = 1e9 * (idle.memory.total / idle.memory.capacity);
+      return out;
+    }
+    if (const auto* limit = broken(idle, factor); limit != nullptr) {
+      const double value = number_of(idle, limit->result());
+      out.nearest = fmt::format("{} is {} with one request at a time", limit->text(),
+                                pretty(AnyQuantity(Time<>::from_base(value)), 3));
+      out.missing = value / limit->most.base();
+      return out;
+    }
+    // What decodes at once stands for the rate, which follows from it.
+    const auto decoding = [&](double requests) { return evaluate_decoding(problem_, requests); };
+    const auto overloaded = at(2 * idle.steady.capacity.base());
+    const double full = overloaded.steady.running_requests;
+    double low = 0, high = full;
+    double rate = idle.steady.capacity.base() * (1 - 1e-6);
+    const ServiceLimit* why = broken(decoding(full), factor);
+    if (why == nullptr) {
+      out.rate = rate / factor;
+      out.limited_by = idle.steady.max_active_requests < 65536 ? "the cache" : "arithmetic";
+      return out;
+    }
+    constexpr double close = 1e-5;
+    while (high - low > close * high) {
+      const double middle = 0.5 * (low + high);
+      const auto e = decoding(middle);
+      if (const auto* limit = broken(e, factor); limit != nullptr) {
+        high = middle;
+        why = limit;
+      } else {
+        low = middle;
+        rate = e.steady.request_throughput.base();
+      }
+    }
+    // Where a step gets longer by a jump, the rate falls beyond it: a higher rate may be met with fewer that
+    // decode.
+    const auto met = [&](double x) {
+      const auto e = at(x);
+      return e.steady.overload <= RequestRate<>() && broken(e, factor) == nullptr;
+    };
+    constexpr double next = 1.001;
+    if (double more = idle.steady.capacity.base(); low > 0 && met(rate * next)) {
+      rate *= next;
+      while (more - rate > close * more) {
+        const double middle = 0.5 * (rate + more);
+        (met(middle) ? rate : more) = middle;
+      }
+    }
+    out.rate = low > 0 ? rate / factor : 0;
+    out.limited_by = why->text();
+    out.nearest = out.limited_by;
+    out.missing = 1;
+    return out;
+  }
+  [[nodiscard]] const Scenario& scenario() const { return scenario_; }
+  [[nodiscard]] double devices() const { return devices_; }
+  [[nodiscard]] const ServingProblem<>& problem() const { return problem_; }
+
+ private:
+  Scenario scenario_;
+  double devices_;
+  std::span<const ServiceLimit> limits_;
+  ServingProblem<> problem_;
+};
+
+}  // namespace mlsysim::detail
