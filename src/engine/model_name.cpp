@@ -95,6 +95,9 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"float 8", WeightFormat::fp8},
     {"f 16", WeightFormat::fp16},
     {"w 4a 16 g 128", WeightFormat::int4},
+});
+/// The same of GGUF files, many of which have no figures of their own.
+constexpr auto kFileFormats = std::to_array<FormatEnding>({
     {"q 4 k s", WeightFormat::q4_k_m, false, true},
     {"q 4 k xl", WeightFormat::q6_k, false, true},
     {"q 4 1", WeightFormat::q6_k, false, true},
@@ -173,12 +176,14 @@ const Workload* entry_of(NameParts wanted, const Zoo& zoo) {
 
 const FormatEnding* format_ending(const NameParts& parts) {
   const FormatEnding* found = nullptr;
-  for (const auto& f : kFormats) {
+  const auto look = [&](const FormatEnding& f) {
     const auto words = static_cast<std::size_t>(std::count(f.ending.begin(), f.ending.end(), ' ')) + 1;
-    if (words >= parts.size() || (found != nullptr && f.ending.size() <= found->ending.size())) continue;
+    if (words >= parts.size() || (found != nullptr && f.ending.size() <= found->ending.size())) return;
     const auto begin = parts.end() - static_cast<std::ptrdiff_t>(words);
     if (fmt::format("{}", fmt::join(begin, parts.end(), " ")) == f.ending) found = &f;
-  }
+  };
+  std::for_each(kFormats.begin(), kFormats.end(), look);
+  std::for_each(kFileFormats.begin(), kFileFormats.end(), look);
   return found;
 }
 

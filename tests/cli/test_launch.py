@@ -162,6 +162,12 @@ def test_a_method_of_quantization_does_not_replace_the_bits_of_a_name(run):
     assert run("import", "llama-server -m Qwen2.5-14B-Q4_K_M.gguf -fa -ngl 99", "--hardware", "H100").code == 0
 
 
+def test_servers_and_shells_of_other_forms(run):
+    for words in ("python -m vllm.entrypoints.api_server --model meta-llama/Llama-2-13b-chat-hf -tp 2", "ssh node1 'vllm serve meta-llama/Llama-2-13b-chat-hf -tp 2'"):
+        done = run("import", words, "--hardware", "H100")
+        assert done.code == 0 and "name: Llama2_13B" in done.out and "tp_size: 2" in done.out, done.err
+
+
 def test_what_has_no_cache_fits_by_its_weights(run):
     assert run("fit", "--from", "vllm serve BAAI/bge-m3 --task embed", "--hardware", "L4").code == 0
 

@@ -230,7 +230,7 @@ bool passes_on(std::string_view word) {
 
 /// An engine by the name of its module or script.
 std::optional<LaunchFormat> engine_of_script(std::string_view script) {
-  if (one_of(script, {"vllm.entrypoints.openai.api_server"}) ||
+  if (one_of(script, {"vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server"}) ||
       script.ends_with("vllm/entrypoints/openai/api_server.py"))
     return LaunchFormat::vllm;
   if (script == "sglang.launch_server" || script.ends_with("sglang/launch_server.py"))
@@ -321,10 +321,12 @@ std::optional<EngineCommand> engine_command(const Words& command) {
   std::size_t first = 0;
   while (precedes(word_at(command, first))) ++first;
   const bool passes = passes_on(word_at(command, first));
-  // A command that another shell reads: bash -c 'vllm serve ...'.
+  // A command that another shell reads: bash -c 'vllm serve ...', ssh node1 'vllm serve ...'.
+  const bool remote = base(word_at(command, first)) == "ssh";
   for (std::size_t i = first + 1; passes && i + 1 < command.size(); ++i)
-    if (one_of(word_at(command, i), {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
-        one_of(base(word_at(command, i - 1)), {"bash", "sh", "zsh"})) {
+    if ((one_of(word_at(command, i), {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
+         one_of(base(word_at(command, i - 1)), {"bash", "sh", "zsh"})) ||
+        (remote && i + 2 == command.size() && command[i + 1].text.find(' ') != std::string::npos)) {
       for (const auto& inner : split_shell(command[i + 1].text, "command line").commands)
         if (auto engine = engine_command(inner)) {
           engine->before.insert(engine->before.begin(), command.begin(), from(i));

@@ -222,11 +222,12 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     s.end("nodes", FlagUse::ignored, "the machine that was named has its own");
   }
   put_format(s, launch, "format", "precision");
-  // The flag names a method; the name of a checkpoint states its bits, and stays.
-  if (const auto word = s.text("weight_format"); !word.empty() && !fields.contains("weight_format")) {
-    if (choice_of<WeightFormat>(word))
+  if (const auto word = s.text("weight_format"); !word.empty()) {
+    // AWQ and GPTQ are methods, mostly of 4 bits: the name of a checkpoint states its bits, and stays.
+    const bool named = fields.contains("weight_format"), method = word == "int4";
+    if (choice_of<WeightFormat>(word) && !(named && method))
       fields["weight_format"] = word;
-    else
+    else if (!named)
       s.end("weight_format", FlagUse::contradicts,
             fmt::format("'{}' says no bits, and the name of the checkpoint states none: --weight-format does",
                         word));

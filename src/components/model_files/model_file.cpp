@@ -206,6 +206,21 @@ void set_head(Stack& s, const Config& c, const Config& whole) {
   if (words) c.note("the product over the vocabulary, of the words that are filled in, is not counted");
 }
 
+/// A decoder whose answer is no word: one pass without an output matrix.
+void take_one_pass(Workload& w, Stack s, const Config& c, const Config& whole) {
+  s.role = StackRole::encoder;
+  s.output.logits = false;
+  s.output.tied = true;
+  set_head(s, c, whole);
+  s.output.pooler = false;
+  w.architecture = Architecture::encoder;
+  w.stacks.push_back(std::move(s));
+  c.note(fmt::format(
+      "'{}' generates no words: one pass, without an output matrix; all pairs of tokens are counted, of "
+      "which it attends to half",
+      named_class(whole)));
+}
+
 /// Weights of a model of Mamba blocks of the first kind, which are counted and have no operator list.
 /// Worked number: Mamba-2.8B has 2,768,345,600.
 /// @cite gu-2023-mamba, section 3.4
@@ -321,18 +336,8 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
     w.stacks.push_back(std::move(stack));
   } else if (c.trait(crossed)) {
     encoder_and_decoder(w, c, std::move(stack));
-  } else if (const auto named = named_class(whole); !c.trait(recurrent) && answers_in_one_pass(named)) {
-    stack.role = StackRole::encoder;
-    stack.output.logits = false;
-    stack.output.tied = true;
-    set_head(stack, c, whole);
-    stack.output.pooler = false;
-    w.architecture = Architecture::encoder;
-    w.stacks.push_back(std::move(stack));
-    m.notes.push_back(fmt::format(
-        "'{}' generates no words: one pass, without an output matrix; all pairs of tokens are counted, of "
-        "which it attends to half",
-        named));
+  } else if (!c.trait(recurrent) && answers_in_one_pass(named_class(whole))) {
+    take_one_pass(w, std::move(stack), c, whole);
   } else {
     w.architecture = Architecture::decoder;
     if (stack.mixer.state_space && stack.mixer.state_space->rule == StateSpaceRule::mamba1) {

@@ -1,0 +1,36 @@
+"""One launch has one verdict: `fit`, `fit` of the plan that `import` writes, `eval` of it and `memory` with its fields read the same weights
+and give the same answer to whether it fits."""
+
+import pytest
+
+# A launch, a device, whether it fits, and the weights of a device [GB].
+LAUNCHES = [
+    ("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --max-model-len 8192", "H100", True, 70.55),
+    ("vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192", "H100", False, 141.1),
+    ("vllm serve neuralmagic/Meta-Llama-3.1-70B-Instruct-quantized.w4a16 --max-model-len 8192", "H100", True, 39.77),
+    ("vllm serve unsloth/Qwen2.5-7B-bnb-4bit --max-model-len 8192", "L4", True, 5.57),
+    ("vllm serve Qwen/Qwen2.5-32B-Instruct-AWQ --quantization awq_marlin --max-model-len 16384", "L40S", True, 19.3),
+    ("vllm serve mistralai/Mistral-7B-Instruct-v0.3 --max-model-len 32768", "L4", True, 14.5),
+    ("vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-cache-dtype fp8 --max-model-len 8192 --enforce-eager", "L4", True, 16.06),
+    ("vllm serve openai/gpt-oss-120b --max-model-len 16384", "H100", True, 65.2),
+    ("python3 -m sglang.launch_server --model Qwen/Qwen3-30B-A3B --tp 2 --context-length 16384", "A100", True, 30.54),
+    ("python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --context-length 8192", "H200", True, 85.0),
+    ("trtllm-serve meta-llama/Llama-3.1-8B-Instruct --max_batch_size 16 --max_seq_len 4096", "H100", True, 16.06),
+    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 99", "RTX4090", True, 8.96),
+    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 30", "RTX4090", True, 5.95),
+]
+
+
+def held(done):
+    return sum(row["bytes"] for row in done.json()["rows"] if row["part"] == "weights") / 1e9
+
+
+@pytest.mark.parametrize("words, device, fits, weights", LAUNCHES, ids=[f"{row[0].split('/')[-1][:40]} {row[1]}" for row in LAUNCHES])
+def test_every_command_reads_the_same(run, tmp_path, words, device, fits, weights):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(run("import", words, "--hardware", device).out)
+    launch, planned, card = (run(*more, "-o", "json") for more in (("fit", "--from", words, "--hardware", device), ("fit", "--from", plan), ("eval", plan)))
+    found = {"fit": held(launch), "fit of the plan": held(planned), "eval": card.json()["memory"]["weights"]["value"] / 1e9}
+    assert found == pytest.approx(dict.fromkeys(found, weights), rel=0.01)
+    assert found == pytest.approx(dict.fromkeys(found, found["eval"]), rel=2e-3)  # what is kept in 16 bits is counted apart in one of them
+    assert {"fit": launch.code, "fit of the plan": planned.code, "eval": card.code} == dict.fromkeys(found, 0 if fits else 2)
