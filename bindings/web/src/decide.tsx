@@ -36,6 +36,7 @@ async function words(): Promise<string[]> {
     ...said.flatMap(([name, v]) => [`--${name.replaceAll("_", "-")}`, v])];
 }
 
+const labelled = (text: string) => text.split(" ").map(labelOf).join(" ");
 function Ranking({ d }: { d: Decision }) {
   const [best, ...rest] = d.options, can = d.options.filter((o) => o.feasible), money = d.unit === "USD/h", cost = (v: number) => (money ? `$${digits(v)}/h` : `${digits(v)} devices`);
   const second = rest.find((o) => o.feasible);
@@ -50,9 +51,9 @@ function Ranking({ d }: { d: Decision }) {
       <Table columns={["machine", "devices", "plan of a replica", ...(trains ? ["days", "MFU"] : ["first token, 99 %", "per token", "limited by"]), `cost, ${d.level} % range`]} rows={d.options.map((o) => {
         if (!o.feasible) return [o.machine, "none", o.why_not ?? "", "", "", ...(trains ? [] : [""]), o.smallest_change ?? ""];
         const p = o.size.best;
-        return [o.machine, p.devices, `${p.replicas} \u00d7 (${degrees(p)})`, ...(trains ? [p.training_time_d!, `${digits(100 * p.mfu!)} %`] : [`${digits(p.p99_ttft_ms!)} ms`, `${digits(p.itl_ms!)} ms`, labelOf(p.limited_by)]), `${cost(o.lower)} to ${o.upper === null ? "no limit" : cost(o.upper)}`];
+        return [o.machine, p.devices, `${p.replicas} \u00d7 (${degrees(p)})`, ...(trains ? [p.training_time_d!, `${digits(100 * p.mfu!)} %`] : [`${digits(p.p99_ttft_ms!)} ms`, `${digits(p.itl_ms!)} ms`, labelled(p.limited_by)]), `${cost(o.lower)} to ${o.upper === null ? "no limit" : cost(o.upper)}`];
       })} />
-      {d.flips.length > 0 && <><h3>What would change the choice</h3><ul>{d.flips.map((f) => <li>{f.winner}, if {f.figure.split(" ").map(labelOf).join(" ")} were {f.at < f.now ? "below" : "above"} {digits(f.at)} {f.unit} (now {digits(f.now)})
+      {d.flips.length > 0 && <><h3>What would change the choice</h3><ul>{d.flips.map((f) => <li>{f.winner}, if {labelled(f.figure)} were {f.at < f.now ? "below" : "above"} {digits(f.at)} {f.unit} (now {digits(f.now)})
         {f.deviations !== null && `, ${f.deviations.toFixed(1)} standard deviations away`}</li>)}</ul></>}
       {d.next.length > 0 && <><h3>What to measure next</h3><ul>{d.next.map((m) => <li>{m.machine}: {m.what} ({digits(m.gpu_minutes)} GPU minutes; {cost(m.regret_left)} at stake afterwards)</li>)}</ul></>}
     </>

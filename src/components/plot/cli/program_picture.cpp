@@ -24,7 +24,7 @@ void Program::picture_commands() {
       "  mlsysim plot topology Research_256\n"
       "  mlsysim plot layers Qwen3_30B_A3B\n"
       "  mlsysim plot pipeline ServingModel workload=Llama3_8B hardware=H100\n"
-      "  mlsysim plot curve Llama3_70B H100 itl --axis batch_size=1..64*2 --size 480x300 --font-size 11 "
+      "  mlsysim plot curve Llama3_8B H100 itl --axis batch_size=1..64*2 --size 480x300 --font-size 11 "
       "--title "
       "'Time per token' --label y='time per token' -o figure.pdf\n"
       "Forms: text (default), svg, png, pdf, html, vega, json, csv; trace of a timeline or schedule. -o "
