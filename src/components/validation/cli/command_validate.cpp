@@ -144,12 +144,15 @@ std::vector<OutsidePredictions> outside_predictions(const ValidateRequest& reque
   return out;
 }
 
-/// "residual_factors.csv" for "residuals.csv".
-std::string factors_beside(const std::string& residuals) {
-  const std::filesystem::path file(residuals);
+/// What was missed, and beside it the factors of bands: "residual_factors.csv" for "residuals.csv".
+void write_residuals(const std::filesystem::path& file, std::string groups, files::WriteHow how) {
+  how.mark = kResidualsHead;
+  files::write(file, groups, how);
   auto stem = file.stem().string();
   if (stem.ends_with('s')) stem.pop_back();
-  return (file.parent_path() / (stem + "_factors" + file.extension().string())).string();
+  how.mark = kFactorsHead;
+  files::write(file.parent_path() / (stem + "_factors" + file.extension().string()),
+               factors_csv(std::move(groups)), how);
 }
 
 }  // namespace
@@ -163,8 +166,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     return files::WriteHow{.replace = request.force ? files::Replace::any : files::Replace::own,
                            .mark = mark};
   };
-  const auto residuals = replacing(kResidualsHead), html = replacing(kHtmlMark), page = replacing(kPageMark),
-             yaml = replacing(kRecordMark), rows = replacing(kRowsMark);
+  const auto html = replacing(kHtmlMark), page = replacing(kPageMark), yaml = replacing(kRecordMark),
+             rows = replacing(kRowsMark);
   const auto others = outside_predictions(request);
   if (!request.html.empty()) files::check_target(request.html, html);
   for (const auto& file : {request.page, request.tables_page, request.league})
@@ -184,11 +187,8 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
          .found = fmt::format("{} tables without it", tables.size()),
          .expected = "--with of a device or engine that a row names",
          .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
-  if (!request.residuals.empty()) {
-    auto groups = to_csv(residual_groups(tables, zoo()));
-    files::write(request.residuals, groups, residuals);
-    files::write(factors_beside(request.residuals), factors_csv(std::move(groups)), replacing(kFactorsHead));
-  }
+  if (!request.residuals.empty())
+    write_residuals(request.residuals, to_csv(residual_groups(tables, zoo())), replacing({}));
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
   if (!request.rows.empty()) files::write(request.rows, rows_to_predict(results), rows);
   if (!request.league.empty()) files::write(request.league, league_page(results, zoo(), others), page);
