@@ -126,7 +126,7 @@ std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
   FileBytes none;
   const auto open = open_regular(file, s, none);
   if (open.get() < 0) return none.found;
-  std::string piece(1 << 20, '\0'), wrong;
+  std::string piece(std::min<std::uint64_t>(bytes, 1 << 20), '\0'), wrong;
   for (std::uint64_t left = bytes; left > 0 && wrong.empty();) {
     const auto n = ::read(open.get(), piece.data(), std::min<std::uint64_t>(left, piece.size()));
     if (n < 0 && errno == EINTR) continue;

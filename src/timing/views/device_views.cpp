@@ -1,5 +1,6 @@
 // Devices as numbers: the only place where a missing figure is replaced, and each replacement is
 // noted.
+#include "timing/views/device_figures.hpp"
 #include "timing/views/or_convention.hpp"
 
 #include <mlsysim/timing/fill.hpp>
@@ -78,9 +79,10 @@ void fill(Device<>& d, const HardwareNode& hardware, const Conventions& c, unsig
   const DeviceClass* last = nullptr;  // most figures come from one class, and one family on it
   const KernelFamily* family = nullptr;
   SharedText words;
+  const DeviceFigures figures(hardware, c);
   for (const auto& row : view_rows()) {
     if ((row.reads & reads) == 0) continue;
-    const auto f = filled(*row.figure, hardware, c);
+    const auto f = figures(*row.figure);
     if (!f) {
       (void)needed_figure(row.figure->path, hardware, c, notes);  // says what is missing
       continue;

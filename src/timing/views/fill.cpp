@@ -1,4 +1,4 @@
-#include <mlsysim/timing/fill.hpp>
+#include "timing/views/device_figures.hpp"
 
 #include <mlsysim/specs/leaves.hpp>
 
@@ -75,113 +75,120 @@ double parts_of(const HardwareNode& device) {
   return device.accelerator_count / std::max(1.0, device.part->accelerator_count);
 }
 
-class Filler {
- public:
-  Filler(const HardwareNode& device, const Conventions& conventions)
-      : device_(device), conventions_(conventions) {}
+}  // namespace
 
-  [[nodiscard]] std::optional<FilledFigure> operator()(const FigureRow& row, int depth = 0) const {
-    if (const auto own = row.stated(device_)) return FilledFigure{*own};
-    if (const auto own = measured(row, depth)) return own;
-    if (device_.part != nullptr) {
-      auto of_part = Filler(*device_.part, conventions_)(row, below(depth));
-      if (of_part) {
-        if (row.row.summed) of_part->base *= parts_of(device_);
-        return FilledFigure{of_part->base, FigureOrigin::part, device_.part};
+DeviceFigures::DeviceFigures(const HardwareNode& device, const Conventions& conventions)
+    : device_(device), conventions_(conventions) {
+  const auto class_on = [&](const GenerationConstants& constants) {
+    const DeviceClass* c = constants.generation != nullptr ? &class_of(device, conventions) : nullptr;
+    for (int k = 0; c != nullptr && k <= kDeepest; c = c->like, ++k)
+      if (c->name == constants.generation->name) return c;
+    return static_cast<const DeviceClass*>(nullptr);
+  };
+  for (const auto* family : {conventions.products, conventions.attention, conventions.collectives})
+    for (; family != nullptr; family = family->extends)
+      for (const auto& constants : family->generations) {
+        const Giver giver{family, &constants, measured_on(constants, device), class_on(constants)};
+        if (giver.measured || giver.on != nullptr) givers_.push_back(giver);
       }
+}
+
+std::optional<FilledFigure> DeviceFigures::operator()(const FigureRow& row, int depth) const {
+  if (const auto own = row.stated(device_)) return FilledFigure{*own};
+  if (const auto own = measured(row, depth)) return own;
+  if (device_.part != nullptr) {
+    if (part_ == nullptr) part_ = std::make_unique<DeviceFigures>(*device_.part, conventions_);
+    auto of_part = (*part_)(row, below(depth));
+    if (of_part) {
+      if (row.row.summed) of_part->base *= parts_of(device_);
+      return FilledFigure{of_part->base, FigureOrigin::part, device_.part};
     }
-    if (row.row.per_unit && !device_.compute.units)
-      return FilledFigure{row.type->inner().exps.dimensionless() ? 1.0 : 0.0, FigureOrigin::per_unit};
-    if (const auto given = of_caller(row)) return given;
-    return of_class(row, depth);
   }
+  if (row.row.per_unit && !device_.compute.units)
+    return FilledFigure{row.type->inner().exps.dimensionless() ? 1.0 : 0.0, FigureOrigin::per_unit};
+  if (const auto given = of_caller(row)) return given;
+  return of_class(row, depth);
+}
 
-  [[nodiscard]] std::optional<FilledFigure> of_caller(const FigureRow& row) const {
-    if (conventions_.devices == nullptr || !row.in_class) return std::nullopt;
-    const auto given = number_at(*row.type, conventions_.devices, *row.in_class);
-    if (!given) return std::nullopt;
-    return FilledFigure{*given, FigureOrigin::caller};
-  }
+std::optional<FilledFigure> DeviceFigures::of_caller(const FigureRow& row) const {
+  if (conventions_.devices == nullptr || !row.in_class) return std::nullopt;
+  const auto given = number_at(*row.type, conventions_.devices, *row.in_class);
+  if (!given) return std::nullopt;
+  return FilledFigure{*given, FigureOrigin::caller};
+}
 
-  /// From the device's class, or from those that it is like: what each states, else the families of kernels.
-  [[nodiscard]] std::optional<FilledFigure> of_class(const FigureRow& row, int depth = 0) const {
-    const DeviceClass* c = &class_of(device_, conventions_);
-    for (int k = 0; c != nullptr; c = c->like, k = below(k)) {
-      auto found = given_by(*c, row.in_class, row, depth);
-      if (!found)
-        found = of_families(
-            row, [&](const auto& g) { return g.generation != nullptr && g.generation->name == c->name; },
-            depth);
-      if (!found) continue;
-      found->device_class = c;
-      return found;
-    }
-    return std::nullopt;
-  }
-
- private:
-  /// From a family of kernels that was measured on the device.
-  [[nodiscard]] std::optional<FilledFigure> measured(const FigureRow& row, int depth) const {
-    auto found = of_families(
-        row, [&](const auto& g) { return measured_on(g, device_); }, depth);
-    if (found) found->origin = FigureOrigin::measured;
+std::optional<FilledFigure> DeviceFigures::of_class(const FigureRow& row, int depth) const {
+  const DeviceClass* c = &class_of(device_, conventions_);
+  for (int k = 0; c != nullptr; c = c->like, k = below(k)) {
+    auto found = given_by(*c, row.in_class, row, depth);
+    if (!found)
+      found = of_families(
+          row, [&](const Giver& g) { return g.on == c; }, depth);
+    if (!found) continue;
+    found->device_class = c;
     return found;
   }
+  return std::nullopt;
+}
 
-  /// From the first constants of the conventions' families of kernels that `hold`.
-  template <class Hold>
-  [[nodiscard]] std::optional<FilledFigure> of_families(const FigureRow& row, Hold&& hold, int depth) const {
-    if (!row.in_family) return std::nullopt;
-    for (const auto* family : {conventions_.products, conventions_.attention, conventions_.collectives})
-      for (; family != nullptr; family = family->extends)
-        for (const auto& constants : family->generations) {
-          if (!hold(constants)) continue;
-          auto found = given_by(constants, row.in_family, row, depth);
-          if (!found) continue;
-          found->family = family;
-          found->constants = &constants;
-          return found;
-        }
-    return std::nullopt;
+/// From a family of kernels that was measured on the device.
+std::optional<FilledFigure> DeviceFigures::measured(const FigureRow& row, int depth) const {
+  auto found = of_families(
+      row, [](const Giver& g) { return g.measured; }, depth);
+  if (found) found->origin = FigureOrigin::measured;
+  return found;
+}
+
+/// From the first constants of the conventions' families of kernels that `hold`.
+template <class Hold>
+std::optional<FilledFigure> DeviceFigures::of_families(const FigureRow& row, Hold&& hold, int depth) const {
+  if (!row.in_family) return std::nullopt;
+  for (const auto& giver : givers_) {
+    if (!hold(giver)) continue;
+    auto found = given_by(*giver.constants, row.in_family, row, depth);
+    if (!found) continue;
+    found->family = giver.family;
+    found->constants = giver.constants;
+    return found;
   }
+  return std::nullopt;
+}
 
-  /// A value of a class or of a family's constants, else by one of its rules.
-  template <class S>
-  [[nodiscard]] std::optional<FilledFigure> given_by(const S& giver, std::optional<std::size_t> offset,
-                                                     const FigureRow& row, int depth) const {
-    if (offset)
-      if (const auto value = number_at(*row.type, &giver, *offset))
-        return FilledFigure{*value, FigureOrigin::value};
-    for (const auto& rule : giver.rules) {
-      if (rule.figure != row.path) continue;
-      if (const auto from = named_by(rule.of, depth))
-        return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, nullptr, &rule};
-    }
-    return std::nullopt;
+/// A value of a class or of a family's constants, else by one of its rules.
+template <class S>
+std::optional<FilledFigure> DeviceFigures::given_by(const S& giver, std::optional<std::size_t> offset,
+                                                    const FigureRow& row, int depth) const {
+  if (offset)
+    if (const auto value = number_at(*row.type, &giver, *offset))
+      return FilledFigure{*value, FigureOrigin::value};
+  for (const auto& rule : giver.rules) {
+    if (rule.figure != row.path) continue;
+    if (const auto from = named_by(rule.of, depth))
+      return FilledFigure{rule.times * *from, FigureOrigin::rule, nullptr, nullptr, &rule};
   }
+  return std::nullopt;
+}
 
-  /// What a rule goes with: a figure, or one over it.
-  [[nodiscard]] std::optional<double> named_by(std::string_view of, int depth) const {
-    const bool inverse = of.starts_with(kOneOver);
-    if (inverse) of.remove_prefix(kOneOver.size());
-    const auto found = (*this)(row_at(of), below(depth));
-    if (!found) return std::nullopt;
-    return inverse ? 1 / found->base : found->base;
-  }
+/// What a rule goes with: a figure, or one over it.
+std::optional<double> DeviceFigures::named_by(std::string_view of, int depth) const {
+  const bool inverse = of.starts_with(kOneOver);
+  if (inverse) of.remove_prefix(kOneOver.size());
+  const auto found = (*this)(row_at(of), below(depth));
+  if (!found) return std::nullopt;
+  return inverse ? 1 / found->base : found->base;
+}
 
-  [[nodiscard]] int below(int depth) const {
-    if (depth < kDeepest) return depth + 1;
-    throw InputError(
-        {.id = "mlsysim.price.031",
-         .message = fmt::format("the figures of '{}' follow from each other in a circle", device_.name),
-         .key = device_.name,
-         .found = "a rule, a part or a class that leads back to itself",
-         .expected = "figures that end at one that is stated"});
-  }
+int DeviceFigures::below(int depth) const {
+  if (depth < kDeepest) return depth + 1;
+  throw InputError(
+      {.id = "mlsysim.price.031",
+       .message = fmt::format("the figures of '{}' follow from each other in a circle", device_.name),
+       .key = device_.name,
+       .found = "a rule, a part or a class that leads back to itself",
+       .expected = "figures that end at one that is stated"});
+}
 
-  const HardwareNode& device_;
-  const Conventions& conventions_;
-};
+namespace {
 
 /// Words that live for ever, so that notes only point to them. There are few: a class or a part each.
 SharedText lasting(std::string words) {
@@ -248,12 +255,12 @@ const DeviceClass& class_of(const HardwareNode& device, const Conventions& conve
 
 std::optional<FilledFigure> filled(const FigureRow& row, const HardwareNode& device,
                                    const Conventions& conventions) {
-  return Filler(device, conventions)(row);
+  return DeviceFigures(device, conventions)(row);
 }
 
 std::optional<FilledFigure> filled_by_class(const FigureRow& row, const HardwareNode& device,
                                             const Conventions& conventions) {
-  return Filler(device, conventions).of_class(row);
+  return DeviceFigures(device, conventions).of_class(row);
 }
 
 AuthoredFigure authored(const FilledFigure& filled, const FigureRow& row) {
@@ -331,9 +338,9 @@ double class_figure(std::string_view path, const Conventions& conventions, Notes
   HardwareNode any;
   any.name = "a device that is not there yet";
   const FigureRow& row = row_at(path);
-  const Filler filler(any, conventions);
-  auto found = filler.of_caller(row);
-  if (!found) found = filler.of_class(row);
+  const DeviceFigures figures(any, conventions);
+  auto found = figures.of_caller(row);
+  if (!found) found = figures.of_class(row);
   return noted(found, row, any, conventions, notes);
 }
 

@@ -1,5 +1,6 @@
 // The ladder of links of a machine as numbers: missing figures are replaced here, and each replacement is
 // noted.
+#include "timing/views/device_figures.hpp"
 #include "timing/views/or_convention.hpp"
 
 #include <mlsysim/specs/detail/torus.hpp>
@@ -17,11 +18,12 @@ namespace {
 /// Collectives inside the innermost level: figures of the node, of the device, of its class, or conventions.
 void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware, const Conventions& c,
                      Notes& notes, Phase phase) {
+  const DeviceFigures figures(hardware, c);
   const auto figure = [&]<class Q>(std::string_view path, const std::optional<Q>& own, const Q& convention,
                                    std::string_view name) {
     if (!own) {
       const FigureRow& row = *find_figure_row(path);
-      if (const auto found = filled(row, hardware, c)) {
+      if (const auto found = figures(row)) {
         Q value{};
         if constexpr (std::is_same_v<Q, double>)
           value = found->base;
