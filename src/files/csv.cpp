@@ -209,8 +209,8 @@ void CsvTable::join(CsvTable other, std::span<const std::size_t> here, std::span
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
   const auto it = std::find(columns_.begin(), columns_.end(), name);
   if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());
-  throw LookupError(unknown_name("mlsysim.files.022", fmt::format("{} has no column '{}'", file_, name),
-                                 name, columns_, {}, asked_at));
+  throw LookupError(unknown_name("mlsysim.files.022", fmt::format("{} has no column '{}'", file_, name), name,
+                                 columns_, {}, asked_at));
 }
 
 double CsvTable::number(std::size_t row, std::size_t col) const {

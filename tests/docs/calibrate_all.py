@@ -29,8 +29,7 @@ def a_constant_that_its_data_do_not_identify_is_refused(report, overlay):
     """The sample of gathers has too few rows to tell what copies cost: no range, no note of a fit, no new value."""
     line = next(l for l in report.splitlines() if "collectives.copy_ratio" in l)
     assert "refused" in line and re.search(r"2\.76 -> 2\.76", line), line
-    figure = overlay.split("copy_ratio:")[1].split("pair_share:")[0]
-    assert "fitted to" not in figure and "range:" not in figure, figure
+    assert "copy_ratio" not in overlay
     assert "refused  A100 collectives.copy_ratio" in report
 
 

@@ -8,10 +8,10 @@
 #include "fuzz/promise.hpp"
 #include "unit/model_files/samples.hpp"
 
+#include <mlsysim/files/csv.hpp>
 #include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
-#include <mlsysim/files/csv.hpp>
 
 #include <cstdint>
 #include <string>

@@ -10,6 +10,7 @@
 #include "fuzz/promise.hpp"
 #include "unit/model_files/samples.hpp"
 
+#include <mlsysim/files/csv.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
@@ -17,7 +18,6 @@
 #include <mlsysim/ops/export/fetch.hpp>
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/request_trace/traffic.hpp>
-#include <mlsysim/files/csv.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <malloc.h>

@@ -1,8 +1,8 @@
 #pragma once
 /// Expressions over the columns of a table: how the mapping of a row to an input is written as data.
 
-#include <mlsysim/resolver_api/expression.hpp>
 #include <mlsysim/files/csv.hpp>
+#include <mlsysim/resolver_api/expression.hpp>
 
 #include <optional>
 #include <string>

@@ -219,6 +219,20 @@ CountedSpread spread_of(const TrafficValue& v, const char* name, double requests
   return s;
 }
 
+const Json& at(const Json& j, const char* name) {
+  static const Json none;
+  return has(j, name) ? j[name] : none;
+}
+
+/// How many requests a result is of.
+double counted_requests(const TrafficValue& v, const Json& j, const char* name, std::string_view path) {
+  const double count = j.is_object() ? number_at(j, name, 0) : 0;
+  if (!(count >= 1))
+    refuse_traffic(v.file, v.line, j.is_null() ? "no count of requests" : shown(j),
+                   fmt::format("'{}' of at least one request", path));
+  return count;
+}
+
 /// The least number of requests in flight that a stimulus names, at any of the places where versions keep it.
 double concurrency_of(const Json& j) {
   const auto config = j.find("input_config");
@@ -235,7 +249,7 @@ double concurrency_of(const Json& j) {
 }  // namespace
 
 void read_genai_perf(const TrafficValue& v, RecordedTraffic& out) {
-  out.requests = v.json.contains("request_count") ? number_at(v.json["request_count"], "avg", 0) : 0;
+  out.requests = counted_requests(v, at(v.json, "request_count"), "avg", "request_count.avg");
   out.prompt = spread_of(v, "input_sequence_length", out.requests);
   if (has(v.json, "output_sequence_length"))
     out.answer = spread_of(v, "output_sequence_length", out.requests);
@@ -244,11 +258,6 @@ void read_genai_perf(const TrafficValue& v, RecordedTraffic& out) {
 }
 
 namespace {
-
-const Json& at(const Json& j, const char* name) {
-  static const Json none;
-  return has(j, name) ? j[name] : none;
-}
 
 /// The load of a strategy: a rate, or streams that each wait for their answer.
 void take_strategy(const Json& strategy, RecordedTraffic& out) {
@@ -274,7 +283,7 @@ void read_guidellm(const TrafficValue& v, RecordedTraffic& out) {
              &answer = at(at(at(run, "metrics"), "output_token_count"), "successful");
   if (prompt.is_null())
     refuse_traffic(v.file, v.line, shown(run), "'metrics.prompt_token_count.successful' of each benchmark");
-  out.requests = number_at(prompt, "count", 0);
+  out.requests = counted_requests(v, prompt, "count", "prompt_token_count.successful.count");
   const Json lengths{{"prompt", prompt}, {"answer", answer}};
   const TrafficValue both{lengths, v.file, v.line};
   out.prompt = spread_of(both, "prompt", out.requests, kGuideLlm);

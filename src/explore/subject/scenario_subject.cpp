@@ -149,6 +149,7 @@ FieldInfo public_field(const FieldInfo& f) {
 
 /// Whether `plan_fits` depends on one of the inputs that vary.
 bool plan_varies(const ProblemLaw& law, std::span<const std::string> varied) {
+  if (varied.empty()) return false;
   const auto inputs = law.inputs_of(law.result("plan_fits"));
   for (std::size_t i = 0; i < law.inputs.size(); ++i)
     if (inputs[i] && among(varied, law.inputs[i].name)) return true;

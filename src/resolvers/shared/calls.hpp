@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mlsysim::detail {
 
 /// Eager passes of an engine that is written in Python: the host calls every operator and launches its
@@ -17,7 +19,9 @@ inline void set_calls(std::optional<Execution> asked, const ServingEngine* engin
   if (engine == nullptr || execution_of(asked, engine) != Execution::eager || is_unfused(*engine)) return;
   const auto call = stated(*engine, &FrameworkHost::operation);
   if (!call || *call <= Time<>() || device.kernels.issue <= Time<>()) return;
-  device.kernels.issue = stated(*engine, &FrameworkHost::launch).value_or(device.kernels.issue) + *call;
+  // A device whose host is stated to be slower than that of the runtime stays so.
+  const auto launch = stated(*engine, &FrameworkHost::launch).value_or(Time<>());
+  device.kernels.issue = std::max(device.kernels.issue, launch) + *call;
   if (notes.wanted())
     notes.assume("kernels.issue", device.kernels.issue,
                  fmt::format("{} calls each operator, zoo/runtimes", engine->name));

@@ -33,7 +33,9 @@ void Program::validation_commands() {
   offer(*v, "--tables-page", validate_.tables_page,
         "also writes a Markdown page with every table, the fitted constants and cross-validation", "FILE");
   offer(*v, "--write-residuals", validate_.residuals,
-        "also writes what the predictions missed, by groups, and beside it the factors of bands: the data of --interval", "FILE");
+        "also writes what the predictions missed, by groups, and beside it the factors of bands: the data of "
+        "--interval",
+        "FILE");
   offer(*v, "--league", validate_.league,
         "also writes a Markdown page with this and other tools on the same rows", "FILE");
   offer(*v, "--write-rows", validate_.rows,
