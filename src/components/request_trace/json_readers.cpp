@@ -224,13 +224,10 @@ const Json& at(const Json& j, const char* name) {
   return has(j, name) ? j[name] : none;
 }
 
-/// How many requests a result is of.
-double counted_requests(const TrafficValue& v, const Json& j, const char* name, std::string_view path) {
-  const double count = j.is_object() ? number_at(j, name, 0) : 0;
-  if (!(count >= 1))
-    refuse_traffic(v.file, v.line, j.is_null() ? "no count of requests" : shown(j),
-                   fmt::format("'{}' of at least one request", path));
-  return count;
+/// Takes how many requests a result is of.
+void take_requests(const Json& j, const char* name, RecordedTraffic& out) {
+  out.requests = j.is_object() ? number_at(j, name, 0) : 0;
+  if (!(out.requests >= 1)) out.notes.emplace_back("the result does not say how many requests it is of");
 }
 
 /// The least number of requests in flight that a stimulus names, at any of the places where versions keep it.
@@ -249,7 +246,7 @@ double concurrency_of(const Json& j) {
 }  // namespace
 
 void read_genai_perf(const TrafficValue& v, RecordedTraffic& out) {
-  out.requests = counted_requests(v, at(v.json, "request_count"), "avg", "request_count.avg");
+  take_requests(at(v.json, "request_count"), "avg", out);
   out.prompt = spread_of(v, "input_sequence_length", out.requests);
   if (has(v.json, "output_sequence_length"))
     out.answer = spread_of(v, "output_sequence_length", out.requests);
@@ -283,7 +280,7 @@ void read_guidellm(const TrafficValue& v, RecordedTraffic& out) {
              &answer = at(at(at(run, "metrics"), "output_token_count"), "successful");
   if (prompt.is_null())
     refuse_traffic(v.file, v.line, shown(run), "'metrics.prompt_token_count.successful' of each benchmark");
-  out.requests = counted_requests(v, prompt, "count", "prompt_token_count.successful.count");
+  take_requests(prompt, "count", out);
   const Json lengths{{"prompt", prompt}, {"answer", answer}};
   const TrafficValue both{lengths, v.file, v.line};
   out.prompt = spread_of(both, "prompt", out.requests, kGuideLlm);
