@@ -421,9 +421,9 @@ def all_tools():
         **{name: {**_TEXT, "description": words} for name, words in (
             ("ttft", 'limit of the first token: "2 s", "p99 2 s"'), ("itl", 'limit of the time between tokens: "30 ms", "p99 40 ms"'),
             ("e2e", 'limit of a whole request: "20 s"'), ("tokens", 'of a training run, e.g. "15T"'), ("within", 'its time, e.g. "90 d"'),
-            ("measured", "own measurements for the intervals: CSV file or definition of a table"),
-            ("measurand", "of the CSV file: token_time, ..."))},
-        "disaggregated": {"type": "boolean", "description": "also pools of prefill workers"},
+            ("measured", "own measurements: a file"),
+            ("measurand", "e.g. token_time"))},
+        "disaggregated": {"type": "boolean", "description": "prefill pools too"},
         "scenario": {"type": "object", "description": "further fields of evaluate: seq_len, output_tokens, precision, engine"},
     }
     return [
