@@ -77,8 +77,10 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"mxfp 4 moe", WeightFormat::mxfp4},  {"mxfp 4 preview", WeightFormat::mxfp4},
     {"mxfp 4 q 8", WeightFormat::mxfp4},  {"float 8", WeightFormat::fp8},
     {"f 16", WeightFormat::fp16},         {"w 4a 16 g 128", WeightFormat::int4},
+    {"4bits", WeightFormat::int4},        {"8bits", WeightFormat::q8_0},
+    {"gptq 4b", WeightFormat::int4},      {"gptq 8b", WeightFormat::q8_0},
 });
-/// The same of GGUF files, many of which have no figures of their own.
+/// Endings of GGUF files and of MLX. Many formats have no figures of their own: the next one stands in.
 constexpr auto kFileFormats = std::to_array<FormatEnding>({
     {"q 4 k s", WeightFormat::q4_k_m, false, true},
     {"q 4 k xl", WeightFormat::q6_k, false, true},
@@ -113,10 +115,6 @@ constexpr auto kFileFormats = std::to_array<FormatEnding>({
     {"q 6 k l", WeightFormat::q8_0, false, true},
     {"q 6 k xl", WeightFormat::q8_0, false, true},
     {"q 8 k xl", WeightFormat::bf16, false, true},
-    {"4bits", WeightFormat::int4},
-    {"8bits", WeightFormat::q8_0},
-    {"gptq 4b", WeightFormat::int4},
-    {"gptq 8b", WeightFormat::q8_0},
     {"2bit", WeightFormat::int4, false, true},
     {"3bit", WeightFormat::int4, false, true},
     {"q 4", WeightFormat::int4, false, true},

@@ -1,5 +1,7 @@
 #include "explore/ask/size_pools.hpp"
 
+#include "explore/ask/size_units.hpp"
+
 #include <mlsysim/estimate/detail/steady.hpp>
 #include <mlsysim/estimate/in_flight.hpp>
 
@@ -76,14 +78,9 @@ class Pools {
   }
   /// The limit on a time, or on any where `time` is empty, that is broken by most; null where none is.
   [[nodiscard]] const ServiceLimit* broken(const InFlightEstimate<>& e, std::string_view time = {}) const {
-    const ServiceLimit* worst = nullptr;
-    double by = 1;
-    for (const auto& limit : q_->limits) {
-      if (!time.empty() && limit.time != time) continue;
-      const double over = number_of(e, limit.result()) * factor_ / limit.most.base();
-      if (over > by) worst = &limit, by = over;
-    }
-    return worst;
+    return broken_most(q_->limits, [&](const ServiceLimit& l) {
+      return time.empty() || l.time == time ? number_of(e, l.result()) * factor_ : 0.0;
+    });
   }
   [[nodiscard]] static bool serves(const InFlightEstimate<>& e) { return e.feasible && e.is_stable; }
   [[nodiscard]] bool meets(const InFlightEstimate<>& e, std::string_view time = {}) const {

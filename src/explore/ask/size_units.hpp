@@ -37,6 +37,17 @@ inline double number_of(const ServingEstimate<>& e, std::string_view name) {
   return value;
 }
 
+/// The limit whose time is the most times too long; null where none is broken.
+/// @param time_of the time that a limit is on [s]
+template <class TimeOf>
+[[nodiscard]] const ServiceLimit* broken_most(std::span<const ServiceLimit> limits, TimeOf&& time_of) {
+  const ServiceLimit* worst = nullptr;
+  double by = 1;
+  for (const auto& limit : limits)
+    if (const double over = time_of(limit) / limit.most.base(); over > by) worst = &limit, by = over;
+  return worst;
+}
+
 /// Machines of a question: a device that comes in any number, or nodes that do.
 class Machines {
  public:
@@ -117,13 +128,7 @@ class ServedUnit {
   /// The limit that an estimate breaks first, were all times `factor` times as long; null where it breaks
   /// none.
   [[nodiscard]] const ServiceLimit* broken(const ServingEstimate<>& e, double factor) const {
-    const ServiceLimit* worst = nullptr;
-    double by = 1;
-    for (const auto& limit : limits_) {
-      const double over = number_of(e, limit.result()) * factor / limit.most.base();
-      if (over > by) worst = &limit, by = over;
-    }
-    return worst;
+    return broken_most(limits_, [&](const ServiceLimit& l) { return number_of(e, l.result()) * factor; });
   }
   struct Most {
     double rate = 0;

@@ -112,21 +112,25 @@ void SpecFigures::add_filled(const HardwareNode& device, const std::string& pref
   }
 }
 
+namespace {
+
+/// The last object of a kind that is given; null where none is.
+template <class S> const S* object_given(std::span<const FieldInfo> fields, const void* object) {
+  const S* out = nullptr;
+  for (const auto& f : fields) {
+    if (f.kind != ValueKind::object || f.object_type != ObjectType<S>::name) continue;
+    const Value value = f.read(object);
+    if (const auto* ref = std::get_if<ObjectRef>(&value); ref != nullptr && ref->object != nullptr)
+      out = static_cast<const S*>(ref->object);
+  }
+  return out;
+}
+
+}  // namespace
+
 SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object)
-    : conventions_(&conventions_or_standard(nullptr)) {
-  for (const auto& f : fields) {
-    if (f.kind != ValueKind::object || f.object_type != ObjectType<Conventions>::name) continue;
-    const Value given = f.read(object);
-    if (const auto* ref = std::get_if<ObjectRef>(&given); ref != nullptr && ref->object != nullptr)
-      conventions_ = static_cast<const Conventions*>(ref->object);
-  }
-  with_kernels_ = *conventions_;
-  for (const auto& f : fields) {
-    if (f.kind != ValueKind::object || f.object_type != ObjectType<ServingEngine>::name) continue;
-    const Value given = f.read(object);
-    if (const auto* ref = std::get_if<ObjectRef>(&given); ref != nullptr && ref->object != nullptr)
-      with_kernels_ = with_kernels(*conventions_, static_cast<const ServingEngine*>(ref->object));
-  }
+    : conventions_(&conventions_or_standard(object_given<Conventions>(fields, object))),
+      with_kernels_(with_kernels(*conventions_, object_given<ServingEngine>(fields, object))) {
   for (const auto& f : fields) {
     if (f.kind != ValueKind::object) continue;
     const Value v = f.read(object);
