@@ -4,12 +4,15 @@
 
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/views.hpp>
 
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace mlsysim {
@@ -37,6 +40,9 @@ class Constants {
   [[nodiscard]] const Conventions& conventions() const { return conventions_; }
   /// The device with its changes; the device itself where nothing changes. Lives as long as this object.
   [[nodiscard]] const HardwareNode& device(const HardwareNode& named) const;
+  /// Its figures as kernels take them, found once: with another family of attention where one is named.
+  [[nodiscard]] const Device<>& kernel_device(const HardwareNode& named, Precision precision,
+                                              const KernelFamily* attention = nullptr) const;
   /// The same for an engine.
   [[nodiscard]] const ServingEngine& engine(const ServingEngine& named) const;
 
@@ -65,6 +71,7 @@ class Constants {
   std::shared_ptr<const DeviceClass> silent_;  ///< figures of devices that do not state them
   Changed<HardwareNode> devices_;
   Changed<ServingEngine> engines_;
+  mutable std::map<std::tuple<const HardwareNode*, Precision, const KernelFamily*>, Device<>> kernel_devices_;
 };
 
 }  // namespace mlsysim

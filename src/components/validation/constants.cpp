@@ -2,6 +2,7 @@
 
 #include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -142,6 +143,17 @@ const HardwareNode& Constants::device(const HardwareNode& named) const {
                         };
                         if (c.owner == original.name || (c.owner == "*" && has())) row.state(copy, c.base);
                       });
+}
+
+const Device<>& Constants::kernel_device(const HardwareNode& named, Precision precision,
+                                         const KernelFamily* attention) const {
+  const std::tuple key(&named, precision, attention);
+  if (const auto known = kernel_devices_.find(key); known != kernel_devices_.end()) return known->second;
+  Conventions conventions = conventions_;
+  if (attention != nullptr) conventions.attention = attention;
+  Notes quiet;
+  return kernel_devices_.emplace(key, device_view(device(named), precision, conventions, quiet))
+      .first->second;
 }
 
 const ServingEngine& Constants::engine(const ServingEngine& named) const {

@@ -99,7 +99,7 @@ void add_product(const ProductRow& c, Bare& bare) {
 Prediction product_time(const ProductRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
   add_product(c, bare);
-  auto device = device_at(*c.hardware, c.precision, context);
+  auto device = context.constants->kernel_device(*c.hardware, c.precision);
   Notes quiet;
   if (c.family != nullptr && context.comparison == Yardstick::operators)
     set_products(device, *c.family, context.constants->device(*c.hardware), c.precision,
@@ -116,7 +116,8 @@ Prediction product_power(const ProductRow& c, const PredictionContext& context) 
   if (c.duration <= Time<>()) return {0, {}, "no duration"};
   Bare bare(inference_storage(c.precision, std::nullopt));
   add_product(c, bare);
-  return drawn(bare.ops, device_at(*c.hardware, c.precision, context), c.duration * c.repeats, context);
+  return drawn(bare.ops, context.constants->kernel_device(*c.hardware, c.precision), c.duration * c.repeats,
+               context);
 }
 
 Prediction product_rate(const ProductRow& c, const PredictionContext& context) {
@@ -189,13 +190,10 @@ void add_attention(const AttentionRow& c, Bare& bare) {
 
 /// The device of a row with a cache, in whose format attention multiplies.
 template <class Row> Device<> attention_device(const Row& c, const PredictionContext& context) {
-  Conventions conventions = context.constants->conventions();
-  if constexpr (requires { c.family; })
-    if (c.family != nullptr) conventions.attention = c.family;
-  const HardwareNode& hardware = context.constants->device(*c.hardware);
-  Notes quiet;
-  auto device = device_view(hardware, c.precision, conventions, quiet);
-  set_cache_format(device, hardware, c.precision, c.kv_precision);
+  const KernelFamily* family = nullptr;
+  if constexpr (requires { c.family; }) family = c.family;
+  auto device = context.constants->kernel_device(*c.hardware, c.precision, family);
+  set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
   return device;
 }
 
@@ -266,7 +264,7 @@ Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
   bare.stack.hidden = c.hidden;
   const auto& hardware = context.constants->device(*c.hardware);
-  Device<> device = device_at(*c.hardware, c.precision, context);
+  Device<> device = context.constants->kernel_device(*c.hardware, c.precision);
   const double bytes = bytes_per_element(c.precision),
                stored = c.weight_format ? bytes_of(*c.weight_format) : bytes;
   bare.structure.widened = stored < bytes;
@@ -357,7 +355,7 @@ Prediction linear_time(const LinearRow& c, const PredictionContext& context) {
     op.traffic = op.traffic / c.calls;
     bare.ops.push(op);
   }
-  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+  return priced(bare.ops, context.constants->kernel_device(*c.hardware, c.precision), context);
 }
 
 struct BlockRow {
@@ -442,7 +440,8 @@ Prediction stream_rate(const StreamRow& c, const PredictionContext& context) {
   Bare bare({2, c.value_bytes, 2, 0, 0});
   elementwise(bare.frame(), "stream", OpGroup::norm, 1.0, c.values, c.reads, c.writes, 1);
   const Data<> bytes = bare.ops[0].traffic;
-  auto p = priced(bare.ops, device_at(hardware, hardware.compute.default_precision, context), context);
+  auto p = priced(bare.ops, context.constants->kernel_device(*c.hardware, hardware.compute.default_precision),
+                  context);
   p.base = bytes.base() / p.base;
   return p;
 }

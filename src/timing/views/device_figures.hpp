@@ -19,17 +19,16 @@ class DeviceFigures {
   [[nodiscard]] std::optional<FilledFigure> of_caller(const FigureRow& row) const;
 
  private:
-  /// Constants of a family that were measured on the device, or hold on a class of it.
+  /// Constants of a family that hold on one of the device's classes.
   struct Giver {
     const KernelFamily* family;
     const GenerationConstants* constants;
-    bool measured;
-    const DeviceClass* on;
+    std::size_t level;  ///< of the class
   };
 
   [[nodiscard]] std::optional<FilledFigure> measured(const FigureRow& row, int depth) const;
-  template <class Hold>
-  [[nodiscard]] std::optional<FilledFigure> of_families(const FigureRow& row, Hold&& hold, int depth) const;
+  [[nodiscard]] std::optional<FilledFigure> of_families(const FigureRow& row, std::span<const Giver> givers,
+                                                        int depth) const;
   template <class S>
   [[nodiscard]] std::optional<FilledFigure> given_by(const S& giver, std::optional<std::size_t> offset,
                                                      const FigureRow& row, int depth) const;
@@ -38,7 +37,8 @@ class DeviceFigures {
 
   const HardwareNode& device_;
   const Conventions& conventions_;
-  std::vector<Giver> givers_;
+  std::vector<const DeviceClass*> classes_;  ///< its own, and those that they are like
+  std::vector<Giver> givers_, measured_;     ///< by level; those that were measured on the device itself
   mutable std::unique_ptr<const DeviceFigures>
       part_;  // made when it is asked: a part may lead back to itself
 };

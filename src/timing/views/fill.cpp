@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -56,9 +57,12 @@ const Table& table() {
   return made;
 }
 
-std::optional<double> number_at(const MemberType& type, const void* object, std::size_t offset) {
-  const double* x = number_in(type, const_cast<std::byte*>(static_cast<const std::byte*>(object) + offset));
-  return x == nullptr ? std::nullopt : std::optional(*x);
+/// The member at an offset, which may hold a number or a quantity: both lie as an optional double does.
+std::optional<double> number_at(const void* object, std::size_t offset) {
+  static_assert(sizeof(std::optional<Time<>>) == sizeof(std::optional<double>));
+  std::optional<double> out;
+  std::memcpy(&out, static_cast<const std::byte*>(object) + offset, sizeof out);
+  return out;
 }
 
 const FigureRow& row_at(std::string_view path) {
@@ -79,18 +83,19 @@ double parts_of(const HardwareNode& device) {
 
 DeviceFigures::DeviceFigures(const HardwareNode& device, const Conventions& conventions)
     : device_(device), conventions_(conventions) {
-  const auto class_on = [&](const GenerationConstants& constants) {
-    const DeviceClass* c = constants.generation != nullptr ? &class_of(device, conventions) : nullptr;
-    for (int k = 0; c != nullptr && k <= kDeepest; c = c->like, ++k)
-      if (c->name == constants.generation->name) return c;
-    return static_cast<const DeviceClass*>(nullptr);
-  };
+  const DeviceClass* c = &class_of(device, conventions);
+  for (int k = 0; c != nullptr && k <= kDeepest; c = c->like, ++k) classes_.push_back(c);
   for (const auto* family : {conventions.products, conventions.attention, conventions.collectives})
     for (; family != nullptr; family = family->extends)
       for (const auto& constants : family->generations) {
-        const Giver giver{family, &constants, measured_on(constants, device), class_on(constants)};
-        if (giver.measured || giver.on != nullptr) givers_.push_back(giver);
+        const auto on = std::ranges::find_if(classes_, [&](const DeviceClass* of) {
+          return constants.generation != nullptr && of->name == constants.generation->name;
+        });
+        const Giver giver{family, &constants, static_cast<std::size_t>(on - classes_.begin())};
+        if (on != classes_.end()) givers_.push_back(giver);
+        if (measured_on(constants, device)) measured_.push_back(giver);
       }
+  std::ranges::stable_sort(givers_, {}, &Giver::level);
 }
 
 std::optional<FilledFigure> DeviceFigures::operator()(const FigureRow& row, int depth) const {
@@ -112,20 +117,20 @@ std::optional<FilledFigure> DeviceFigures::operator()(const FigureRow& row, int 
 
 std::optional<FilledFigure> DeviceFigures::of_caller(const FigureRow& row) const {
   if (conventions_.devices == nullptr || !row.in_class) return std::nullopt;
-  const auto given = number_at(*row.type, conventions_.devices, *row.in_class);
+  const auto given = number_at(conventions_.devices, *row.in_class);
   if (!given) return std::nullopt;
   return FilledFigure{*given, FigureOrigin::caller};
 }
 
 std::optional<FilledFigure> DeviceFigures::of_class(const FigureRow& row, int depth) const {
-  const DeviceClass* c = &class_of(device_, conventions_);
-  for (int k = 0; c != nullptr; c = c->like, k = below(k)) {
-    auto found = given_by(*c, row.in_class, row, depth);
-    if (!found)
-      found = of_families(
-          row, [&](const Giver& g) { return g.on == c; }, depth);
+  auto next = givers_.begin();
+  for (std::size_t level = 0; level < classes_.size(); ++level, depth = below(depth)) {
+    const auto first = next;
+    while (next != givers_.end() && next->level == level) ++next;
+    auto found = given_by(*classes_[level], row.in_class, row, depth);
+    if (!found) found = of_families(row, {first, next}, depth);
     if (!found) continue;
-    found->device_class = c;
+    found->device_class = classes_[level];
     return found;
   }
   return std::nullopt;
@@ -133,18 +138,16 @@ std::optional<FilledFigure> DeviceFigures::of_class(const FigureRow& row, int de
 
 /// From a family of kernels that was measured on the device.
 std::optional<FilledFigure> DeviceFigures::measured(const FigureRow& row, int depth) const {
-  auto found = of_families(
-      row, [](const Giver& g) { return g.measured; }, depth);
+  auto found = of_families(row, measured_, depth);
   if (found) found->origin = FigureOrigin::measured;
   return found;
 }
 
-/// From the first constants of the conventions' families of kernels that `hold`.
-template <class Hold>
-std::optional<FilledFigure> DeviceFigures::of_families(const FigureRow& row, Hold&& hold, int depth) const {
+/// From the first of these constants of families of kernels.
+std::optional<FilledFigure> DeviceFigures::of_families(const FigureRow& row, std::span<const Giver> givers,
+                                                       int depth) const {
   if (!row.in_family) return std::nullopt;
-  for (const auto& giver : givers_) {
-    if (!hold(giver)) continue;
+  for (const auto& giver : givers) {
     auto found = given_by(*giver.constants, row.in_family, row, depth);
     if (!found) continue;
     found->family = giver.family;
@@ -159,8 +162,7 @@ template <class S>
 std::optional<FilledFigure> DeviceFigures::given_by(const S& giver, std::optional<std::size_t> offset,
                                                     const FigureRow& row, int depth) const {
   if (offset)
-    if (const auto value = number_at(*row.type, &giver, *offset))
-      return FilledFigure{*value, FigureOrigin::value};
+    if (const auto value = number_at(&giver, *offset)) return FilledFigure{*value, FigureOrigin::value};
   for (const auto& rule : giver.rules) {
     if (rule.figure != row.path) continue;
     if (const auto from = named_by(rule.of, depth))
@@ -209,7 +211,7 @@ SharedText lasting(std::string words) {
 }  // namespace
 
 std::optional<double> FigureRow::stated(const HardwareNode& device) const {
-  return number_at(*type, &device, offset);
+  return number_at(&device, offset);
 }
 
 void FigureRow::state(HardwareNode& device, double base) const {

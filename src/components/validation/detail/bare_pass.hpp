@@ -12,12 +12,6 @@
 
 namespace mlsysim::detail {
 
-inline Device<> device_at(const HardwareNode& hardware, Precision precision,
-                          const PredictionContext& context) {
-  Notes quiet;
-  return device_view(context.constants->device(hardware), precision, context.constants->conventions(), quiet);
-}
-
 /// Operators one after the other, as the comparison sees them; no sooner than the host has issued them.
 inline Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContext& context,
                          const Links<>& links = {}) {
