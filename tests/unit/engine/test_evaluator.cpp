@@ -1,6 +1,7 @@
 // The three-level scorecard, remedies and derivations.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
@@ -16,12 +17,9 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-const Workload* model(const char* name) { return &standard_zoo().at<Workload>(name); }
-const HardwareNode* device(const char* name) { return &standard_zoo().at<HardwareNode>(name); }
-
 Scenario serving_70b() {
-  return {.workload = model("Llama3_70B"),
-          .hardware = device("H100"),
+  return {.workload = &model("Llama3_70B"),
+          .hardware = &device("H100"),
           .batch_size = 16,
           .load = Load::burst,
           .output_tokens = 512,
@@ -63,7 +61,7 @@ TEST_CASE("halving the bytes of a weight nearly halves the decode step", "[engin
 }
 
 TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
-  Scenario s{.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 4};
+  Scenario s{.workload = &model("Llama3_70B"), .hardware = &device("H100"), .batch_size = 4};
   const auto e = SystemEvaluator::evaluate(s);
   CHECK_FALSE(e.passed_all());
   CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
@@ -80,8 +78,8 @@ TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
 }
 
 TEST_CASE("the largest batch that fits is offered, and one more does not fit", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"),
-             .hardware = device("H100"),
+  Scenario s{.workload = &model("Llama3_8B"),
+             .hardware = &device("H100"),
              .batch_size = 100000,
              .load = Load::burst,
              .seq_len = 8192};
@@ -96,8 +94,8 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
 }
 
 TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[engine]") {
-  Scenario s{.workload = model("Llama3_70B"),
-             .hardware = device("H100"),
+  Scenario s{.workload = &model("Llama3_70B"),
+             .hardware = &device("H100"),
              .batch_size = 1,
              .load = Load::burst,
              .seq_len = 400000};
@@ -118,7 +116,7 @@ TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[e
 }
 
 TEST_CASE("training Llama-3.1-8B on 32 DGX H100 nodes", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"),
+  Scenario s{.workload = &model("Llama3_8B"),
              .fleet = &standard_zoo().at<Fleet>("Research_256"),
              .mode = Mode::train,
              .batch_size = 1024,
@@ -154,7 +152,7 @@ TEST_CASE("contradictions are refused with what to do", "[engine]") {
   s.batch_size = 0;
   CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("batch_size") && Catch::Contains("from 1"));
   s = serving_70b();
-  s.workload = model("ResNet50");
+  s.workload = &model("ResNet50");
   s.mode = Mode::serve;
   CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("does not generate tokens"));
   s = serving_70b();
@@ -212,7 +210,7 @@ TEST_CASE("a resolver that is asked for besides is a level of its own", "[engine
 }
 
 TEST_CASE("failures are a line of the training scorecard", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"),
+  Scenario s{.workload = &model("Llama3_8B"),
              .fleet = &standard_zoo().at<Fleet>("Research_256"),
              .mode = Mode::train,
              .batch_size = 1024};
@@ -234,7 +232,7 @@ TEST_CASE("failures are a line of the training scorecard", "[engine]") {
 }
 
 TEST_CASE("an encoder that is served is one pass", "[engine]") {
-  Scenario s{.workload = model("BERT_Base"), .hardware = device("H100"), .batch_size = 8, .seq_len = 128};
+  Scenario s{.workload = &model("BERT_Base"), .hardware = &device("H100"), .batch_size = 8, .seq_len = 128};
   const auto pass = SystemEvaluator::evaluate(s);
   s.mode = Mode::serve;
   const auto served = SystemEvaluator::evaluate(s);
@@ -244,8 +242,8 @@ TEST_CASE("an encoder that is served is one pass", "[engine]") {
 }
 
 TEST_CASE("gradients follow the states that the host updates", "[engine]") {
-  Scenario s{.workload = model("Llama2_13B"),
-             .hardware = device("V100"),
+  Scenario s{.workload = &model("Llama2_13B"),
+             .hardware = &device("V100"),
              .mode = Mode::train,
              .batch_size = 1,
              .seq_len = 1024,
@@ -270,7 +268,8 @@ TEST_CASE("gradients follow the states that the host updates", "[engine]") {
 }
 
 TEST_CASE("what a served model leaves in host memory is computed there, or crosses the link", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"), .hardware = device("A100"), .seq_len = 512, .output_tokens = 64};
+  Scenario s{
+      .workload = &model("Llama3_8B"), .hardware = &device("A100"), .seq_len = 512, .output_tokens = 64};
   const double whole = number(SystemEvaluator::evaluate(s), "performance.itl");
   s.offload_weights = 0.25;
   s.engine = &standard_zoo().at<ServingEngine>("vllm");

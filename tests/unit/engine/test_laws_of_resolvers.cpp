@@ -2,6 +2,7 @@
 // lists.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
@@ -38,9 +39,6 @@ std::set<std::string> derived(const Scenario& s, std::string_view result) {
     if (record.law->id != "Scenario") out.emplace(record.law->id);
   return out;
 }
-
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
-const HardwareNode& device(const char* name) { return standard_zoo().at<HardwareNode>(name); }
 
 }  // namespace
 

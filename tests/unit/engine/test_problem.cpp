@@ -1,6 +1,7 @@
 // A problem lists every member, its keys tell categories apart, and one text answers for both scalars.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
@@ -19,24 +20,20 @@ using namespace mlsysim;
 namespace problems {
 namespace {
 
-const Zoo& zoo() { return standard_zoo(); }
-const Workload* model(const char* name) { return &zoo().at<Workload>(name); }
-const HardwareNode* device(const char* name) { return &zoo().at<HardwareNode>(name); }
-
 /// Scenarios of every question, with drafts, chunks, experts, shards and part of a node.
 std::vector<Scenario> scenarios() {
   std::vector<Scenario> out;
   for (const auto fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
-    out.push_back({.workload = model("Llama3_70B"),
-                   .hardware = device("H100"),
+    out.push_back({.workload = &model("Llama3_70B"),
+                   .hardware = &device("H100"),
                    .batch_size = 12,
                    .output_tokens = 128,
                    .accelerators = 16,
                    .tp_size = 4,
                    .pp_size = 2,
                    .fidelity = fidelity});
-    out.push_back({.workload = model("Mixtral_8x7B"),
-                   .hardware = device("MI300X"),
+    out.push_back({.workload = &model("Mixtral_8x7B"),
+                   .hardware = &device("MI300X"),
                    .batch_size = 64,
                    .seq_len = 9000,
                    .accelerators = 8,
@@ -44,15 +41,15 @@ std::vector<Scenario> scenarios() {
                    .ep_size = 8,
                    .prefill_chunk_tokens = 2048,
                    .fidelity = fidelity});
-    out.push_back({.workload = model("Llama3_70B"),
-                   .hardware = device("A100"),
+    out.push_back({.workload = &model("Llama3_70B"),
+                   .hardware = &device("A100"),
                    .batch_size = 4,
                    .output_tokens = 64,
                    .accelerators = 8,
-                   .draft_model = model("Llama3_8B"),
+                   .draft_model = &model("Llama3_8B"),
                    .fidelity = fidelity});
-    out.push_back({.workload = model("Llama3_8B"),
-                   .hardware = device("H100"),
+    out.push_back({.workload = &model("Llama3_8B"),
+                   .hardware = &device("H100"),
                    .mode = Mode::train,
                    .batch_size = 96,
                    .seq_len = 4096,
@@ -61,8 +58,8 @@ std::vector<Scenario> scenarios() {
                    .pp_size = 2,
                    .zero_stage = 1,
                    .fidelity = fidelity});
-    out.push_back({.workload = model("ResNet50"),
-                   .hardware = device("T4"),
+    out.push_back({.workload = &model("ResNet50"),
+                   .hardware = &device("T4"),
                    .batch_size = 5,
                    .accelerators = 2,
                    .fidelity = fidelity});

@@ -9,6 +9,13 @@
 
 namespace mlsysim::test {
 
+inline Question minimize(std::string text, std::vector<std::string> constraints = {}) {
+  Question q;
+  q.objectives.push_back({Goal::minimize, std::move(text)});
+  q.constraints = std::move(constraints);
+  return q;
+}
+
 inline Scenario scenario(const char* model, const char* device, double devices, Mode mode, double batch) {
   const Zoo& zoo = standard_zoo();
   Scenario s;

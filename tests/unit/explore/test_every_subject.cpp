@@ -28,12 +28,6 @@ bool quick(const Resolver& r) { return r.info().tier != Tier::optimizer; }
 /// every eighth one moves.
 std::size_t stride_of_figures(const Resolver& r) { return r.info().name == "SensitivitySolver" ? 8 : 1; }
 
-Question minimize(const std::string& result) {
-  Question q;
-  q.objectives = {{Goal::minimize, result}};
-  return q;
-}
-
 Record tail(double per_second, double replicas = 1) {
   const auto model = ResolverRegistry::standard().share("TailLatencyModel");
   Record in(*model, Side::inputs);

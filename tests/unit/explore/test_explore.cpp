@@ -63,13 +63,6 @@ Obvious obvious(const Space& space, const Question& q, std::vector<std::string> 
   return out;
 }
 
-Question minimize(std::string text, std::vector<std::string> constraints = {}) {
-  Question q;
-  q.objectives.push_back({Goal::minimize, std::move(text)});
-  q.constraints = std::move(constraints);
-  return q;
-}
-
 ExploreOptions exhaustive(unsigned threads = 2) {
   ExploreOptions o;
   o.strategy = Strategy::exhaustive;

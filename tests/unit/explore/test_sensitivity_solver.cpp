@@ -4,6 +4,7 @@
 #include "sample_problems.hpp"
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
@@ -14,11 +15,6 @@
 
 using namespace mlsysim;
 using namespace mlsysim::test;
-
-namespace {
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
-const HardwareNode& device(const char* name) { return standard_zoo().at<HardwareNode>(name); }
-}  // namespace
 
 TEST_CASE("the solver of wall 21 is registered and owns its wall", "[explore][sensitivity]") {
   CHECK(resolvers_of_wall(21).front() == "SensitivitySolver");

@@ -11,13 +11,6 @@ using namespace mlsysim::test;
 
 namespace {
 
-Question minimize(std::string text, std::vector<std::string> constraints = {}) {
-  Question q;
-  q.objectives.push_back({Goal::minimize, std::move(text)});
-  q.constraints = std::move(constraints);
-  return q;
-}
-
 ExploreOptions by(Strategy strategy) {
   ExploreOptions o;
   o.strategy = strategy;

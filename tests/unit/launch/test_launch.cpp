@@ -1,4 +1,6 @@
 // Launches as plans: what each format says, and what is refused.
+#include "reading.hpp"
+
 #include <support/catch.hpp>
 
 #include <launch/detail/flag_table.hpp>
@@ -10,37 +12,8 @@
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;
+using namespace launches;
 using Catch::Matchers::Contains;
-
-namespace {
-
-using Fields = std::map<std::string, std::string>;
-
-Launch read(std::string text, std::string name = "command line", Fields fields = {{"hardware", "H100"}}) {
-  return read_launch({.text = std::move(text), .name = std::move(name), .fields = std::move(fields)},
-                     standard_zoo());
-}
-std::string refusal(const std::string& text, const std::string& name = "command line",
-                    const Fields& fields = {{"hardware", "H100"}}) {
-  try {
-    (void)read(text, name, fields);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-std::string field(const Launch& launch, const std::string& name) {
-  const auto at = launch.fields.find(name);
-  return at == launch.fields.end() ? "" : at->second;
-}
-const FlagFinding& finding(const Launch& launch, std::string_view flag) {
-  for (const auto& f : launch.findings)
-    if (f.flag == flag) return f;
-  FAIL("no finding of " << flag);
-  throw 0;
-}
-
-}  // namespace
 
 TEST_CASE("every table of flags is well formed and names its source", "[launch]") {
   for (const auto format : {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm,

@@ -1,6 +1,7 @@
 // Layers of several kinds: what they hold and do by hand, and that a pattern costs by its period.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/specs/zoo.hpp>
@@ -14,8 +15,6 @@ using namespace mlsysim;
 using Catch::Matchers::WithinRel;
 
 namespace {
-
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
 
 Workload decoder(Stack stack) {
   Workload w;

@@ -1,6 +1,7 @@
 // The operator list: counts against published models, divisions of a plan, and the one memory model.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -16,8 +17,6 @@ using namespace mlsysim;
 using Catch::Matchers::WithinRel;
 
 namespace {
-
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
 
 Plan<> plan_of(double batch, double tokens, double context) {
   Plan<> p;

@@ -15,15 +15,15 @@ using namespace mlsysim;
 
 namespace {
 
-struct Row {
+struct DefaultRow {
   std::string type, field, file;  ///< file empty: of the class itself
   double value;
 };
 
-std::vector<Row> rows() {
+std::vector<DefaultRow> rows() {
   std::ifstream in(std::filesystem::path(MLSYSIM_SOURCE_DIR) /
                    "tests/data/model_files/transformers_defaults.csv");
-  std::vector<Row> out;
+  std::vector<DefaultRow> out;
   std::string line;
   while (std::getline(in, line)) {
     if (line.starts_with('#') || line.starts_with("type,")) continue;
@@ -61,7 +61,7 @@ constexpr std::array kOtherwise{
     Otherwise{"nemotron_h", "top_k", "its pattern has no layer with experts"},
     Otherwise{"qwen3_vl_moe_text", "tied", "the class around it says no"},
 };
-bool is_otherwise(const Row& r) {
+bool is_otherwise(const DefaultRow& r) {
   return std::any_of(kOtherwise.begin(), kOtherwise.end(),
                      [&](const Otherwise& o) { return r.type == o.type && r.field == o.field; });
 }
@@ -92,5 +92,5 @@ TEST_CASE("every row that is explained occurs", "[model_files]") {
   const auto all = rows();
   for (const auto& o : kOtherwise)
     CHECK(std::any_of(all.begin(), all.end(),
-                      [&](const Row& r) { return r.type == o.type && r.field == o.field; }));
+                      [&](const DefaultRow& r) { return r.type == o.type && r.field == o.field; }));
 }

@@ -17,7 +17,7 @@ const StoredFormat* format_of(const Workload& w, TensorGroup group) {
     if (f.tensors == group) return &f;
   return nullptr;
 }
-Workload read(const std::string& config) {
+Workload workload_of(const std::string& config) {
   return read_model(std::filesystem::path(MLSYSIM_SOURCE_DIR) / "tests/data/model_files/configs" /
                     (config + ".json"))
       .workload;
@@ -36,7 +36,7 @@ TEST_CASE("patterns of ignore lists name modules", "[model_files]") {
 }
 
 TEST_CASE("int4 of Kimi is that of its routed experts alone", "[model_files]") {
-  const auto w = read("moonshotai--Kimi-K2.5");
+  const auto w = workload_of("moonshotai--Kimi-K2.5");
   REQUIRE(format_of(w, TensorGroup::experts) != nullptr);
   CHECK(format_of(w, TensorGroup::experts)->precision == Precision::int4);
   CHECK(*format_of(w, TensorGroup::experts)->block == 32);
@@ -46,7 +46,7 @@ TEST_CASE("int4 of Kimi is that of its routed experts alone", "[model_files]") {
 }
 
 TEST_CASE("FP8 in blocks has a scale for 128 times 128", "[model_files]") {
-  const auto w = read("deepseek-ai--DeepSeek-V3");
+  const auto w = workload_of("deepseek-ai--DeepSeek-V3");
   const auto* experts = format_of(w, TensorGroup::experts);
   REQUIRE(experts != nullptr);
   CHECK(experts->precision == Precision::fp8);
@@ -56,14 +56,14 @@ TEST_CASE("FP8 in blocks has a scale for 128 times 128", "[model_files]") {
 }
 
 TEST_CASE("MXFP4 of gpt-oss is that of experts", "[model_files]") {
-  const auto w = read("openai--gpt-oss-20b");
+  const auto w = workload_of("openai--gpt-oss-20b");
   REQUIRE(format_of(w, TensorGroup::experts) != nullptr);
   CHECK(format_of(w, TensorGroup::experts)->precision == Precision::fp4);
   CHECK(format_of(w, TensorGroup::attention) == nullptr);
 }
 
 TEST_CASE("groups of tensors may have formats of their own", "[model_files]") {
-  const auto w = read("nvidia--Qwen3.6-27B-NVFP4");
+  const auto w = workload_of("nvidia--Qwen3.6-27B-NVFP4");
   CHECK(format_of(w, TensorGroup::linear)->precision == Precision::fp8);
   CHECK(format_of(w, TensorGroup::dense)->precision == Precision::fp4);
   CHECK(format_of(w, TensorGroup::head)->precision == Precision::fp4);

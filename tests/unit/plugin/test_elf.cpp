@@ -10,9 +10,10 @@ using namespace mlsysim::plugin::detail;
 
 namespace {
 
-const std::string kHello = std::string(MLSYSIM_BINARY_DIR) + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
+const std::string kHelloLibrary =
+    std::string(MLSYSIM_BINARY_DIR) + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
 
-std::string hello() { return read_file(kHello, 1 << 30); }
+std::string hello() { return read_file(kHelloLibrary, 1 << 30); }
 
 /// The library with a field of its ELF header changed.
 template <class T> std::string patched(std::size_t offset, T value) {
@@ -24,7 +25,7 @@ template <class T> std::string patched(std::size_t offset, T value) {
 }  // namespace
 
 TEST_CASE("a good plugin passes, and its symbols are seen", "[plugin]") {
-  const auto facts = read_elf(std::filesystem::path(kHello));
+  const auto facts = read_elf(std::filesystem::path(kHelloLibrary));
   CHECK(facts.fault.empty());
   CHECK(facts.exports("mlsysim_get_plugin_api"));
   CHECK(facts.exported.size() == 1);

@@ -10,7 +10,7 @@ using namespace mlsysim;
 
 namespace {
 
-Table sample() {
+Table sample_table() {
   return {.schema = "mlsysim/table@1",
           .title = "sample",
           .columns = {{"name"}, {"bandwidth", "GB/s", "of the memory"}, {"note"}},
@@ -22,7 +22,7 @@ Table sample() {
 }  // namespace
 
 TEST_CASE("a table as text pads columns and puts numbers to the right", "[report]") {
-  CHECK(render(sample(), {}) ==
+  CHECK(render(sample_table(), {}) ==
         "name  bandwidth  note\n"
         "a     3.35 TB/s  plain\n"
         "b, c   100 MB/s  says \"x|y\"\n"
@@ -40,7 +40,7 @@ TEST_CASE("a table as text rounds quantities and never counts", "[report]") {
 }
 
 TEST_CASE("a table as CSV quotes fields, names units and keeps numbers exact", "[report]") {
-  CHECK(render(sample(), {.format = OutputFormat::csv}) ==
+  CHECK(render(sample_table(), {.format = OutputFormat::csv}) ==
         "name,bandwidth [GB/s],note\n"
         "a,3350,plain\n"
         "\"b, c\",0.1,\"says \"\"x|y\"\"\"\n"
@@ -51,13 +51,13 @@ TEST_CASE("a table as CSV quotes fields, names units and keeps numbers exact", "
 }
 
 TEST_CASE("a table as Markdown escapes its separators", "[report]") {
-  const auto text = render(sample(), {.format = OutputFormat::markdown});
+  const auto text = render(sample_table(), {.format = OutputFormat::markdown});
   CHECK_THAT(text, Catch::Contains("## sample\n\n| name | bandwidth | note |\n| --- | --- | --- |\n"));
   CHECK_THAT(text, Catch::Contains("says \"x\\|y\""));
 }
 
 TEST_CASE("a table as JSON holds numbers in the column's unit, and null for what is no number", "[report]") {
-  auto t = sample();
+  auto t = sample_table();
   t.rows.push_back({"e", Table::Cell(std::numeric_limits<double>::quiet_NaN(), dim::bandwidth::exps), ""});
   const auto text = render(t, {.format = OutputFormat::json});
   CHECK_THAT(text, Catch::Contains("\"schema\": \"mlsysim/table@1\""));
@@ -72,6 +72,6 @@ TEST_CASE("a column whose unit does not suit its cells is refused", "[report]") 
 }
 
 TEST_CASE("colours appear only where they are asked for", "[report]") {
-  CHECK_THAT(render(sample(), {.colour = Colour::on}), Catch::Contains("\x1b[1m"));
-  CHECK_THAT(render(sample(), {}), !Catch::Contains("\x1b"));
+  CHECK_THAT(render(sample_table(), {.colour = Colour::on}), Catch::Contains("\x1b[1m"));
+  CHECK_THAT(render(sample_table(), {}), !Catch::Contains("\x1b"));
 }

@@ -1,6 +1,7 @@
 // Steps before and after compiling.
 
-#include "support/catch.hpp"
+#include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/resolver_api/evaluate.hpp>
 #include <mlsysim/resolvers/models/single_node.hpp>
@@ -15,8 +16,6 @@ using Catch::Contains;
 
 namespace {
 
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
-const HardwareNode& device(const char* name) { return standard_zoo().at<HardwareNode>(name); }
 CompilationModel::Inputs decode_8b() {
   return {.workload = &model("Llama3_8B"),
           .hardware = &device("H100"),

@@ -2,6 +2,7 @@
 // order.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
@@ -22,8 +23,6 @@ using namespace mlsysim;
 namespace every_device {
 namespace {
 
-const Workload* model(const char* name) { return &standard_zoo().at<Workload>(name); }
-
 /// A question about a time; each is asked at both fidelities.
 struct Question {
   const char* name;
@@ -35,59 +34,59 @@ constexpr std::string_view ttft = "ttft", itl = "itl", latency = "latency", step
 
 const std::vector<Question>& questions() {
   static const std::vector<Question> all{
-      {"Llama3_8B, prompt of 2048", {.workload = model("Llama3_8B"), .mode = Mode::serve}, ttft},
-      {"Llama3_8B, a token", {.workload = model("Llama3_8B"), .mode = Mode::serve}, itl},
-      {"Llama3_8B, 64 tokens", {.workload = model("Llama3_8B"), .mode = Mode::serve, .batch_size = 64}, itl},
+      {"Llama3_8B, prompt of 2048", {.workload = &model("Llama3_8B"), .mode = Mode::serve}, ttft},
+      {"Llama3_8B, a token", {.workload = &model("Llama3_8B"), .mode = Mode::serve}, itl},
+      {"Llama3_8B, 64 tokens", {.workload = &model("Llama3_8B"), .mode = Mode::serve, .batch_size = 64}, itl},
       {"Llama3_70B on 8",
-       {.workload = model("Llama3_70B"), .mode = Mode::serve, .accelerators = 8, .tp_size = 8},
+       {.workload = &model("Llama3_70B"), .mode = Mode::serve, .accelerators = 8, .tp_size = 8},
        itl},
       {"Mixtral_8x7B on 8",
-       {.workload = model("Mixtral_8x7B"),
+       {.workload = &model("Mixtral_8x7B"),
         .mode = Mode::serve,
         .accelerators = 8,
         .tp_size = 1,
         .ep_size = 8},
        itl},
-      {"BERT_Large, 16", {.workload = model("BERT_Large"), .mode = Mode::infer, .batch_size = 16}, latency},
-      {"ResNet50, 1", {.workload = model("ResNet50"), .mode = Mode::infer}, latency},
-      {"ResNet50, 64", {.workload = model("ResNet50"), .mode = Mode::infer, .batch_size = 64}, latency},
+      {"BERT_Large, 16", {.workload = &model("BERT_Large"), .mode = Mode::infer, .batch_size = 16}, latency},
+      {"ResNet50, 1", {.workload = &model("ResNet50"), .mode = Mode::infer}, latency},
+      {"ResNet50, 64", {.workload = &model("ResNet50"), .mode = Mode::infer, .batch_size = 64}, latency},
       {"Llama3_8B, training on 8",
-       {.workload = model("Llama3_8B"), .mode = Mode::train, .batch_size = 8, .accelerators = 8},
+       {.workload = &model("Llama3_8B"), .mode = Mode::train, .batch_size = 8, .accelerators = 8},
        step},
       {"Llama3_8B, prompts of 16 x 512",
-       {.workload = model("Llama3_8B"), .mode = Mode::serve, .batch_size = 16, .seq_len = 512},
+       {.workload = &model("Llama3_8B"), .mode = Mode::serve, .batch_size = 16, .seq_len = 512},
        ttft},
       {"Llama3_8B, a token after 65,536",
-       {.workload = model("Llama3_8B"), .mode = Mode::serve, .seq_len = 65536},
+       {.workload = &model("Llama3_8B"), .mode = Mode::serve, .seq_len = 65536},
        itl},
       {"Llama3_8B, a token, weights of 4 bits",
-       {.workload = model("Llama3_8B"), .mode = Mode::serve, .weight_format = WeightFormat::int4},
+       {.workload = &model("Llama3_8B"), .mode = Mode::serve, .weight_format = WeightFormat::int4},
        itl},
       {"Llama3_70B on 8, prompt of 2048",
-       {.workload = model("Llama3_70B"), .mode = Mode::serve, .accelerators = 8, .tp_size = 8},
+       {.workload = &model("Llama3_70B"), .mode = Mode::serve, .accelerators = 8, .tp_size = 8},
        ttft},
       {"Llama3_70B on 4 stages",
-       {.workload = model("Llama3_70B"),
+       {.workload = &model("Llama3_70B"),
         .mode = Mode::serve,
         .batch_size = 8,
         .accelerators = 4,
         .pp_size = 4},
        itl},
       {"DeepSeek_V3 on 8, 32 tokens",
-       {.workload = model("DeepSeek_V3"),
+       {.workload = &model("DeepSeek_V3"),
         .mode = Mode::serve,
         .batch_size = 32,
         .accelerators = 8,
         .tp_size = 1,
         .ep_size = 8},
        itl},
-      {"GPT2_Small, a token", {.workload = model("GPT2_Small"), .mode = Mode::serve, .seq_len = 512}, itl},
-      {"Mamba_2_8B, a token", {.workload = model("Mamba_2_8B"), .mode = Mode::serve}, itl},
-      {"ViT_B_16, 32", {.workload = model("ViT_B_16"), .mode = Mode::infer, .batch_size = 32}, latency},
+      {"GPT2_Small, a token", {.workload = &model("GPT2_Small"), .mode = Mode::serve, .seq_len = 512}, itl},
+      {"Mamba_2_8B, a token", {.workload = &model("Mamba_2_8B"), .mode = Mode::serve}, itl},
+      {"ViT_B_16, 32", {.workload = &model("ViT_B_16"), .mode = Mode::infer, .batch_size = 32}, latency},
       {"Llama3_8B, adapters",
-       {.workload = model("Llama3_8B"), .mode = Mode::train, .batch_size = 4, .lora_rank = 16},
+       {.workload = &model("Llama3_8B"), .mode = Mode::train, .batch_size = 4, .lora_rank = 16},
        step},
-      {"ResNet50, training", {.workload = model("ResNet50"), .mode = Mode::train, .batch_size = 64}, step}};
+      {"ResNet50, training", {.workload = &model("ResNet50"), .mode = Mode::train, .batch_size = 64}, step}};
   return all;
 }
 
@@ -333,7 +332,7 @@ TEST_CASE("memory that programs cannot use is not there", "[catalogue][every_dev
   const auto& a10 = standard_zoo().at<HardwareNode>("A10");
   REQUIRE(a10.memory.usable_capacity);
   CHECK(a10.memory.usable_capacity->in(unit::GB) == Approx(24.16).epsilon(1e-3));
-  Scenario s{.workload = model("Llama3_8B"), .mode = Mode::serve};
+  Scenario s{.workload = &model("Llama3_8B"), .mode = Mode::serve};
   const auto a = ask(s, itl, a10, Fidelity::operator_level);
   CHECK(a.feasibility.memory_capacity == *a10.memory.usable_capacity);
 }

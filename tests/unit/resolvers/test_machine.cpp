@@ -2,6 +2,7 @@
 // overridden in silence.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>
@@ -14,8 +15,6 @@
 using namespace mlsysim;
 
 namespace {
-
-const HardwareNode& device(const char* name) { return standard_zoo().at<HardwareNode>(name); }
 
 Node shipped(const char* name, double devices) {
   Notes quiet;

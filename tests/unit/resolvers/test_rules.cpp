@@ -35,11 +35,6 @@ struct Unpriced {
   Unpriced& operator=(const Unpriced&) = delete;
 };
 
-bool says(const NoteBook& book, std::string_view words) {
-  return std::any_of(book.warnings.begin(), book.warnings.end(),
-                     [&](const auto& w) { return w.find(words) != std::string::npos; });
-}
-
 double assumptions(const NoteBook& book, std::string_view name) {
   return static_cast<double>(std::count_if(book.assumptions.begin(), book.assumptions.end(),
                                            [&](const auto& a) { return a.name == name; }));

@@ -30,10 +30,6 @@ std::string assumed(const NoteBook& book, std::string_view name) {
     if (a.name == name) return a.value.str();
   return "";
 }
-bool says(const NoteBook& book, std::string_view words) {
-  return std::any_of(book.warnings.begin(), book.warnings.end(),
-                     [&](const auto& w) { return w.find(words) != w.npos; });
-}
 
 }  // namespace
 

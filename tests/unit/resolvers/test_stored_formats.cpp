@@ -8,6 +8,7 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <utility>
 
@@ -17,9 +18,6 @@ using Catch::Matchers::WithinRel;
 namespace u = mlsysim::unit;
 
 namespace {
-
-const Workload& model(std::string_view name) { return standard_zoo().at<Workload>(name); }
-const HardwareNode& device(std::string_view name) { return standard_zoo().at<HardwareNode>(name); }
 
 ServedFormat format_of(std::string_view workload, std::string_view hardware, FormatRequest asked = {}) {
   Notes quiet;

@@ -2,6 +2,7 @@
 // inputs, to 1e-5. Where ours differ, the test states our value and says why.
 
 #include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
 
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/models/economics.hpp>
@@ -19,8 +20,6 @@ namespace {
 
 constexpr double kSame = 1e-5;
 
-const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
-const HardwareNode& device(const char* name) { return standard_zoo().at<HardwareNode>(name); }
 const Fleet& fleet(const char* name) { return standard_zoo().at<Fleet>(name); }
 
 auto is(double x) { return WithinRel(x, kSame); }

@@ -4,6 +4,9 @@
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/registry.hpp>
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace sample {
@@ -16,8 +19,10 @@ struct Case {
 };
 
 [[nodiscard]] const std::vector<Case>& cases();
+[[nodiscard]] inline const mlsysim::LawEntry& law(std::size_t i) { return *cases()[i].law; }
 [[nodiscard]] const mlsysim::LawEntry& plain_server();
 /// A point inside the box of a case; the same for the same index.
 [[nodiscard]] std::vector<double> point(const Case& c, unsigned index);
+[[nodiscard]] inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 }  // namespace sample

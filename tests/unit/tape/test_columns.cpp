@@ -13,12 +13,12 @@
 #include <limits>
 
 using namespace mlsysim;
+using sample::bits;
 using sample::cases;
+using sample::law;
 using sample::point;
 
 namespace {
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// Runs a program over points; the columns are longer than asked for by a guard that must survive.
 std::vector<std::vector<double>> run(const ColumnProgram& program, const std::vector<std::vector<double>>& in,

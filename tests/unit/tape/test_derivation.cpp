@@ -7,10 +7,10 @@
 #include "support/catch.hpp"
 
 using namespace mlsysim;
+using sample::law;
 
 namespace {
 
-const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
 const std::vector<double> kStep{256, 256, 4, 1e-5, 1e15, 1e12};
 
 /// Two calls of which the second takes a result of the first.

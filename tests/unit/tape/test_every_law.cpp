@@ -17,12 +17,10 @@
 #include <cstdint>
 
 using namespace mlsysim;
+using sample::bits;
 using sample::cases;
+using sample::law;
 using sample::point;
-
-namespace {
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-}  // namespace
 
 TEST_CASE("a batch gives the bytes of the double law for any number of points", "[tape]") {
   for (const auto& c : cases()) {

@@ -68,7 +68,7 @@ LawEntry entry_of(const Tape& tape) {
 }
 
 /// Every operation, and loops inside of loops that use what is outside of both.
-std::vector<Recorded> everything(std::span<const Recorded> in) {
+std::vector<Recorded> every_operation(std::span<const Recorded> in) {
   const Recorded &x = in[0], &y = in[1];
   const Recorded a = x * y + x / y - y;
   const Recorded b = max(a, x) + min(a, y) + abs(x - y) + clamp(x, Recorded(0.5), Recorded(2.0)) - (-x);
@@ -91,7 +91,7 @@ std::vector<Recorded> everything(std::span<const Recorded> in) {
 }  // namespace
 
 TEST_CASE("exported C gives the bits of the tape, loops included", "[tape][export]") {
-  const Tape tape = record_tape(2, everything);
+  const Tape tape = record_tape(2, every_operation);
   const ExportedProgram program(entry_of(tape));
   // Fused multiply-adds are there to be used by whoever may use them.
   const Compiled c(program.c_source("sample"), "sample");
@@ -143,7 +143,7 @@ TEST_CASE("of a loop with too many rounds an exported program knows no result", 
 
 TEST_CASE("a program holds the results that are asked for, in that order, and nothing that only others need",
           "[tape][export]") {
-  const Tape tape = record_tape(2, everything);
+  const Tape tape = record_tape(2, every_operation);
   const std::size_t wanted[] = {1, 0};
   const double point[] = {2.0, 3.0};
   const ExportedProgram program(entry_of(tape), wanted, point);
@@ -161,7 +161,7 @@ TEST_CASE("a program holds the results that are asked for, in that order, and no
 
 TEST_CASE("what cannot be exported is refused with the reason", "[tape][export]") {
   CHECK_THROWS_WITH(ExportedProgram(sample::plain_server()), Catch::Contains("was not recorded"));
-  const Tape tape = record_tape(2, everything);
+  const Tape tape = record_tape(2, every_operation);
   const double one = 1;
   CHECK_THROWS_WITH(ExportedProgram(entry_of(tape), {}, {&one, 1}),
                     Catch::Contains("a value for each input"));

@@ -8,9 +8,9 @@
 #include "support/catch.hpp"
 
 using namespace mlsysim;
+using sample::law;
 
 namespace {
-const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
 
 /// Two results that step at different sizes.
 struct PagesAndBlocks {

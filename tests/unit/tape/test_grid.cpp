@@ -12,10 +12,9 @@
 #include <random>
 
 using namespace mlsysim;
+using sample::bits;
 
 namespace {
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// Each point of the grid by the tape itself; the last axis is the fastest.
 std::vector<std::vector<double>> one_by_one(const Tape& tape, const std::vector<std::size_t>& sizes,

@@ -8,9 +8,9 @@
 #include <cmath>
 
 using namespace mlsysim;
+using sample::law;
 
 namespace {
-const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
 const std::vector<double> kPoint{1e15, 1e12, 1e15, 1e12};  // roofline at its ridge: 1 s both ways
 }  // namespace
 

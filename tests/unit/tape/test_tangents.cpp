@@ -19,11 +19,11 @@ using sample::point;
 namespace {
 
 /// `f(x, y)` at a point with both inputs as seeds.
-struct Slopes {
+struct Directional {
   double value, x, y;
   bool kink_x, kink_y, step_x, step_y;
 };
-template <class F> Slopes slopes(F f, double x, double y = 0, double direction = 1) {
+template <class F> Directional along(F f, double x, double y = 0, double direction = 1) {
   const Tape tape =
       record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
   Tangents tangents(tape);
@@ -34,7 +34,7 @@ template <class F> Slopes slopes(F f, double x, double y = 0, double direction =
 }
 
 template <class F> void matches_differences(F f, double x, double y) {
-  const Slopes r = slopes(f, x, y);
+  const Directional r = along(f, x, y);
   CHECK(r.value == f(x, y));
   CHECK_FALSE((r.kink_x || r.kink_y || r.step_x || r.step_y));
   const double h = 1e-5;
@@ -148,7 +148,7 @@ TEST_CASE("partials of every law match differences of sixth order", "[tape]") {
 
 TEST_CASE("a tie of max is one-sided, and the other direction gives the other side", "[tape]") {
   const auto f = [](const Recorded& x, const Recorded&) { return max(x * 2.0, x + 1.0); };  // kink at x = 1
-  const Slopes right = slopes(f, 1.0), left = slopes(f, 1.0, 0, -1);
+  const Directional right = along(f, 1.0), left = along(f, 1.0, 0, -1);
   CHECK(right.x == 2.0);
   CHECK(-left.x == 1.0);
   CHECK(right.kink_x);
@@ -157,30 +157,30 @@ TEST_CASE("a tie of max is one-sided, and the other direction gives the other si
   CHECK_FALSE(right.step_x);
   // Two sides with one slope are no kink.
   CHECK_FALSE(
-      slopes([](const Recorded& x, const Recorded& y) { return max(x * 2.0 + y, x + x + y * 1.0); }, 1.0)
+      along([](const Recorded& x, const Recorded& y) { return max(x * 2.0 + y, x + x + y * 1.0); }, 1.0)
           .kink_x);
 }
 
 TEST_CASE("abs and min at their corners", "[tape]") {
   const auto size = [](const Recorded& x, const Recorded&) { return abs(x); };
-  CHECK(slopes(size, 0.0).x == 1.0);
-  CHECK(-slopes(size, 0.0, 0, -1).x == -1.0);
-  CHECK(slopes(size, 0.0).kink_x);
-  CHECK(slopes(size, -2.0).x == -1.0);
-  CHECK_FALSE(slopes(size, -2.0).kink_x);
+  CHECK(along(size, 0.0).x == 1.0);
+  CHECK(-along(size, 0.0, 0, -1).x == -1.0);
+  CHECK(along(size, 0.0).kink_x);
+  CHECK(along(size, -2.0).x == -1.0);
+  CHECK_FALSE(along(size, -2.0).kink_x);
   const auto capped = [](const Recorded& x, const Recorded&) { return min(x, Recorded(3.0)); };
-  CHECK(slopes(capped, 3.0).x == 0.0);
-  CHECK(-slopes(capped, 3.0, 0, -1).x == 1.0);
+  CHECK(along(capped, 3.0).x == 0.0);
+  CHECK(-along(capped, 3.0, 0, -1).x == 1.0);
 }
 
 TEST_CASE("select at a tie follows the branch that the seed moves into", "[tape]") {
   const auto continuous = [](const Recorded& x, const Recorded&) {
     return select(x > 1.0, x * 3.0, x + 2.0);
   };
-  CHECK(slopes(continuous, 1.0).x == 3.0);
-  CHECK(-slopes(continuous, 1.0, 0, -1).x == 1.0);
-  CHECK(slopes(continuous, 1.0).kink_x);
-  const Slopes jump = slopes(
+  CHECK(along(continuous, 1.0).x == 3.0);
+  CHECK(-along(continuous, 1.0, 0, -1).x == 1.0);
+  CHECK(along(continuous, 1.0).kink_x);
+  const Directional jump = along(
       [](const Recorded& x, const Recorded&) { return select(x > 1.0, Recorded(5.0), Recorded(7.0)); }, 1.0);
   CHECK(jump.value == 7.0);
   CHECK(jump.step_x);
@@ -189,27 +189,27 @@ TEST_CASE("select at a tie follows the branch that the seed moves into", "[tape]
 
 TEST_CASE("marks tell what happens on either side of a point", "[tape]") {
   // Ahead nothing changes: the slope is 2, and the mark says that the other side has another.
-  const Slopes bend =
-      slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x + 1.0); }, 1.0);
+  const Directional bend =
+      along([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x + 1.0); }, 1.0);
   CHECK(bend.x == 2.0);
   CHECK(bend.kink_x);
-  const Slopes jump = slopes(
+  const Directional jump = along(
       [](const Recorded& x, const Recorded&) { return select(x >= 1.0, Recorded(3.0), Recorded(2.0)); }, 1.0);
   CHECK(jump.value == 3.0);
   CHECK(jump.step_x);
-  const Slopes smooth =
-      slopes([](const Recorded& x, const Recorded&) { return select(x >= 0.5, x * 2.0, x + 1.0); }, 1.0);
+  const Directional smooth =
+      along([](const Recorded& x, const Recorded&) { return select(x >= 0.5, x * 2.0, x + 1.0); }, 1.0);
   CHECK_FALSE(smooth.kink_x);
   CHECK_FALSE(smooth.step_x);
   CHECK_FALSE(
-      slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x * 3.0 - x); }, 1.0)
+      along([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x * 3.0 - x); }, 1.0)
           .kink_x);
-  const Slopes ahead = slopes(
+  const Directional ahead = along(
       [](const Recorded& x, const Recorded&) { return select((x > 1.0) && (2.0 > x), x * 2.0, x + 1.0); },
       1.0);
   CHECK(ahead.x == 2.0);
   CHECK(ahead.kink_x);
-  const Slopes turned = slopes(
+  const Directional turned = along(
       [](const Recorded& x, const Recorded&) { return select(!(x <= 1.0) || x < 0.5, x * 2.0, x + 1.0); },
       1.0);
   CHECK(turned.x == 2.0);
@@ -217,14 +217,14 @@ TEST_CASE("marks tell what happens on either side of a point", "[tape]") {
 }
 
 TEST_CASE("ceil, floor and counts leave a mark that stays, per seed", "[tape]") {
-  const Slopes r =
-      slopes([](const Recorded& x, const Recorded& y) { return ceil(x * 1.5) * y + 1.0; }, 2.5, 4.0);
+  const Directional r =
+      along([](const Recorded& x, const Recorded& y) { return ceil(x * 1.5) * y + 1.0; }, 2.5, 4.0);
   CHECK(r.value == 17.0);
   CHECK(r.x == 0.0);
   CHECK(r.y == 4.0);
   CHECK(r.step_x);
   CHECK_FALSE(r.step_y);
-  const Slopes n = slopes(
+  const Directional n = along(
       [](const Recorded& x, const Recorded& count) {
         return repeat(count, x, [](const Recorded& s, const Recorded&) { return s * 2.0; });
       },
@@ -256,11 +256,11 @@ TEST_CASE("a run knows how far the next step is", "[tape]") {
 
 TEST_CASE("a seed that stands still stays still at infinite slopes", "[tape]") {
   const auto root = [](const Recorded& x, const Recorded&) { return sqrt(x); };
-  CHECK(std::isinf(slopes(root, 0.0).x));
-  CHECK(slopes(root, 0.0).y == 0.0);
-  CHECK(slopes([](const Recorded& x, const Recorded& y) { return pow(x, y); }, 0.0, 2.0).x == 0.0);
-  CHECK(slopes([](const Recorded& x, const Recorded& y) { return pow(x, y); }, 0.0, 2.0).y == 0.0);
-  CHECK(slopes([](const Recorded& x, const Recorded& y) { return sqrt(x) + y; }, 0.0, 2.0).y == 1.0);
+  CHECK(std::isinf(along(root, 0.0).x));
+  CHECK(along(root, 0.0).y == 0.0);
+  CHECK(along([](const Recorded& x, const Recorded& y) { return pow(x, y); }, 0.0, 2.0).x == 0.0);
+  CHECK(along([](const Recorded& x, const Recorded& y) { return pow(x, y); }, 0.0, 2.0).y == 0.0);
+  CHECK(along([](const Recorded& x, const Recorded& y) { return sqrt(x) + y; }, 0.0, 2.0).y == 1.0);
 }
 
 TEST_CASE("inputs that are no seeds have no slope and cost no mark", "[tape]") {

@@ -13,7 +13,7 @@ namespace {
 const std::string kModel =
     "schema: mlsysim/model@2\nentries:\n- name: M\n  architecture: decoder\n  stacks:\n";
 
-std::vector<ErrorFacts> problems_of(const std::string& text) {
+std::vector<ErrorFacts> problems_in(const std::string& text) {
   const Zoo base;
   auto out = detail::gather_text({"mine.yaml", text}, &base);
   return out.problems.all();
@@ -50,7 +50,7 @@ TEST_CASE("a misspelt key of a model is an error with a near miss at every depth
   };
   for (const auto& c : cases) {
     INFO(c.line);
-    const auto problems = problems_of(kModel + c.line);
+    const auto problems = problems_in(kModel + c.line);
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].id == "mlsysim.zoo.030");
     CHECK(problems[0].found == c.found);
@@ -66,7 +66,7 @@ TEST_CASE("figures of a model that contradict each other are found where they st
         "  - feed_forward: {experts: {count: 4, top_k: 5}}\n",
         "  - layers: [{pattern: [{feed_forward: {experts: {limited_groups: 2}}}]}]\n"}) {
     INFO(line);
-    const auto problems = problems_of(kModel + line);
+    const auto problems = problems_in(kModel + line);
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].id == "mlsysim.zoo.047");
     CHECK(problems[0].where.line == 6);

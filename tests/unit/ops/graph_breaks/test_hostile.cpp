@@ -11,7 +11,7 @@ using namespace std::string_literals;
 
 namespace {
 
-std::string sample(const std::string& name) {
+std::string bytes_of(const std::string& name) {
   std::string out;
   const auto wrong = files::read_unpacked(std::string(MLSYSIM_COMPILE_DATA) + "/" + name,
                                           [&](std::string_view piece) { out += piece; });
@@ -50,7 +50,7 @@ TEST_CASE("a pickle runs nothing", "[compile]") {
 }
 
 TEST_CASE("logs with lines of others, cuts and strange numbers", "[compile]") {
-  const auto log = sample("tlparse_comp_failure.log");
+  const auto log = bytes_of("tlparse_comp_failure.log");
   const auto plain = read(log);
   CHECK(read("hello\n" + log).read.foreign == 1);
   CHECK(read(log + "\nV1206 15:20:14.089000 1543231 torch/x.py:1] {\"compilation_metrics\": {\"guard")

@@ -8,14 +8,14 @@ using namespace mlsysim;
 
 namespace {
 
-CompileRecord read(std::string_view text) {
+CompileRecord read_text(std::string_view text) {
   return read_compile_record(text, "job.log", BreakRegistry::shipped());
 }
 
 }  // namespace
 
 TEST_CASE("A warning of the recompile limit names function, reason and remedy", "[ops]") {
-  const auto r = read(
+  const auto r = read_text(
       "step 17\n"
       "W0110 12:27:06.332000 158 torch/_dynamo/convert_frame.py:1551] [2/8] torch._dynamo hit "
       "config.recompile_limit (8)\n"
@@ -43,7 +43,7 @@ TEST_CASE("A warning of the recompile limit names function, reason and remedy", 
 }
 
 TEST_CASE("Recompilations and breaks of TORCH_LOGS", "[ops]") {
-  const auto r = read(
+  const auto r = read_text(
       "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function fn in "
       "/tmp/a.py:3\n"
       "V0301 10:00:00.100000 7 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]     triggered by the "
