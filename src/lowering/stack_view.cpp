@@ -49,6 +49,7 @@ template <class T, class Read> class StackParts {
     v.output_bias = flag(a.output_bias && !stack_.biases);
     v.qk_norm_head = flag(a.qk_norm == QkNorm::head);
     v.qk_norm_full = flag(a.qk_norm == QkNorm::full);
+    v.normed = a.qk_norm != QkNorm::none;
     v.sinks = flag(a.sinks);
     v.output_gate = flag(a.output_gate);
     v.own_values = flag(!a.shared_kv);

@@ -147,6 +147,8 @@ def grouped(f, share, a, reach):
     op.kept *= f.split
     op.remade = {"norm", "block"}
     op.biased += qkv_bias
+    for width in (query, kv_heads * qk) if norms != "none" else ():
+        elementwise(f, "query_key_norm", "attention", share, f.tokens * width, 1, 1, 6)
     rotary_and_cache(f, share, query + kv_heads * qk, kv)
     exchange_context(f, share, kv)
     if "select" in reach:

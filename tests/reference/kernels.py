@@ -182,13 +182,19 @@ def conditions(h, ops, decode):
     }
 
 
+def vanishes(op, holds):
+    """Whether an operator is no kernel of its own where launches are listed: encoders rotate nothing, and norms of queries and
+    keys are rows of rotary_and_cache."""
+    return (op.name == "rotary_and_cache" and not holds["decoder"]) or op.name == "query_key_norm"
+
+
 def expanded(ops, h, plan, device, links, executions):
     """Each operator of a pass as its kernels in a captured graph, with the price of each. `executions` of an operator in the
     pass, for the power limit."""
     arrays, holds, out = Arrays(ops, h, plan), conditions(h, ops, plan.phase == "decode"), []
     for op in ops:
         listed = [] if op.kind in ("collective", "host_transfer", "host_compute") else rows_of(device.runtime.name, key_of(op, device.runtime))
-        if op.name == "rotary_and_cache" and not holds["decoder"]:
+        if vanishes(op, holds):
             continue
         for row in listed or [{"kernel": "own"}]:
             if not op.share or not holds[row.get("when", "always")]:

@@ -18,7 +18,7 @@ import model
 import operators
 import passes
 import training
-from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, rows_of, small_kernel, stated
+from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, rows_of, small_kernel, stated, vanishes
 from device import device_view, fleet_of, links_view
 from plan import serving_plan, training_plan
 from zoo import entry, under
@@ -44,7 +44,7 @@ def pass_time(name, hardware_name, precision, phase, batch, new, context, runtim
 
     for op in ops:
         times = op.share * (layers if op.place == "block" else 1)
-        if op.kind == "collective" or not times or (op.name == "rotary_and_cache" and not holds["decoder"]):
+        if op.kind == "collective" or not times or vanishes(op, holds):
             continue
         for row in rows_of(runtime_name, key_of(op, runtime)) or [{"kernel": "own"}]:
             if not holds[row.get("when", "always")]:
@@ -131,7 +131,7 @@ def calls_of(name, runtime_name, batch, context, decode):
     holds, calls = conditions(h, ops, decode), 0.0
     for op in ops:
         times = op.share * (layers if op.place == "block" else 1)
-        if op.kind == "collective" or not times or (op.name == "rotary_and_cache" and not holds["decoder"]):
+        if op.kind == "collective" or not times or vanishes(op, holds):
             continue
         for row in rows_of(runtime_name, key_of(op, runtime)) or [{"kernel": "own"}]:
             if not holds[row.get("when", "always")] or row["kernel"] == "allocation":

@@ -50,6 +50,13 @@ void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const
   op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
+/// Norms of queries and of keys, a kernel for each. What is not fused has them in its launch list.
+template <class T>
+void norm_queries_and_keys(const Frame<T>& f, const T& count, const T& queries, const T& keys) {
+  const T each = f.tokens * (queries + keys) / 2.0;
+  elementwise(f, "query_key_norm", OpGroup::attention, T(2.0 * count), each, 1, 1, 6);
+}
+
 /// The attention core: scores, softmax, weighted sum over the tokens in reach.
 /// @param heads, kv_heads heads on this device
 template <class T>
@@ -223,6 +230,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
     op.remade = part::norm | part::block;
     op.biased += h.qkv_bias;
   }
+  if (h.normed) norm_queries_and_keys(f, count, query_width, T(kv_heads * h.qk_dim));
   rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
   exchange_context(f, count, kv_width);
   if (reach.selected) {

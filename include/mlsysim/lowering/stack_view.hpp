@@ -22,6 +22,7 @@ template <class T = double> struct GroupedView {
   T qk_norm_head{0.0}, qk_norm_full{0.0};  ///< 1 with norms of one head's width, or over all heads
   T sinks{0.0}, output_gate{0.0};          ///< 1 where there are some
   T own_values{1.0};                       ///< 0 where values are projected with the keys
+  bool normed = false;                     ///< queries and keys are normalized
   bool cross = false;                      ///< keys and values are those of the encoder
   friend bool operator==(const GroupedView&, const GroupedView&) = default;
 };

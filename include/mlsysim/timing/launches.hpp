@@ -54,9 +54,10 @@ template <class T> class LaunchFrame {
     const auto own = software_.of(op.name);
     return own.empty() && op.kind == OpKind::matmul ? software_.of("product") : own;
   }
-  /// Whether the operator is no kernel at all.
+  /// Whether the operator is no kernel: encoders rotate nothing, and norms of queries and keys are rows of
+  /// rotary_and_cache.
   [[nodiscard]] bool vanishes(const Op<T>& op) const {
-    return op.name == "rotary_and_cache" && !software_.decoder;
+    return (op.name == "rotary_and_cache" && !software_.decoder) || op.name == "query_key_norm";
   }
 
   /// Whether a row runs in the pass of an operator.

@@ -34,11 +34,15 @@ TEST_CASE("grouped heads in a prompt, by hand", "[lowering]") {
   Bench b(Phase::prefill);
   auto h = grouped();
   h.qkv_bias = h.qk_norm_head = h.sinks = h.output_bias = 1;
+  h.normed = true;
   mix(b, h);
   // Queries 4 x 16, keys and values 2 x (16 + 12); biases, two norms of a head, a sink a head.
   check(b["qkv_projection"], product(60, 64 + 56, 96, 1, 120 + 2 * 16 + 4));
   CHECK(b["qkv_projection"].count == 3);
   CHECK(b["qkv_projection"].biased == 1);
+  // A kernel normalizes 60 x 64 values of queries, another 60 x 32 of keys.
+  CHECK(b["query_key_norm"].count == 2 * 3);
+  check(b["query_key_norm"], {6 * 60 * 48, 0, 4 * 60 * 48, 4 * 60 * 48, 0, 0});
   // Queries and keys are read and written, keys and values go to the cache.
   const double rotated = 60 * (64 + 32);
   check(b["rotary_and_cache"], {6 * rotated, 0, 4 * rotated, 4 * rotated + 5 * 60 * 56, 0, 0});
