@@ -1,5 +1,6 @@
 // Which inputs of a scenario rest on figures that the zoo gives with a range.
 
+#include "explore/subject/scenario_point.hpp"
 #include "explore/subject/spec_ranges.hpp"
 
 #include <mlsysim/resolvers/defaults.hpp>
@@ -25,28 +26,29 @@ std::string source_text(const Source& source) {
 /// Moves one figure after the other to both ends of its range and looks which inputs follow.
 class Prober {
  public:
-  explicit Prober(const Scenario& scenario) : scenario_(scenario), base_(subject_of(scenario)) {}
+  explicit Prober(const Scenario& scenario) : scenario_(scenario), point_(scenario) {}
 
   /// `put(scenario, x)` gives the figure the value x.
   template <class Put>
   void probe(const std::string& figure, const std::string& source, double low, double high, Put&& put) {
+    const auto& inputs = point_.base().entry.inputs;
+    const auto& here = point_.base().point;
     const auto at = [&](double x) -> std::vector<double> {
       try {
         Scenario s = scenario_;
         put(s, x);
-        auto moved = subject_of(s);
+        auto moved = point_.at(s);
         // Another structure has other inputs: then the ends cannot be compared.
-        return moved.point.size() == base_.point.size() ? moved.point : base_.point;
+        return moved.size() == here.size() ? moved : here;
       } catch (const Error&) {
-        return base_.point;  // the end of the range is not admissible here
+        return here;  // the end of the range is not admissible here
       }
     };
     const auto below = at(low), above = at(high);
-    for (std::size_t i = 0; i < base_.point.size(); ++i) {
-      const double a = std::min({below[i], above[i], base_.point[i]}),
-                   b = std::max({below[i], above[i], base_.point[i]});
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const double a = std::min({below[i], above[i], here[i]}), b = std::max({below[i], above[i], here[i]});
       if (!(a < b) || !std::isfinite(a) || !std::isfinite(b)) continue;
-      const std::string& input = base_.entry.inputs[i].name;
+      const std::string& input = inputs[i].name;
       // Two figures behind one input: the wider range is used.
       const auto known = std::find_if(found.begin(), found.end(),
                                       [&](const EstimatedFigure& f) { return f.input == input; });
@@ -99,7 +101,7 @@ class Prober {
 
  private:
   const Scenario& scenario_;
-  Subject base_;
+  detail::ScenarioPoint point_;
 };
 
 /// Inputs of a resolver that are figures of specs: "hardware.memory.bandwidth" is one of the spec's own.

@@ -1,6 +1,7 @@
 // A scenario as a law from its numbers to its scorecard.
 
 #include "explore/names.hpp"
+#include "explore/subject/scenario_point.hpp"
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/engine/detail/settle.hpp>
@@ -347,6 +348,40 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (!known) out.assumptions.push_back(std::move(a));
   }
   out.warnings = std::move(book.warnings);
+  return out;
+}
+
+struct detail::ScenarioPoint::Known {
+  std::shared_ptr<const MovingScenario> state;
+  std::vector<bool> plan;  ///< per input of the law, whether the plan hangs on it
+};
+
+detail::ScenarioPoint::ScenarioPoint(const Scenario& scenario) : base_(subject_of(scenario)) {
+  if (!base_.derive || base_.entry(base_.point)[base_.result("plan_fits")] != 1) return;
+  auto state = std::static_pointer_cast<const MovingScenario>(base_.entry.self);
+  auto plan = state->law->inputs_of(state->law->result("plan_fits"));
+  known_ = std::make_unique<Known>(std::move(state), std::move(plan));
+}
+detail::ScenarioPoint::~ScenarioPoint() = default;
+
+std::vector<double> detail::ScenarioPoint::at(const Scenario& moved) const {
+  if (!known_) return subject_of(moved).point;
+  Notes quiet;
+  const auto problem = settle(ResolvedScenario(moved, quiet), quiet);
+  const auto& [state, plan] = *known_;
+  if (problem_law(problem) != state->law) return subject_of(moved).point;
+  const auto leaves = problem_leaves(problem);
+  const auto same_inputs = [&](const auto& p) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const FieldInfo& f = state->law->inputs[i];
+      if (leaves[i] == state->base[i] || !state->law->matters[i]) continue;
+      if (plan[i] || may_move(p, f, leaves[i], {}) != may_move(p, f, state->base[i], {})) return false;
+    }
+    return true;
+  };
+  if (!std::visit(same_inputs, problem)) return subject_of(moved).point;
+  std::vector<double> out;
+  for (const auto i : state->inputs) out.push_back(leaves[i]);
   return out;
 }
 
