@@ -387,4 +387,15 @@ const ErrorBook& ErrorBook::standard() {
   return book;
 }
 
+const ErrorBook& ErrorBook::standard_of(std::string_view metric) {
+  static std::mutex mutex;
+  static std::map<std::string, ErrorBook, std::less<>> books;
+  const std::lock_guard lock(mutex);
+  auto at = books.find(metric);
+  if (at != books.end()) return at->second;
+  auto factors = read_band_factors();
+  if (factors.size() != kFarthestGroup + 1) factors = standard().factors();  // those of all metrics
+  return books.emplace(metric, ErrorBook(read_residual_groups_of(metric), std::move(factors))).first->second;
+}
+
 }  // namespace mlsysim

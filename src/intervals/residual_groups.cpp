@@ -3,6 +3,7 @@
 #include <mlsysim/intervals/model_error.hpp>
 
 #include <mlsysim/files/csv.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -16,6 +17,8 @@
 
 namespace mlsysim {
 namespace {
+
+std::filesystem::path shipped_residuals() { return zoo_directory() / "validation" / "residuals.csv"; }
 
 constexpr std::string_view kHint = "write it afresh: mlsysim validate --write-residuals FILE";
 
@@ -163,8 +166,24 @@ std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string n
 }
 
 std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file) {
-  const auto table = CsvTable::read(file.empty() ? zoo_directory() / "validation" / "residuals.csv" : file);
+  const auto table = CsvTable::read(file.empty() ? shipped_residuals() : file);
   return GroupReader(table).read();
+}
+
+std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric) {
+  const auto file = shipped_residuals();
+  const std::string bytes = files::try_read(file).bytes;
+  std::string kept;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+    rest.remove_prefix(line.size());
+    if (kept.empty() || (line.starts_with(metric) && line.substr(metric.size()).starts_with(','))) kept += line;
+  }
+  try {
+    return parse_residual_groups(std::move(kept), file.generic_string());
+  } catch (const Error&) {
+    return read_residual_groups();  // says where the fault is
+  }
 }
 
 BandFactors read_band_factors() {

@@ -12,9 +12,10 @@ namespace {
 constinit thread_local Recorder* current_recorder = nullptr;
 
 std::uint64_t hash_of(const TapeNode& n) {
-  std::uint64_t h = static_cast<std::uint64_t>(n.op) * 0x9e3779b97f4a7c15u;
-  for (const std::uint32_t x : {n.a, n.b, n.c}) h = (h ^ x) * 0xff51afd7ed558ccdu, h ^= h >> 32;
-  return h;
+  constexpr std::uint64_t prime = 0xff51afd7ed558ccdu;
+  std::uint64_t h = (n.a | std::uint64_t{n.b} << 32) * prime;
+  h = (h ^ h >> 32 ^ n.c ^ static_cast<std::uint64_t>(n.op) << 40) * prime;
+  return h ^ h >> 32;
 }
 
 bool is(const Recorded& x, double value) { return x.is_constant() && x.value == value; }
@@ -124,7 +125,7 @@ std::uint32_t Recorder::shared(const TapeNode& key, const TapeNode& node) {
 }
 
 void Recorder::grow_table() {
-  table_.assign(table_.size() * 2, 0);
+  table_.assign(table_.size() * 4, 0);
   const std::size_t mask = table_.size() - 1;
   for (std::uint32_t n = 0; n < keys_.size(); ++n) {
     std::size_t at = hash_of(keys_[n]) & mask;

@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
   TreeBuilder(const SourceText& source, Problems& problems, YamlForm form)
       : source_(source), problems_(problems), foreign_(form == YamlForm::foreign) {}
 
-  YamlTree tree;
+  YamlParts tree;
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (!tree.nodes.empty())
@@ -288,7 +288,7 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems,
       return std::nullopt;
     }
     if (problems.size() != before) return std::nullopt;
-    return std::move(builder.tree);
+    return std::move(builder.tree).tree();
   } catch (const Stop&) {
     return std::nullopt;
   } catch (const Error& error) {
@@ -332,29 +332,32 @@ std::string NodeRef::describe() const {
 bool YamlTree::consistent() const {
   if (nodes.empty()) return false;
   std::vector<std::uint32_t> ends;  // of the open collections
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+  const auto size = static_cast<std::uint32_t>(nodes.size());
+  const std::size_t texts = pool.size();
+  std::uint32_t limit = size;  // end of the innermost
+  for (std::uint32_t i = 0; i < size; ++i) {
     const YamlNode& n = nodes[i];
-    while (!ends.empty() && ends.back() == i) ends.pop_back();
-    if (i > 0 && ends.empty()) return false;
-    const std::uint32_t limit = ends.empty() ? static_cast<std::uint32_t>(nodes.size()) : ends.back();
-    if (n.end <= i || n.end > limit || n.kind > NodeKind::map || n.quoted > 1) return false;
-    if (n.text > pool.size() || n.size > pool.size() - n.text) return false;
-    const bool collection = n.kind == NodeKind::sequence || n.kind == NodeKind::map;
-    if (!collection && n.end != i + 1) return false;
-    if (collection && n.end > i + 1) {
-      if (ends.size() >= static_cast<std::size_t>(kDeepestNesting)) return false;
-      ends.push_back(n.end);
+    for (; limit == i; ends.pop_back()) {
+      if (ends.empty()) return false;
+      limit = ends.back();
     }
+    if (n.text > texts || n.size > texts - n.text || n.quoted > 1) return false;
+    if (n.end == i + 1 && n.kind <= NodeKind::map) continue;
+    if (n.end <= i || n.end > limit || (n.kind != NodeKind::sequence && n.kind != NodeKind::map) ||
+        ends.size() >= static_cast<std::size_t>(kDeepestNesting))
+      return false;
+    ends.push_back(limit);
+    limit = n.end;
   }
   // Maps alternate scalar keys and values.
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+  for (std::uint32_t i = 0; i < size; ++i) {
     if (nodes[i].kind != NodeKind::map) continue;
     for (std::uint32_t k = i + 1; k < nodes[i].end;) {
       if (nodes[k].kind != NodeKind::scalar || k + 1 >= nodes[i].end) return false;
       k = nodes[k + 1].end;
     }
   }
-  return nodes.front().end == nodes.size();
+  return nodes.front().end == size;
 }
 
 }  // namespace mlsysim::detail

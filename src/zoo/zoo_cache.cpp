@@ -11,7 +11,10 @@
 #include <system_error>
 #include <type_traits>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace mlsysim::detail {
 namespace {
@@ -20,7 +23,7 @@ namespace fs = std::filesystem;
 
 // "MLSZOO", the mark of a cache; the version of this format, then a word whose byte order shows. Change the
 // version with YamlNode.
-constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '2'};
+constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '3'};
 constexpr std::uint32_t kByteOrder = 0x01020304u;
 static_assert(std::is_trivially_copyable_v<YamlNode> && sizeof(YamlNode) == 24);
 
@@ -28,17 +31,24 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  template <class T> bool get(T& out) { return copy(&out, sizeof(T)); }
-  bool copy(void* out, std::size_t size) {
+  template <class T> bool get(T& out) {
+    std::string_view found;
+    if (!text(found, sizeof(T))) return false;
+    std::memcpy(&out, found.data(), sizeof(T));
+    return true;
+  }
+  bool text(std::string_view& out, std::size_t size) {
     if (size > bytes_.size()) return false;
-    if (size > 0) std::memcpy(out, bytes_.data(), size);
+    out = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
     return true;
   }
-  bool text(std::string& out, std::size_t size) {
-    if (size > bytes_.size()) return false;
-    out.assign(bytes_.substr(0, size));
-    bytes_.remove_prefix(size);
+  /// What follows as nodes; they lie where they may.
+  bool nodes(std::span<const YamlNode>& out, std::size_t count) {
+    std::string_view found;
+    if (count > bytes_.size() / sizeof(YamlNode) || !text(found, count * sizeof(YamlNode))) return false;
+    if (reinterpret_cast<std::uintptr_t>(found.data()) % alignof(YamlNode) != 0) return false;
+    out = {reinterpret_cast<const YamlNode*>(found.data()), count};
     return true;
   }
   [[nodiscard]] std::size_t left() const { return bytes_.size(); }
@@ -59,43 +69,69 @@ std::optional<std::int64_t> changed_at(const fs::path& file) {
   return std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
 }
 
-bool get_tree(Reader& in, std::string& path, CachedTree& entry) {
+/// What a text takes, so that nodes may follow it.
+constexpr std::size_t padded(std::size_t size) {
+  return (size + alignof(YamlNode) - 1) / alignof(YamlNode) * alignof(YamlNode);
+}
+
+bool get_tree(Reader& in, std::string_view& path, CachedTree& entry) {
   std::uint32_t path_size = 0, pool_size = 0, nodes = 0;
   if (!in.get(path_size) || !in.get(nodes) || !in.get(pool_size) || !in.get(entry.hash) ||
       !in.get(entry.bytes))
     return false;
-  if (!in.text(path, path_size) || nodes > in.left() / sizeof(YamlNode)) return false;
-  entry.tree.nodes.resize(nodes);
-  return in.copy(entry.tree.nodes.data(), nodes * sizeof(YamlNode)) && in.text(entry.tree.pool, pool_size) &&
-         entry.tree.consistent();
+  auto& [tree_nodes, pool, kept] = entry.tree;
+  if (!in.text(path, padded(path_size)) || !in.nodes(tree_nodes, nodes) || !in.text(pool, padded(pool_size)))
+    return false;
+  path = path.substr(0, path_size);
+  pool = pool.substr(0, pool_size);
+  return entry.tree.consistent();
+}
+
+/// The bytes of a file without a copy of them; a file that is replaced meanwhile stays as it was.
+std::shared_ptr<const std::string_view> mapped(const fs::path& file) {
+  const int handle = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat facts {};
+  if (handle < 0) return nullptr;
+  void* at = MAP_FAILED;
+  if (::fstat(handle, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+      facts.st_size <= std::int64_t{16 * kLargestFile})
+    at = ::mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, handle, 0);
+  ::close(handle);
+  if (at == MAP_FAILED) return nullptr;
+  return {new std::string_view(static_cast<const char*>(at), static_cast<std::size_t>(facts.st_size)),
+          [](const std::string_view* bytes) {
+            ::munmap(const_cast<char*>(bytes->data()), bytes->size());
+            delete bytes;
+          }};
 }
 
 }  // namespace
 
-TreeCache TreeCache::parse(std::string_view bytes) {
-  char magic[8];
+TreeCache TreeCache::parse(std::string_view bytes, std::shared_ptr<const void> kept) {
+  std::string_view magic;
   std::uint32_t order = 0, count = 0, sound = 0;
   std::uint64_t hash = 0;
   Reader in(bytes);
-  if (!in.copy(magic, sizeof magic) || std::memcmp(magic, kMagic, sizeof magic) != 0) return {};
+  if (!in.text(magic, sizeof kMagic) || magic != std::string_view(kMagic, sizeof kMagic)) return {};
   if (!in.get(order) || order != kByteOrder || !in.get(count) || !in.get(hash)) return {};
   if (content_hash(bytes.substr(bytes.size() - in.left())) != hash || !in.get(sound) || sound > 1) return {};
   TreeCache cache;
   cache.sound_ = sound == 1;
   for (std::uint32_t i = 0; i < count; ++i) {
-    std::string path;
+    std::string_view path;
     CachedTree entry;
+    entry.tree.kept = kept;
     if (!get_tree(in, path, entry)) return {};
-    cache.add(std::move(path), std::move(entry));
+    cache.add(std::string(path), std::move(entry));
   }
   if (!in.done()) return {};
   return cache;
 }
 
 TreeCache TreeCache::read(const fs::path& file) {
-  const auto read = files::try_read(file, 16 * kLargestFile);
-  if (read.fault != files::ReadFault::none) return {};
-  TreeCache cache = parse(read.bytes);
+  const auto bytes = mapped(file);
+  if (bytes == nullptr) return {};
+  TreeCache cache = parse(*bytes, bytes);
   cache.written_ = changed_at(file);
   return cache;
 }
@@ -133,10 +169,9 @@ std::string TreeCache::serialise() const {
     put(body, static_cast<std::uint32_t>(entry.tree.pool.size()));
     put(body, entry.hash);
     put(body, entry.bytes);
-    body += path;
-    body.append(reinterpret_cast<const char*>(entry.tree.nodes.data()),
-                entry.tree.nodes.size() * sizeof(YamlNode));
-    body += entry.tree.pool;
+    (body += path).append(padded(path.size()) - path.size(), '\0');
+    body.append(reinterpret_cast<const char*>(entry.tree.nodes.data()), entry.tree.nodes.size_bytes());
+    (body += entry.tree.pool).append(padded(entry.tree.pool.size()) - entry.tree.pool.size(), '\0');
   }
   std::string out(kMagic, sizeof kMagic);
   put(out, kByteOrder);

@@ -99,6 +99,8 @@ class ErrorBook {
   explicit ErrorBook(std::vector<ResidualGroup> groups, BandFactors factors = {});
   /// The groups that ship with the zoo. Read once.
   [[nodiscard]] static const ErrorBook& standard();
+  /// Those of one metric: the same bands of it, and a fraction of what is read. Read once.
+  [[nodiscard]] static const ErrorBook& standard_of(std::string_view metric);
 
   [[nodiscard]] const std::vector<ResidualGroup>& groups() const { return groups_; }
   /// By distance, then by level: the widening of bands.

@@ -96,6 +96,8 @@ using BandFactors = std::vector<std::vector<double>>;
 /// @param file empty for zoo/validation/residuals.csv of the shipped zoo
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
 [[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {});
+/// Those that ship with the zoo and measure one metric; other lines are not read. @throws as above
+[[nodiscard]] std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric);
 /// @param name stands for the text in messages
 [[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
 /// Those that ship with the zoo: they take longer to find than to read. @throws InputError

@@ -95,7 +95,7 @@ double percentile_of(double quotient, ErrorSubject about, std::string& basis) {
   // Ends of the bands are quantiles of measured over predicted.
   std::vector<std::pair<double, double>> quantiles{{0.0, 50.0}};
   for (const int level : kIntervalLevels)
-    if (const auto band = ErrorBook::standard().band(about, level)) {
+    if (const auto band = ErrorBook::standard_of(about.metric).band(about, level)) {
       const auto rate = band->of_rate();
       quantiles.emplace_back(std::log(rate.low), 50 - level / 2.0);
       quantiles.emplace_back(std::log(rate.high), 50 + level / 2.0);

@@ -220,10 +220,9 @@ void add_flips(const DecideQuestion& q, const std::vector<DecideOption>& options
 
 /// What is left of a machine's own factor when its steps have been measured: the band of groups that were.
 double measured_width(const Scenario& s, int level) {
-  const auto& book = ErrorBook::standard();
+  const auto& book = ErrorBook::standard_of("itl");
   double least = kInfinite;
   for (const auto& g : book.groups()) {
-    if (g.subject.metric != "itl") continue;
     if (const auto band = book.band(g.subject, level); band && band->distance == 0)
       least = std::min(least, std::log(band->high / band->low) / 2);
   }
@@ -306,18 +305,18 @@ void set_quotients(std::vector<Costs>& costs, const Box& box, std::vector<AskedM
 }  // namespace
 
 double shared_error(std::string_view metric) {
-  const auto& groups = ErrorBook::standard().groups();
+  const auto& groups = ErrorBook::standard_of(metric).groups();
   double products = 0, squares = 0;
   std::size_t pairs = 0, counted = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& a = groups[i].subject;
-    if (a.metric != metric || a.family.empty() || groups[i].unmeasured) continue;
+    if (a.family.empty() || groups[i].unmeasured) continue;
     const double x = median_of(groups[i].residuals);
     squares += x * x;
     ++counted;
     for (std::size_t k = 0; k < i; ++k) {
       const auto& b = groups[k].subject;
-      if (b.metric != metric || b.family != a.family || b.origin != a.origin || b.device == a.device ||
+      if (b.family != a.family || b.origin != a.origin || b.device == a.device ||
           groups[k].unmeasured)
         continue;
       products += x * median_of(groups[k].residuals);

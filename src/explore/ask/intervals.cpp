@@ -74,10 +74,10 @@ std::vector<UncertainNumber> numbers_of(const Subject& subject, const Uncertaint
 
 /// The band of a kind of number; its basis names the metric.
 std::optional<ModelErrorBand> band_of(const IntervalSubject& of, const NumberKind& kind, int level,
-                                      const ErrorBook& book) {
+                                      const ErrorBook* book) {
   ErrorSubject about = of.about;
   about.metric = kind.metric.key;
-  auto out = book.band(about, level);
+  auto out = (book != nullptr ? *book : ErrorBook::standard_of(about.metric)).band(about, level);
   if (!out) return out;
   out->basis = fmt::format("{}: {}", kind.metric.words, out->basis);
   return kind.rate ? out->of_rate() : out;
@@ -87,7 +87,7 @@ std::optional<ModelErrorBand> band_of(const IntervalSubject& of, const NumberKin
 /// share of the time, as if both missed to the same side.
 std::optional<ModelErrorBand> band_of_request(const Subject& subject, std::span<const double> here,
                                               const IntervalSubject& of, const NumberKind& kind, int level,
-                                              const ErrorBook& book) {
+                                              const ErrorBook* book) {
   const auto first = band_of(of, {kind.metric}, level, book), rest = band_of(of, {*kind.rest}, level, book);
   if (!first || !rest) return std::nullopt;
   const double share =
@@ -170,7 +170,7 @@ std::vector<std::string> measured_results(const Subject& subject, const Interval
 
 std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubject& of,
                                       std::span<const std::string> results, int level,
-                                      UncertaintyQuestion figures, const ErrorBook& book) {
+                                      UncertaintyQuestion figures, const ErrorBook* book) {
   (void)interval_level(level);
   const auto here = subject.entry(subject.point);
   figures.coverage = level / 100.0;

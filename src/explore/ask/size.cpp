@@ -119,8 +119,7 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
 
   const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
   const Subject subject = subject_of(one);
-  const auto found = intervals(subject, interval_subject(one), behind, q.level, {.samples = 256},
-                               q.book != nullptr ? *q.book : ErrorBook::standard());
+  const auto found = intervals(subject, interval_subject(one), behind, q.level, {.samples = 256}, q.book);
   if (found.empty()) return;
   out.time_low = found.front().lower / found.front().value;
   out.time_high = found.front().upper / found.front().value;

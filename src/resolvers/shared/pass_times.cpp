@@ -65,16 +65,8 @@ std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel:
 
 const ServingEngine& usual_engine() { return standard_zoo().at<ServingEngine>("generic"); }
 
-ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {
-  if (!pricing.prices_engines()) {
-    if (engine != nullptr)
-      notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
-    return {.name = "none"};
-  }
-  const ServingEngine& e = engine != nullptr ? *engine : usual_engine();
-  if (engine == nullptr)
-    notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
-  if (!notes.wanted()) return e;
+/// Notes what an engine states.
+static void note_stated(const ServingEngine& e, Notes& notes) {
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
     if constexpr (!HasFields<typename detail::unwrap<M>::type>) {
       const auto name = fmt::format("engine.{}.{}", e.name, row.name);
@@ -87,6 +79,30 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
         notes.assume(name, e.*row.member, source);
     }
   });
+}
+
+ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {
+  if (!pricing.prices_engines()) {
+    if (engine != nullptr)
+      notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
+    return {.name = "none"};
+  }
+  const ServingEngine& e = engine != nullptr ? *engine : usual_engine();
+  if (engine == nullptr)
+    notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
+  if (!notes.wanted()) return e;
+  if (&e != &usual_engine()) {
+    note_stated(e, notes);
+    return e;
+  }
+  // It stays as it is, and so do its notes.
+  static const auto known = [&] {
+    NoteBook book;
+    Notes found(book);
+    note_stated(e, found);
+    return book.assumptions;
+  }();
+  for (const auto& a : known) notes.assume(a);
   return e;
 }
 

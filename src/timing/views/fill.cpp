@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 namespace mlsysim {
@@ -36,7 +37,7 @@ template <class S> std::map<std::string, std::size_t, std::less<>> offsets() {
 
 struct Table {
   std::vector<FigureRow> rows;
-  std::map<std::string_view, const FigureRow*> by_path;
+  std::unordered_map<std::string_view, const FigureRow*> by_path;
 
   Table() {
     const auto in_class = offsets<DeviceClass>(), in_family = offsets<GenerationConstants>();
@@ -192,17 +193,30 @@ int DeviceFigures::below(int depth) const {
 
 namespace {
 
+/// What words are made of.
+struct WordParts {
+  std::string by, family, of;  ///< who gives a figure, the family of kernels, what its rule goes with
+  double times;                ///< of the rule
+
+  [[nodiscard]] bool is(std::string_view b, std::string_view f, std::string_view o, double t) const {
+    return times == t && by == b && family == f && of == o;
+  }
+};
+
 /// Words that live for ever, so that notes only point to them. There are few: a class or a part each.
-SharedText lasting(std::string words) {
+template <class Words>
+SharedText lasting(std::string_view by, std::string_view family, std::string_view of, double times,
+                   const Words& words) {
   struct Kept {
+    WordParts parts;
     std::string words;
     const Kept* next;
   };
   static std::atomic<const Kept*> first{nullptr};
   const Kept* known = first.load(std::memory_order_acquire);
   for (const Kept* k = known; k != nullptr; k = k->next)
-    if (k->words == words) return SharedText::lasting(k->words);
-  auto* added = new Kept{std::move(words), known};
+    if (k->parts.is(by, family, of, times)) return SharedText::lasting(k->words);
+  auto* added = new Kept{{std::string(by), std::string(family), std::string(of), times}, words(), known};
   while (!first.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
   }
   return SharedText::lasting(added->words);
@@ -232,9 +246,9 @@ SharedText FilledFigure::source() const {
     case FigureOrigin::stated:
       return "the device's zoo entry";
     case FigureOrigin::measured:
-      return lasting(family->name + ", measured on the device");
+      return lasting({}, family->name, {}, 0, [&] { return family->name + ", measured on the device"; });
     case FigureOrigin::part:
-      return lasting("part " + part->name);
+      return lasting(part->name, {}, {}, 0, [&] { return "part " + part->name; });
     case FigureOrigin::per_unit:
       return "units are not known: nothing is charged for one";
     case FigureOrigin::caller:
@@ -243,10 +257,13 @@ SharedText FilledFigure::source() const {
     case FigureOrigin::rule:
       break;
   }
-  std::string words = "class " + device_class->name;
-  if (family != nullptr) words += fmt::format(" ({})", family->name);
-  if (rule != nullptr) words += fmt::format(": {:g} x {}", rule->times, rule->of);
-  return lasting(std::move(words));
+  return lasting(device_class->name, family != nullptr ? std::string_view(family->name) : "",
+                 rule != nullptr ? std::string_view(rule->of) : "", rule != nullptr ? rule->times : 1.0, [&] {
+                   std::string words = "class " + device_class->name;
+                   if (family != nullptr) words += fmt::format(" ({})", family->name);
+                   if (rule != nullptr) words += fmt::format(": {:g} x {}", rule->times, rule->of);
+                   return words;
+                 });
 }
 
 const DeviceClass& class_of(const HardwareNode& device, const Conventions& conventions) {
@@ -257,6 +274,7 @@ const DeviceClass& class_of(const HardwareNode& device, const Conventions& conve
 
 std::optional<FilledFigure> filled(const FigureRow& row, const HardwareNode& device,
                                    const Conventions& conventions) {
+  if (const auto own = row.stated(device)) return FilledFigure{*own};
   return DeviceFigures(device, conventions)(row);
 }
 

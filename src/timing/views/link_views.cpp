@@ -29,7 +29,7 @@ void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware,
           value = found->base;
         else
           value = Q::from_base(found->base);
-        if (!found->own())
+        if (!found->own() && notes.wanted())
           notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
                         found->source()});
         return value;

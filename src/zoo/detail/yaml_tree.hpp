@@ -11,7 +11,9 @@
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,13 +35,26 @@ struct YamlNode {
   std::uint16_t unused = 0;
 };
 
+/// A view; copies share what holds it.
 struct YamlTree {
-  std::vector<YamlNode> nodes;
-  std::string pool;
+  std::span<const YamlNode> nodes;
+  std::string_view pool;
+  std::shared_ptr<const void> kept{};  ///< what holds both; none where the caller does
 
   /// Whether every index is in bounds and the nesting is consistent; a tree from outside must pass before
   /// use.
   [[nodiscard]] bool consistent() const;
+};
+
+/// The nodes and texts of a tree that is being built.
+struct YamlParts {
+  std::vector<YamlNode> nodes;
+  std::string pool;
+
+  [[nodiscard]] YamlTree tree() && {
+    const auto kept = std::make_shared<const YamlParts>(std::move(*this));
+    return {kept->nodes, kept->pool, kept};
+  }
 };
 
 /// A node of a tree that outlives it.
@@ -50,7 +65,7 @@ class NodeRef {
   [[nodiscard]] NodeKind kind() const { return node().kind; }
   [[nodiscard]] bool quoted() const { return node().quoted != 0; }
   [[nodiscard]] std::string_view text() const {
-    return std::string_view(tree_->pool).substr(node().text, node().size);
+    return tree_->pool.substr(node().text, node().size);
   }
   [[nodiscard]] Place place() const { return {node().line, node().column}; }
   [[nodiscard]] bool is_map() const { return kind() == NodeKind::map; }

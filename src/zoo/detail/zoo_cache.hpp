@@ -30,8 +30,9 @@ class TreeCache {
  public:
   /// The cache of a folder; empty when there is none or it is not usable.
   [[nodiscard]] static TreeCache read(const std::filesystem::path& file);
-  /// The trees of a serialised cache; empty when it is not usable.
-  [[nodiscard]] static TreeCache parse(std::string_view bytes);
+  /// The trees of a serialised cache; empty when it is not usable. They lie in these bytes, as an array of
+  /// nodes may. @param kept holds the bytes; none where the caller does
+  [[nodiscard]] static TreeCache parse(std::string_view bytes, std::shared_ptr<const void> kept = {});
 
   void add(std::string path, CachedTree tree);
   /// Takes out the tree of a file with this content.

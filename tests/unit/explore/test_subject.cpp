@@ -1,10 +1,13 @@
 #include <support/catch.hpp>
 #include <support/stencil.hpp>
 
+#include "explore/subject/scenario_point.hpp"
+
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/gradient.hpp>
@@ -487,4 +490,32 @@ TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][f
   CHECK(moved(books, "fleet.node_count", 2, "capex") ==
         Approx(2 * moved(books, "duration_days", 1, "capex")));
   CHECK(moved(books, "duration_days", 1, "it_energy") == books.entry(books.point)[books.result("it_energy")]);
+}
+
+TEST_CASE("moved figures give the point of a subject made afresh", "[explore]") {
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    const auto asked = scenario("Llama3_8B", "H100", 8, mode);
+    const detail::ScenarioPoint point(asked);
+    HardwareNode device = *asked.hardware;
+    Conventions conventions = conventions_or_standard(nullptr);
+    auto moved = asked;
+    moved.hardware = &device;
+    moved.conventions = &conventions;
+    const auto check = [&] {
+      const auto here = point.at(moved), afresh = subject_of(moved).point;
+      REQUIRE(here.size() == afresh.size());
+      for (std::size_t i = 0; i < here.size(); ++i)
+        CHECK(std::bit_cast<std::uint64_t>(here[i]) == std::bit_cast<std::uint64_t>(afresh[i]));
+    };
+    check();
+    device.memory.bandwidth = *device.memory.bandwidth * 0.7;
+    device.efficiency.memory = 0.5;
+    check();
+    conventions.memory_fragmentation = conventions.memory_fragmentation * 2;
+    conventions.inter_latency = conventions.inter_latency * 3;
+    check();
+    moved.tp_size = 4;  // the plan is another one
+    check();
+    CHECK(point.at(asked) == point.base().point);
+  }
 }

@@ -281,6 +281,24 @@ TEST_CASE("the groups that ship hold the level, and most tables what their rows 
   }
 }
 
+TEST_CASE("the groups of one metric alone give its bands", "[intervals]") {
+  const auto& all = ErrorBook::standard();
+  for (const std::string metric : {"itl", "attention", "training of nobody"}) {
+    const auto& one = ErrorBook::standard_of(metric);
+    std::size_t groups = 0;
+    for (const auto& g : all.groups()) {
+      if (g.subject.metric != metric) continue;
+      ++groups;
+      const auto a = all.band(g.subject, 80), b = one.band(g.subject, 80);
+      REQUIRE((a && b));
+      CHECK(a->low == b->low);
+      CHECK(a->high == b->high);
+      CHECK(a->basis == b->basis);
+    }
+    CHECK(one.groups().size() == groups);
+  }
+}
+
 TEST_CASE("The factors of the shipped residuals are those that their groups give", "[intervals]") {
   const auto factors = read_band_factors();
   auto groups = read_residual_groups();

@@ -122,12 +122,13 @@ TEST_CASE("a tree from outside is used only when it is consistent", "[zoo]") {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     for (const std::uint32_t value : {0u, 1u, 2u, 5u, 1000u, 0xFFFFFFFFu}) {
       for (int part = 0; part < 4; ++part) {
-        auto broken = tree;
-        auto& n = broken.nodes[i];
+        YamlParts parts{{tree.nodes.begin(), tree.nodes.end()}, std::string(tree.pool)};
+        auto& n = parts.nodes[i];
         if (part == 0) n.end = value;
         if (part == 1) n.text = value;
         if (part == 2) n.size = value;
         if (part == 3) n.kind = static_cast<NodeKind>(value & 7u);
+        const auto broken = std::move(parts).tree();
         if (!broken.consistent()) {
           ++refused;
           continue;

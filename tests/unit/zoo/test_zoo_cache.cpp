@@ -144,9 +144,11 @@ TEST_CASE("damage behind a correct checksum is still caught by the check of each
   Problems problems;
   auto tree = parse_yaml({"a.yaml", zoo_test::kDevice}, problems);
   REQUIRE(tree);
-  tree->nodes[3].end = 100000;
+  YamlParts bad{{tree->nodes.begin(), tree->nodes.end()}, std::string(tree->pool)};
+  bad.nodes[3].end = 100000;
   TreeCache cache;
-  cache.add("a.yaml", {content_hash(zoo_test::kDevice), zoo_test::kDevice.size(), *tree});
+  cache.add("a.yaml",
+            {content_hash(zoo_test::kDevice), zoo_test::kDevice.size(), std::move(bad).tree()});
   CHECK(TreeCache::parse(cache.serialise()).size() == 0);
 }
 

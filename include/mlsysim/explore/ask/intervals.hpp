@@ -50,11 +50,12 @@ struct NumberInterval {
 /// the nearest groups of measurements.
 /// @param results names of results; those that are not positive finite numbers here are passed over
 /// @param figures distributions that differ from the ranges of the zoo, and how they are sampled
+/// @param book measurements behind the interval; null: the tables of the zoo
 /// @throws InputError for a level that is not 50, 80 or 95, LookupError for results that there are not
 [[nodiscard]] std::vector<NumberInterval> intervals(const Subject& subject, const IntervalSubject& of,
                                                     std::span<const std::string> results, int level,
                                                     UncertaintyQuestion figures = {.samples = 512},
-                                                    const ErrorBook& book = ErrorBook::standard());
+                                                    const ErrorBook* book = nullptr);
 /// Intervals at points of a space: the same that a question about the point alone has. The device, the model
 /// and the engine of a point are those of its axes, where these vary.
 class SpaceIntervals {
