@@ -154,7 +154,10 @@ def main():
              for name, words in (("eval", ("eval", "Llama3_8B", "H100")), ("--version", ("--version",)))}
     processor = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
                      platform.machine())
-    told_by = (f"Processor time, least of {options.rounds} rounds in turn, {datetime.date.today()}, {processor}, Python {platform.python_version()}. "
+    cache = (build / "CMakeCache.txt").read_text().splitlines()
+    flags = next(line.split("=", 1)[1] for line in cache if line.startswith("CMAKE_CXX_FLAGS_RELEASE:"))
+    told_by = (f"Processor time, least of {options.rounds} rounds in turn, {datetime.date.today()}, {processor}, Python {platform.python_version()}, "
+               f"compiled with `{flags}`. "
                f"A process starts Python, imports and answers once. The command: `mlsysim eval` {told(start['eval'])}, `--version` "
                f"{told(start['--version'])}. Answers differ in what they hold, so ratios are of calls.")
     text = "\n".join(lines) + f"\n\n{told_by}\n"

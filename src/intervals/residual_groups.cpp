@@ -177,7 +177,8 @@ std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric) {
   for (std::string_view rest = bytes; !rest.empty();) {
     const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     rest.remove_prefix(line.size());
-    if (kept.empty() || (line.starts_with(metric) && line.substr(metric.size()).starts_with(','))) kept += line;
+    if (kept.empty() || (line.starts_with(metric) && line.substr(metric.size()).starts_with(',')))
+      kept += line;
   }
   try {
     return parse_residual_groups(std::move(kept), file.generic_string());

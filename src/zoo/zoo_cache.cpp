@@ -43,7 +43,7 @@ class Reader {
     bytes_.remove_prefix(size);
     return true;
   }
-  /// What follows as nodes; they lie where they may.
+  /// The next nodes, where they lie.
   bool nodes(std::span<const YamlNode>& out, std::size_t count) {
     std::string_view found;
     if (count > bytes_.size() / sizeof(YamlNode) || !text(found, count * sizeof(YamlNode))) return false;
@@ -69,7 +69,7 @@ std::optional<std::int64_t> changed_at(const fs::path& file) {
   return std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
 }
 
-/// What a text takes, so that nodes may follow it.
+/// Bytes of a text and the gap behind it, so that nodes may follow.
 constexpr std::size_t padded(std::size_t size) {
   return (size + alignof(YamlNode) - 1) / alignof(YamlNode) * alignof(YamlNode);
 }

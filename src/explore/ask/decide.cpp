@@ -316,8 +316,7 @@ double shared_error(std::string_view metric) {
     ++counted;
     for (std::size_t k = 0; k < i; ++k) {
       const auto& b = groups[k].subject;
-      if (b.family != a.family || b.origin != a.origin || b.device == a.device ||
-          groups[k].unmeasured)
+      if (b.family != a.family || b.origin != a.origin || b.device == a.device || groups[k].unmeasured)
         continue;
       products += x * median_of(groups[k].residuals);
       ++pairs;

@@ -39,7 +39,7 @@ struct YamlNode {
 struct YamlTree {
   std::span<const YamlNode> nodes;
   std::string_view pool;
-  std::shared_ptr<const void> kept{};  ///< what holds both; none where the caller does
+  std::shared_ptr<const void> kept{};  ///< keeps both; none where the caller does
 
   /// Whether every index is in bounds and the nesting is consistent; a tree from outside must pass before
   /// use.
@@ -64,9 +64,7 @@ class NodeRef {
 
   [[nodiscard]] NodeKind kind() const { return node().kind; }
   [[nodiscard]] bool quoted() const { return node().quoted != 0; }
-  [[nodiscard]] std::string_view text() const {
-    return tree_->pool.substr(node().text, node().size);
-  }
+  [[nodiscard]] std::string_view text() const { return tree_->pool.substr(node().text, node().size); }
   [[nodiscard]] Place place() const { return {node().line, node().column}; }
   [[nodiscard]] bool is_map() const { return kind() == NodeKind::map; }
   [[nodiscard]] bool is_sequence() const { return kind() == NodeKind::sequence; }

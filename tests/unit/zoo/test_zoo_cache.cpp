@@ -147,8 +147,7 @@ TEST_CASE("damage behind a correct checksum is still caught by the check of each
   YamlParts bad{{tree->nodes.begin(), tree->nodes.end()}, std::string(tree->pool)};
   bad.nodes[3].end = 100000;
   TreeCache cache;
-  cache.add("a.yaml",
-            {content_hash(zoo_test::kDevice), zoo_test::kDevice.size(), std::move(bad).tree()});
+  cache.add("a.yaml", {content_hash(zoo_test::kDevice), zoo_test::kDevice.size(), std::move(bad).tree()});
   CHECK(TreeCache::parse(cache.serialise()).size() == 0);
 }
 
