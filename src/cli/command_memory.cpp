@@ -3,9 +3,9 @@
 #include "reading_notes.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -40,19 +40,27 @@ template <class E> E choice(const std::string& text) {
 
 Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   FieldReader reader(zoo());
+  ScenarioBuilder builder(zoo());  // names are read as `eval` reads them
+  builder.set("workload", request.model);
+  if (!request.device.empty()) builder.hardware(request.device);
+  const auto built = builder.build();
+  const Scenario& s = built.scenario;
   MemoryQuestion q;
-  q.model = spec_of<Workload>(reader, request.model);
-  const auto several = counted_machine(zoo(), request.device);
-  const auto device = several ? std::string(several->name) : request.device;
-  if (!device.empty()) q.device = spec_of<HardwareNode>(reader, device);
+  q.model = s.workload;
+  q.device = s.fleet != nullptr ? s.fleet->node->accelerator : s.hardware;
+  q.weight_format = s.weight_format;
+  q.kv_precision = s.kv_precision;
   q.context = request.context;
   q.requests = request.requests;
   q.expert_parallel = request.expert_parallel;
   // "8xH100" divides the model over its devices.
-  q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !several
+  q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !s.accelerators
                           ? request.tensor_parallel
-                          : several->count;
-  if (!request.precision.empty()) q.precision = choice<Precision>(request.precision);
+                          : *s.accelerators;
+  if (!request.precision.empty()) {
+    q.precision = choice<Precision>(request.precision);
+    q.weight_format.reset();
+  }
   if (!request.kv_precision.empty()) q.kv_precision = choice<Precision>(request.kv_precision);
   if (request.engine != "none") q.engine = spec_of<ServingEngine>(reader, request.engine);
   const auto account = memory_account(q, conventions_of(zoo()));
@@ -79,6 +87,7 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   line("total", "of the memory model", account.memory.total);
   if (q.device != nullptr) line("capacity", q.device->name, account.memory.capacity);
   Answer out;
+  for (const auto& note : built.warnings) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   if (account.engine) {
     for (const auto& i : account.engine->held) add(i);
     line("pool",
@@ -89,7 +98,8 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
       out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   }
   if (options.format != OutputFormat::text)
-    for (const auto& note : reading_notes()) table.rows.push_back({"note", note, {}, {}, {}, {}, {}, {}});
+    for (const auto& notes : {reading_notes(), built.warnings})
+      for (const auto& note : notes) table.rows.push_back({"note", note, {}, {}, {}, {}, {}, {}});
   if (options.format != OutputFormat::text || options.verbosity == Verbosity::verbose)
     for (const auto& part : account.not_modelled)
       table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});

@@ -320,7 +320,8 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else
     detail::training_fields(settings, out, zoo);
   settings.finish();
-  for (const auto& [key, text] : q.fields) out.fields[key] = text;  // the caller has the last word
+  for (const auto& [key, text] : q.fields)  // the caller has the last word
+    if (key != "hardware") out.fields[key] = text;
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include "detail/settings.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -189,9 +191,24 @@ std::string_view engine_entry(LaunchFormat format) {
   }
 }
 
-bool counts_devices(const Launch& launch, const Zoo& zoo) {
-  const auto& name = launch.fields.at("hardware");
-  return zoo.find<HardwareNode>(name) != nullptr || name.find_first_of("/.") != std::string::npos;
+bool takes_machine(Launch& launch, const Zoo& zoo, double devices) {
+  auto& name = launch.fields.at("hardware");
+  if (names_a_file(name) || zoo.find<HardwareNode>(name) != nullptr || slice_called(zoo, name)) return true;
+  const auto called = [&](const auto& all) {
+    if (all.size() != 1) return false;
+    launch.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, all.front()->name));
+    name = all.front()->name;
+    return true;
+  };
+  if (zoo.find<Node>(name) == nullptr && !called(nodes_called(zoo, name)))
+    return zoo.find<Fleet>(name) == nullptr && called(devices_called(zoo, name));
+  const Node& node = *zoo.find<Node>(name);
+  if (devices < node.accelerators_per_node && node.accelerator != nullptr) {
+    launch.notes.push_back(fmt::format("the launch uses {} of the {} devices of {}", devices,
+                                       node.accelerators_per_node, node.name));
+    name = node.accelerator->name;
+  }
+  return true;
 }
 
 void put_format(Settings& s, Launch& launch, std::string_view quantity, const char* field) {
@@ -210,7 +227,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
-  if (counts_devices(launch, zoo)) {
+  if (takes_machine(launch, zoo, r.devices)) {
     fields["accelerators"] = count_text(r.devices);
     if (const double nodes = s.number_or("nodes", 1); nodes > 1) {
       if (std::fmod(r.devices, nodes) != 0)

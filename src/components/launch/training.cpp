@@ -324,7 +324,7 @@ void put_overlap(Settings& s, Launch& launch) {
 void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
   const TrainingRanks r = ranks_of(s, launch);
-  if (counts_devices(launch, zoo)) {
+  if (takes_machine(launch, zoo, r.devices)) {
     fields["accelerators"] = count_text(r.devices);
     if (const double nodes = s.number_or("nodes", 1); nodes > 1 && std::fmod(r.devices, nodes) == 0)
       fields["node_count"] = count_text(nodes);

@@ -64,7 +64,8 @@ std::optional<double> Config::count(std::string_view field) const {
   std::string_view key;
   if (const Json* value = of_field(field, &key))
     return checked_count(*value, file_, path_ + std::string(key));
-  const auto otherwise = default_of(type_, field);
+  auto otherwise = default_of(type_, field);
+  if (!otherwise && !path_.empty()) otherwise = default_of(path_ + type_, field);
   if (otherwise) note(fmt::format("{}{} is not stated: {:g}, as {} has it", path_, field, *otherwise, type_));
   return otherwise;
 }
@@ -126,10 +127,15 @@ void Config::understood(std::initializer_list<std::string_view> keys) const {
 
 void Config::note_unread() const {
   std::vector<std::string> unread;
-  for (const auto& [key, value] : section_.items())
-    if (!value.is_null() && read_.find(key) == read_.end() && !without_effect(key) &&
-        smells_of_structure(key))
-      unread.push_back(path_ + key);
+  for (const auto& [key, value] : section_.items()) {
+    if (value.is_null() || read_.find(key) != read_.end() || without_effect(key)) continue;
+    const bool off = value == false || value == 0;
+    if (family_ == nullptr && names_other_layers(key) && !off && path_.find("vision") == std::string::npos &&
+        path_.find("audio") == std::string::npos)
+      refuse_key(key, fmt::format("is not read, and the class of '{}' is not known", type_), value,
+                 "a decoder of attention and dense layers, or a class that is known");
+    if (smells_of_structure(key)) unread.push_back(path_ + key);
+  }
   if (!unread.empty()) note(fmt::format("not understood: {}", fmt::join(unread, ", ")));
 }
 

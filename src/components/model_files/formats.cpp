@@ -123,7 +123,7 @@ std::optional<Scheme> scheme_of_group(const Json& group, const std::string& over
 class Quantization {
  public:
   Quantization(const Json& json, double layers) : json_(json), layers_(layers) {
-    for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules"})
+    for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules", "llm_int8_skip_modules"})
       if (const auto list = json.find(key); list != json.end() && list->is_array())
         for (const auto& item : *list)
           if (item.is_string()) ignored_.push_back(item.get<std::string>());
@@ -169,9 +169,31 @@ class Quantization {
       return Scheme{Precision::fp8, block_size((*block)[1], "weight_block_size"),
                     block_size((*block)[0], "weight_block_size"), scale};
     }
+    if (const double bits = stated_bits(); bits > 0) return few_bits(bits);
     // MXFP4 of gpt-oss is for experts; the names of what is left out say so.
     if (auto s = scheme_named(word(json_, "quant_algo"))) return s;
     return scheme_named(method.empty() ? word(json_, "fmt") : method == "fp8" ? "fp8" : method);
+  }
+
+  /// The bits of methods that are named for how they round: AWQ, GPTQ and their like, bitsandbytes.
+  [[nodiscard]] double stated_bits() const {
+    if (json_.value("load_in_4bit", Json()) == true) return 4;
+    if (json_.value("load_in_8bit", Json()) == true) return 8;
+    return number(json_, "bits", number(json_, "w_bit", 0));
+  }
+  /// Groups have a scale of 16 bits and a zero; those of bitsandbytes one value of 32 bits, or of 8 where it is
+  /// rounded again.
+  [[nodiscard]] std::optional<Scheme> few_bits(double bits) const {
+    if (bits != 4 && bits != 8) return std::nullopt;
+    Scheme s{bits == 4 ? Precision::int4 : Precision::int8, 0, 1, 2 + bits / 8};
+    if (word(json_, "quant_method") != "bitsandbytes") {
+      for (const char* key : {"group_size", "q_group_size"})
+        if (number(json_, key, 0) > 0) s.block = block_size(json_.at(key), key);
+    } else if (bits == 4) {
+      s.block = 64;
+      s.scale_bytes = json_.value("bnb_4bit_use_double_quant", Json()) == true ? 1 : 4;
+    }
+    return s;
   }
 
   const Json& json_;

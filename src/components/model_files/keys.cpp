@@ -38,6 +38,7 @@ constexpr std::array kAliases{
     Alias{"width", "encoder_ffn_dim"},
     Alias{"width", "ffn_hidden_size"},
     Alias{"width", "hidden_dim"},
+    Alias{"width", "ff_intermediate_size"},
     Alias{"dense_width", "intermediate_size_mlp"},
     Alias{"dense_width", "dense_intermediate_size"},
     Alias{"vocab", "vocab_size"},
@@ -128,13 +129,17 @@ constexpr std::array kAliases{
     Alias{"experts", "n_routed_experts"},
     Alias{"experts", "num_experts"},
     Alias{"experts", "num_local_experts"},
+    Alias{"experts", "moe_num_experts"},
     Alias{"top_k", "num_experts_per_tok"},
     Alias{"top_k", "num_experts_per_token"},
     Alias{"top_k", "top_k_experts"},
     Alias{"top_k", "experts_per_token"},
+    Alias{"top_k", "moe_top_k"},
+    Alias{"top_k", "moe_k"},
     Alias{"moe_width", "moe_intermediate_size"},
     Alias{"shared", "n_shared_experts"},
     Alias{"shared", "num_shared_experts"},
+    Alias{"shared", "moe_num_shared_experts"},
     Alias{"shared_width", "shared_expert_intermediate_size"},
     Alias{"shared_width", "moe_shared_expert_intermediate_size"},
     Alias{"shared_width", "shared_intermediate_size"},
@@ -148,8 +153,10 @@ constexpr std::array kAliases{
     Alias{"router_bias", "use_routing_bias"},
     Alias{"router_bias", "use_moe_router_bias"},
     Alias{"first_dense", "first_k_dense_replace"},
+    Alias{"first_dense", "moe_layer_start_index"},
     Alias{"moe_every", "moe_layer_freq"},
     Alias{"moe_every", "decoder_sparse_step"},
+    Alias{"moe_every", "moe_layer_interval"},
     Alias{"moe_every", "interleave_moe_layer_step"},
     Alias{"drafts", "num_nextn_predict_layers"},
     Alias{"drafts", "mtp_num_hidden_layers"},
@@ -178,6 +185,7 @@ constexpr std::array kAliases{
     Alias{"image", "image_size"},
     Alias{"channels", "in_channels"},
     Alias{"channels", "num_channels"},
+    Alias{"channels", "in_chans"},
     Alias{"merge", "spatial_merge_size"},
     Alias{"tower_positions", "num_position_embeddings"},
     Alias{"tower_positions", "position_embedding_size"},
@@ -189,6 +197,15 @@ constexpr std::array kAliases{
 /// Defaults of the classes of `transformers` by model type, and of the files that come with a model. A test
 /// holds them against a release of that library (tests/data/model_files/transformers_defaults.csv).
 constexpr std::array kDefaults{
+    // Of a part of a file, which states only what differs from its class; a whole file states its shape.
+    Default{"text_config.llama", "hidden", 4096},
+    Default{"text_config.llama", "layers", 32},
+    Default{"text_config.llama", "heads", 32},
+    Default{"text_config.llama", "width", 11008},
+    Default{"text_config.mistral", "hidden", 4096},
+    Default{"text_config.mistral", "layers", 32},
+    Default{"text_config.mistral", "heads", 32},
+    Default{"text_config.mistral", "width", 14336},
     Default{"qwen2", "kv_heads", 32},
     Default{"qwen3", "kv_heads", 32},
     Default{"qwen3", "head_dim", 128},
@@ -247,6 +264,10 @@ constexpr std::array kFamilies{
     Family{"phi3", "Phi3Config", window_all},
     Family{"qwen2", "Qwen2Config", qkv_bias},
     Family{"qwen2_moe", "Qwen2MoeConfig", qkv_bias | shared_gate},
+    Family{"qwen2_vl", "Qwen2VLConfig", qkv_bias},
+    Family{"qwen2_vl_text", "Qwen2VLTextConfig", qkv_bias},
+    Family{"qwen2_5_vl", "Qwen2_5_VLConfig", qkv_bias},
+    Family{"qwen2_5_vl_text", "Qwen2_5_VLTextConfig", qkv_bias},
     Family{"qwen3", "Qwen3Config", head_norm},
     Family{"qwen3_moe", "Qwen3MoeConfig", head_norm},
     Family{"qwen3_vl_text", "Qwen3VLTextConfig", head_norm},
@@ -284,6 +305,10 @@ constexpr std::array kFamilies{
     Family{"olmoe", "OlmoeConfig", full_norm | expert_width},
     Family{"granite", "GraniteConfig"},
     Family{"granitemoe", "GraniteMoeConfig", expert_width},
+    Family{"dbrx", "DbrxConfig", expert_width},
+    Family{"ernie4_5", "Ernie4_5Config", tied},
+    Family{"ernie4_5_moe", "Ernie4_5_MoeConfig", tied | router_bias},
+    Family{"phimoe", "PhimoeConfig", norm_bias | head_bias | expert_width},
     Family{"falcon", "FalconConfig", norm_bias | ungated | tied},
     Family{"bloom", "BloomConfig", biases | ungated | tied | input_norm},
     Family{"gpt_neox", "GPTNeoXConfig", biases | ungated | parallel},
@@ -320,6 +345,7 @@ constexpr std::array kFamilies{
     Family{"deberta-v2", "DebertaV2Config", biases | ungated | tied | encoder | input_norm},
     Family{"nomic_bert", "NomicBertConfig", norm_bias | tied | encoder | input_norm},
     Family{"modernbert", "ModernBertConfig", tied | encoder | input_norm | final_norm},
+    Family{"clip_text_model", "CLIPTextConfig", biases | ungated | tied | encoder | learned | final_norm},
     Family{"gpt2", "GPT2Config", biases | ungated | tied | learned},
     Family{"opt", "OPTConfig", biases | ungated | tied | learned},
     Family{"t5", "T5Config", ungated | gate_width | tied | crossed | final_norm},
@@ -331,6 +357,9 @@ constexpr std::array kFamilies{
     Family{"marian", "MarianConfig", biases | ungated | tied | crossed | learned},
     Family{"albert", "AlbertConfig", 0, "its layers share one set of weights"},
     Family{"rwkv", "RwkvConfig", 0, "its time mixing is not modelled"},
+    Family{"lfm2", "Lfm2Config", 0, "its short convolutions are not modelled"},
+    Family{"lfm2_moe", "Lfm2MoeConfig", 0, "its short convolutions are not modelled"},
+    Family{"falcon_h1", "FalconH1Config", 0, "its layers attend and keep a state side by side, which is not read yet"},
     Family{"jamba", "JambaConfig", 0, "its mixture of Mamba and attention layers is not read yet"},
     Family{"whisper", "WhisperConfig", biases | ungated | tied | crossed | learned | final_norm},
 };
@@ -403,6 +432,9 @@ constexpr std::array<std::string_view, 19> kSmells{
     "_rank",   "_ratio", "_layers", "layer_",  "index_", "hc_", "engram", "expert", "head", "_dim",
     "sliding", "window", "sparse",  "pattern", "moe",    "mtp", "kv_",    "hidden", "block"};
 
+/// Words of keys that speak of layers which a plain decoder does not have.
+constexpr std::array<std::string_view, 6> kOtherLayers{"expert", "moe_", "mamba", "ssm", "conv", "rnn"};
+
 }  // namespace
 
 std::span<const Alias> aliases() { return kAliases; }
@@ -422,6 +454,11 @@ const Family* family_of(std::string_view type) {
 
 bool without_effect(std::string_view key) {
   return std::find(kWithoutEffect.begin(), kWithoutEffect.end(), key) != kWithoutEffect.end();
+}
+
+bool names_other_layers(std::string_view key) {
+  return std::any_of(kOtherLayers.begin(), kOtherLayers.end(),
+                     [&](std::string_view s) { return key.find(s) != std::string_view::npos; });
 }
 
 bool smells_of_structure(std::string_view key) {

@@ -26,6 +26,16 @@ std::string today() {
 }
 namespace {
 
+/// Takes keys that are known out of a section of their own (DBRX).
+void hoist(Json& root, const char* section) {
+  const auto inner = root.find(section);
+  if (inner == root.end() || !inner->is_object()) return;
+  const Json own = *inner;
+  for (const auto& alias : aliases())
+    if (const auto found = own.find(alias.key); found != own.end() && !root.contains(alias.key))
+      root[std::string(alias.key)] = *found;
+}
+
 /// What a file calls the part that reads and writes text.
 constexpr std::array<const char*, 4> kTextParts{"text_config", "llm_config", "language_config",
                                                 "text_model_config"};
@@ -138,7 +148,10 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   if (const Json* qkv = c.at("qkv_hidden_size"))
     a.head_dim = checked_count(*qkv, file, "qkv_hidden_size") / *heads;
   s.mixer.grouped = a;
-  s.feed_forward.dense = DenseFeedForward{.width = *width, .gated = false, .activation = Activation::gelu};
+  // Those of Qwen2.5-VL are built as its decoder is (Qwen2_5_VLVisionBlock).
+  const bool modern = root.value("model_type", Json()) == "qwen2_5_vl";
+  s.feed_forward.dense = DenseFeedForward{
+      .width = *width, .gated = modern, .activation = modern ? Activation::silu : Activation::gelu};
   s.input.patch_size = c.count("patch");
   if (const auto t = c.count("temporal_patch"); t && *t > 1) s.input.temporal_patch_size = t;
   s.input.channels = c.count_or("channels", 3);
@@ -148,10 +161,10 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   s.output.logits = false;
   s.output.projector_width = c.count("projector");
   s.biases = true;
-  s.residual.norm_bias = true;
+  s.residual.norm_bias = !modern;
   w.stacks.push_back(std::move(s));
-  notes.push_back(fmt::format(
-      "{}: a plain encoder with biases, two matrices a layer; its projector is not counted", key));
+  notes.push_back(fmt::format("{}: a plain encoder with biases, {} matrices a layer; its projector is not counted",
+                              key, modern ? "three" : "two"));
   c.note_unread();
 }
 
@@ -266,6 +279,25 @@ bool is_tied(const Config& text, const Config& whole) {
   return otherwise;
 }
 
+/// An encoder of images with a class token and classes as its answer (ViTForImageClassification).
+void read_image_encoder(ModelFile& m, const Json& root, const std::string& name) {
+  add_tower(m.workload, Json{{"vision_config", root}}, "vision_config", name, m.notes);
+  const Config whole(root, name, "", "vit", m.notes);
+  if (m.workload.stacks.empty()) whole.refuse_key("model_type", "does not state its shape", "vit", "hidden_size, "
+                                                  "num_hidden_layers, num_attention_heads and intermediate_size");
+  Stack& s = m.workload.stacks.front();
+  const double side = whole.needed("image") / whole.needed("patch");
+  s.role = StackRole::encoder;
+  s.input.positions = side * side + 1;
+  set_head(s, whole, whole);
+  s.output.pooler = false;
+  m.workload.max_positions = s.input.positions;
+  m.workload.category = "vision";
+  m.workload.architecture = Architecture::encoder;
+  m.notes.clear();
+  read_formats(m.workload, root, root, Json(), name, m.notes);
+}
+
 }  // namespace
 
 ModelFile start_entry(const std::string& name, std::string_view what) {
@@ -285,7 +317,8 @@ ModelFile start_entry(const std::string& name, std::string_view what) {
 
 ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   using namespace detail;
-  const Json root = parse_json(texts.config, name);
+  Json root = parse_json(texts.config, name);
+  hoist(root, "ffn_config");
   const Json beside =
       texts.quantization.empty() ? Json() : parse_json(texts.quantization, name + " (hf_quant_config.json)");
   ModelFile m = start_entry(name, "config.json of a model hub");
@@ -305,6 +338,10 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   if (type.empty() || type == "_text")
     throw InputError("mlsysim.model_files.013", "the file does not say what model it is", "model_type",
                      "no such key", "model_type, e.g. \"llama\"", "give the config.json of a model", {name});
+  if (type == "vit") {
+    read_image_encoder(m, root, name);
+    return m;
+  }
   const Config c(*text, name, path, type, m.notes);
   const Config whole(root, name, "", type_of(root), m.notes);
   if (c.family() == nullptr)

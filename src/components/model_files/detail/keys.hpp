@@ -74,5 +74,7 @@ struct Family {
 [[nodiscard]] bool without_effect(std::string_view key);
 /// Whether a key that nobody read may say something about the structure of a model.
 [[nodiscard]] bool smells_of_structure(std::string_view key);
+/// Whether a key speaks of layers that a plain decoder does not have: experts, states, convolutions.
+[[nodiscard]] bool names_other_layers(std::string_view key);
 
 }  // namespace mlsysim::detail
