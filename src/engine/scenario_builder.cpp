@@ -7,6 +7,7 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/specs/detail/torus.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <filesystem>
 
 namespace mlsysim {
 namespace {
@@ -62,8 +64,13 @@ Machine machine_in_file(FieldReader& reader, const std::string& path, const Loca
                    "one device, node, pod or cluster", "give a file with a single entry", where);
 }
 
+/// Whether a text is a file of a machine. A maker before a slash makes no path: "nvidia/h100".
+bool is_machine_file(const Zoo& zoo, std::string_view text) {
+  return names_a_file(text) && (devices_called(zoo, text).empty() || files::exists(std::filesystem::path(text)));
+}
+
 Machine machine_of(FieldReader& reader, std::string_view text, const Location& where) {
-  if (names_a_file(text)) return machine_in_file(reader, std::string(text), where);
+  if (is_machine_file(reader.zoo(), text)) return machine_in_file(reader, std::string(text), where);
   const Zoo& zoo = reader.zoo();
   const Machine found{zoo.find<HardwareNode>(text), zoo.find<Node>(text), zoo.find<Fleet>(text),
                       zoo.find<Pod>(text)};
@@ -113,7 +120,7 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
 /// The machine under any of its names, a slice of a device among them; what it was taken for is a warning.
 Machine machine_called(Keep& keep, const std::string& text, const Location& where, BuiltScenario& out) {
   const Zoo& zoo = keep.reader.zoo();
-  if (names_a_file(text)) return machine_of(keep.reader, text, where);
+  if (is_machine_file(zoo, text)) return machine_of(keep.reader, text, where);
   const auto many = counted_machine(zoo, text);
   if (auto slice = slice_called(zoo, many ? many->name : std::string_view(text))) {
     out.assumptions.push_back({"slice", AssumedValue::exact(slice->units_share), slice->rule});

@@ -19,6 +19,9 @@ constexpr auto kMakers = std::to_array<std::string_view>(
      "vf",       "mega", "slice", "podslice",   "ac",          "r",     "tm"});
 constexpr auto kForms = std::to_array<std::string_view>({"sxm", "pcie", "nvl"});
 
+/// Names of product lines that people leave out: "4090", "A6000", "7900 XTX".
+constexpr auto kLines = std::to_array<std::string_view>({"rtx", "gtx", "rx", "arc", "apple"});
+
 /// A name, taken apart.
 struct DeviceName {
   std::string chip;  ///< letters and digits of what is left
@@ -173,6 +176,10 @@ std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view
     best = now;
     out.push_back(device);
   }
+  if (!out.empty()) return out;
+  for (const auto line : kLines)
+    if (!std::any_of(kLines.begin(), kLines.end(), [&](auto l) { return asked.chip.starts_with(l); }))
+      for (const HardwareNode* device : devices_called(zoo, std::string(line) + " " + std::string(text))) out.push_back(device);
   if (!out.empty()) return out;
   // One chip in several sizes: "Apple M2 Max" has 30 or 38 cores.
   for (const HardwareNode* device : zoo.all<HardwareNode>())

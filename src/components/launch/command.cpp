@@ -3,6 +3,7 @@
 #include "detail/command.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 
 #include <fmt/format.h>
 
@@ -30,9 +31,8 @@ bool is_flag(std::string_view word) {
 /// Reads a command's words one by one.
 class WordReader {
  public:
-  WordReader(const FlagTable& table, const std::string& name, const std::filesystem::path& folder,
-             Settings& settings)
-      : table_(table), name_(name), folder_(folder), settings_(settings) {}
+  WordReader(const FlagTable& table, const std::string& name, const NamedFiles& files, Settings& settings)
+      : table_(table), name_(name), files_(files), settings_(settings) {}
 
   void read(const std::vector<ShellWord>& words, bool strict) {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -71,8 +71,11 @@ class WordReader {
     const auto equals = word.find('=');
     Given given{.key = word.substr(0, equals), .value = {}, .where = where_};
     if (equals != std::string::npos) given.value = word.substr(equals + 1);
-    const FlagRow* row = equals == std::string::npos ? nullptr : table_.find(given.key, where_);
-    if (row == nullptr || row->takes == Takes::file) return settings_.put_unknown(given, "");
+    const FlagRow* row = table_.find(given.key, where_);
+    const bool alone = equals == std::string::npos;  // a recipe by its name: full_finetune_distributed
+    if (row == nullptr || row->takes == Takes::file || (alone && row->takes != Takes::switched))
+      return settings_.put_unknown(given, "");
+    given.has_value = !alone;
     from_words_.insert(row->flag);
     settings_.put(*row, given);
   }
@@ -151,9 +154,7 @@ class WordReader {
     if (table_.engine == name_of(LaunchFormat::trainer) && !path.has_extension())
       return settings_.put_unknown(given,
                                    "a recipe that comes with torchtune: 'tune cp' writes it as a file");
-    const bool inside = !folder_.empty() && path.is_relative() &&
-                        std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-    if (!inside)
+    if (!files_.reachable(path))
       throw InputError({.id = "mlsysim.launch.011",
                         .message = "the file that the launch names is not read",
                         .key = given.key,
@@ -161,8 +162,7 @@ class WordReader {
                         .expected = "a file in the folder of the launch, or below it",
                         .hint = "put it there, or import the file by itself",
                         .where = where_});
-    auto text = files::read(folder_ / path, "a configuration file", kLongestLaunch);
-    for (auto& key : flatten_yaml(std::move(text), path.string())) {
+    for (auto& key : flatten_yaml(files_.text(path), path.string())) {
       const FlagRow* row = table_.find(key.key, key.where);
       // vLLM also takes the negated form of a flag as a key.
       if (row == nullptr && key.key.starts_with("no-") && key.value == "true") {
@@ -179,7 +179,7 @@ class WordReader {
 
   const FlagTable& table_;
   const std::string& name_;
-  const std::filesystem::path& folder_;
+  const NamedFiles& files_;
   Settings& settings_;
   Location where_;
   std::set<std::string> from_words_;
@@ -404,10 +404,27 @@ std::string stated_release(const EngineCommand& command) {
   return {};
 }
 
+bool NamedFiles::holds(const std::filesystem::path& path) const {
+  return written.contains(path.lexically_normal().string()) || (reachable(path) && files::exists(folder / path));
+}
+
+bool NamedFiles::reachable(const std::filesystem::path& path) const {
+  if (written.contains(path.lexically_normal().string())) return true;
+  return !path.empty() && !folder.empty() && path.is_relative() &&
+         std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+}
+
+std::string NamedFiles::text(const std::filesystem::path& path) const {
+  const auto own = written.find(path.lexically_normal().string());
+  return own != written.end() ? own->second
+                              : files::read(folder / path, "a configuration file", kLongestLaunch);
+}
+
 void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,
-               const std::filesystem::path& folder, Settings& settings) {
-  WordReader reader(table, name, folder, settings);
-  if (command.format == LaunchFormat::megatron || command.format == LaunchFormat::trainer)
+               const NamedFiles& files, Settings& settings) {
+  WordReader reader(table, name, files, settings);
+  if (command.format == LaunchFormat::megatron || command.format == LaunchFormat::trainer ||
+      command.format == LaunchFormat::torchtitan)
     reader.read(command.before, false);  // torchrun's counts
   reader.read(command.words, true);
 }

@@ -118,6 +118,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   const auto built = launch.build(zoo);
   const bool layers = !built.scenario.workload->stacks.empty();
   if (!launch.serving || built.scenario.pp_size > 1 || !layers) return fit_of(built.scenario);
+  (void)SystemEvaluator::evaluate(built.scenario);  // refuses what no device of the launch does
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace mlsysim::detail {
 namespace {
@@ -68,10 +69,13 @@ class ManifestReader {
  public:
   std::string text;                 ///< of a shell
   std::vector<std::string> images;  ///< in the order of the file
+  std::vector<std::string> notes;
+  std::string machine;
 
   /// @param before lines of documents above this one
   void read(const YamlValue& value, int before) {
     for (const auto& item : value.items) read(item, before);
+    for (const auto& [key, inner] : value.pairs) beside(key.text, inner);
     if (const auto* run = value.find("run"); run != nullptr && value.find("image") == nullptr)
       if (run->kind == YamlValue::Kind::scalar) {
         task(value);
@@ -90,6 +94,15 @@ class ManifestReader {
   }
 
  private:
+  /// What stands beside a command: copies of it, and the device that it asks for.
+  void beside(std::string_view key, const YamlValue& value) {
+    if ((key == "replicas" || key == "replicaCount") && value.text.find_first_not_of("01") != std::string::npos)
+      notes.push_back(fmt::format("{} {}: the plan is one of them", key, value.text));
+    const bool names = key.ends_with("gke-accelerator") || key == "nvidia.com/gpu.product" ||
+                       key == "amd.com/gpu.product-name" || key == "accelerator_type";
+    if (names && machine.empty()) machine = value.text;
+  }
+
   /// A container as `docker run`, with what its environment states in front.
   void container(const YamlValue& value, int before) {
     const YamlValue& own = *value.find("image");
@@ -122,11 +135,15 @@ class ManifestReader {
     const auto* devices = resources == nullptr ? nullptr : resources->find("accelerators");
     if (devices == nullptr) return;
     if (devices->kind == YamlValue::Kind::sequence && !devices->items.empty()) devices = &devices->items[0];
-    std::string count = "1";
-    if (!devices->pairs.empty())  // {H100: 8}
-      count = devices->pairs.front().value.text;
-    else if (const auto colon = devices->text.find(':'); colon != std::string::npos)  // H100:8
-      count = devices->text.substr(colon + 1);
+    // "H100:8", [H100:8, A100:8], {H100: 8} or {H100:8, A100:8}; the first of several.
+    const std::size_t choices = std::max(devices->pairs.size(), std::size_t{1});
+    std::string name = devices->text, count = "1";
+    if (!devices->pairs.empty())
+      name = devices->pairs.front().key.text, count = devices->pairs.front().value.text;
+    if (const auto colon = name.find(':'); colon != std::string::npos)
+      count = name.substr(colon + 1), name.resize(colon);
+    if (machine.empty()) machine = name;
+    if (choices > 1) notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
     text += fmt::format("SKYPILOT_NUM_GPUS_PER_NODE={} ; ", quoted(count));
   }
 
@@ -196,6 +213,7 @@ class ManifestReader {
 std::optional<Manifest> read_modelfile(std::string_view text) {
   std::string model, flags;
   bool speaks = false;  // of a Modelfile rather than of a Dockerfile
+  bool from_hub = false;
   for (std::string_view rest = text; !rest.empty();) {
     const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
@@ -203,7 +221,9 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     std::string instruction, name, value;
     words >> instruction >> name >> value;
     if (instruction == "FROM" && model.empty()) model = name;
-    speaks = speaks || instruction == "PARAMETER" || instruction == "TEMPLATE" || instruction == "SYSTEM";
+    for (const std::string_view hub : {"hf.co/", "huggingface.co/"})
+      if (model.starts_with(hub)) model.erase(0, hub.size()), from_hub = true;
+    speaks = speaks || from_hub || model.ends_with(".gguf") || instruction == "PARAMETER" || instruction == "TEMPLATE" || instruction == "SYSTEM";
     if (instruction != "PARAMETER" || value.empty()) continue;
     if (name == "num_ctx") flags += " -c " + quoted(value);
     if (name == "num_gpu") flags += " -ngl " + quoted(value);
@@ -211,14 +231,16 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
   }
   if (model.empty() || !speaks) return std::nullopt;
   const auto tag = model.find(':');
-  if (tag != std::string::npos) {
+  if (from_hub) {  // llama.cpp reads it as it stands
+    flags = " -hf " + quoted(std::exchange(model, "")) + flags;
+  } else if (tag != std::string::npos) {
     // A tag without a format is the one in Q4_K_M (ollama.com/library).
     const bool stated =
         model.find("q", tag) != std::string::npos || model.find("fp16", tag) != std::string::npos;
     model[tag] = '-';
     if (!stated) model += "-q4_K_M";
   }
-  return Manifest{"a Modelfile of Ollama", fmt::format("llama-server -m {}{}\n", quoted(model), flags), {}};
+  return Manifest{"a Modelfile of Ollama", fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags), {}};
 }
 
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
@@ -243,7 +265,8 @@ std::optional<Manifest> read_manifest(std::string_view text, const std::string& 
       document += fmt::format("{}\n", line);
   }
   flush();
-  return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images)};
+  return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images), std::move(reader.notes),
+                  std::move(reader.machine)};
 }
 
 }  // namespace mlsysim::detail

@@ -6,6 +6,7 @@
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
+#include <mlsysim/specs/device_name.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -157,25 +158,45 @@ std::string checkpoint_of(std::string name) {
   return name;
 }
 
-/// Reads the files of DeepSpeed and of Accelerate that a launch of the Trainer names: that the script itself
-/// writes, or that lie beside it.
-void put_named_files(detail::Settings& settings, const LaunchQuestion& q) {
-  const auto written = detail::split_shell(q.text, q.name).files;
+/// What a script writes and what lies beside it.
+detail::NamedFiles named_files(const LaunchQuestion& q, const detail::ShellScript& script) {
+  detail::NamedFiles out{.written = {}, .folder = q.folder};
+  for (const auto& [path, text] : script.files)
+    out.written[std::filesystem::path(path).lexically_normal().string()] = text;
+  return out;
+}
+
+/// Reads the files of DeepSpeed and of Accelerate that a launch of the Trainer names. What its words say
+/// counts more than what the files do.
+void put_named_files(detail::Settings& settings, const detail::NamedFiles& files) {
   for (const auto& [quantity, format] : {std::pair("deepspeed_file", LaunchFormat::deepspeed),
                                          {"accelerate_file", LaunchFormat::accelerate}}) {
     const std::filesystem::path path(settings.text(quantity));
-    const bool inside = !path.empty() && !q.folder.empty() && path.is_relative() &&
-                        std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-    const auto own = std::find_if(written.begin(), written.end(), [&](const auto& file) {
-      return std::filesystem::path(file.first).lexically_normal() == path.lexically_normal();
+    if (path.empty() || !files.holds(path)) continue;
+    const auto& table = detail::flag_table(format);
+    auto keys = detail::flatten_yaml(files.text(path), path.string());
+    std::erase_if(keys, [&](const Given& key) {
+      const auto* row = table.find(key.key, key.where);
+      const bool said = row != nullptr && !row->sets.empty() && settings.has(row->sets);
+      if (said) settings.put_yielding(*row, key);
+      return said;
     });
-    if (own == written.end() && (!inside || !files::exists(q.folder / path))) continue;
-    auto text = own != written.end()
-                    ? own->second
-                    : files::read(q.folder / path, "a configuration file", detail::kLongestLaunch);
-    put_keys(detail::flag_table(format), detail::flatten_yaml(std::move(text), path.string()), settings);
+    put_keys(table, keys, settings);
     settings.end(quantity, FlagUse::used, "the file was read");
     settings.forget(quantity);
+  }
+}
+
+/// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
+void put_environment(const detail::FlagTable& table, const detail::ShellScript& script, const std::string& name,
+                     detail::Settings& settings) {
+  for (const auto& [key, word] : script.assignments) {
+    std::string flag = key;
+    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto* row = table.find(flag, {});
+    const bool counts = row != nullptr && (row->sets == "nodes" || row->sets == "per_node");
+    if (counts && !settings.has(row->sets) && detail::number_of(word.text))
+      settings.put(*row, {.key = key, .value = word.text, .where = {.file = name, .line = word.line}});
   }
 }
 
@@ -269,6 +290,23 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
   return script_format(text, std::string(name));
 }
 
+namespace {
+
+/// Puts the commands of a manifest in place of its text, and names the machine that it asks for.
+void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q, Launch& out) {
+  q.text = std::move(manifest.script);
+  out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
+  out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
+  if (manifest.machine.empty() || q.fields.contains("hardware")) return;
+  if (const auto called = devices_called(zoo, manifest.machine); called.size() == 1) {
+    q.fields["hardware"] = called.front()->name;
+    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo", manifest.machine,
+                                    called.front()->name));
+  }
+}
+
+}  // namespace
+
 Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   LaunchQuestion q = asked;
   if (q.text.size() > detail::kLongestLaunch || q.text.find('\0') != std::string::npos)
@@ -288,14 +326,12 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
   if (auto manifest = yaml ? detail::read_manifest(q.text, q.name) : std::nullopt) {
     if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);
-    q.text = std::move(manifest->script);
+    take_manifest(std::move(*manifest), zoo, q, out);
     yaml = false;
-    out.notes.push_back(fmt::format("the launch was read from {}", manifest->kind));
   }
-  if (auto file = yaml ? std::nullopt : detail::read_modelfile(q.text)) {
-    q.text = std::move(file->script);
-    out.notes.push_back(fmt::format("the launch was read from {}", file->kind));
-  }
+  if (auto file = yaml ? std::nullopt : detail::read_modelfile(q.text))
+    take_manifest(std::move(*file), zoo, q, out);
+  detail::NamedFiles files{.written = {}, .folder = q.folder};
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
   else if (ends(q.name, {".toml"}))
@@ -304,12 +340,15 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
            *format == LaunchFormat::nemo)
     put_keys(table, detail::flatten_yaml(q.text, q.name), settings);
   else {
-    const auto command = only_command(detail::split_shell(q.text, q.name), *format, q.name);
-    put_words(table, command, q.name, q.folder, settings);
+    const auto script = detail::split_shell(q.text, q.name);
+    const auto command = only_command(script, *format, q.name);
+    files = named_files(q, script);
+    put_words(table, command, q.name, files, settings);
+    if (!detail::serves(*format)) put_environment(table, script, q.name, settings);
     if (const auto release = detail::stated_release(command); !release.empty())
       out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
   }
-  if (*format == LaunchFormat::trainer) put_named_files(settings, q);
+  if (*format == LaunchFormat::trainer) put_named_files(settings, files);
   const bool serves = detail::serves(*format);
   if (serves) out.fields.emplace("engine", detail::engine_entry(*format));
   out.mode = serves ? Mode::serve : Mode::train;

@@ -106,6 +106,15 @@ void put_undivided(Settings& s, Launch& launch) {
     launch.fields["prefill_chunk_tokens"] = count_text(*tokens);
 }
 
+/// vLLM, SGLang and TensorRT-LLM give every rank as many heads.
+void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  if (model == nullptr || launch.format == LaunchFormat::llama_cpp || !(model->heads().value_or(0) > 0)) return;
+  if (const double heads = *model->heads(); std::fmod(heads, r.tp) != 0)
+    s.clash("tp", "the heads are not spread over the ranks evenly", fmt::format("{} heads, {} ranks", heads, r.tp),
+            "a divisor of the heads");
+}
+
 void put_draft(Settings& s, Launch& launch) {
   if (const auto method = s.text("draft_method"); !method.empty() && !launch.fields.contains("draft_model"))
     s.end("draft_method", FlagUse::contradicts,
@@ -224,6 +233,7 @@ void put_format(Settings& s, Launch& launch, std::string_view quantity, const ch
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
   const Ranks r = ranks_of(s, launch.format);
+  check_heads(s, launch, zoo, r);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);

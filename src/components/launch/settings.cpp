@@ -135,6 +135,10 @@ void Settings::put_unknown(const Given& given, std::string_view remark) {
   findings_->push_back({given.key, given.value, FlagUse::ignored, std::move(why), given.where});
 }
 
+void Settings::put_yielding(const FlagRow& row, const Given& given) {
+  findings_->push_back({row.flag, given.value, FlagUse::ignored, "the launch itself says it", given.where});
+}
+
 const Settings::Held* Settings::held(std::string_view quantity) const {
   read_.emplace(quantity);
   const auto at = values_.find(quantity);

@@ -170,7 +170,8 @@ void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
         ranks > 1 ? (s.text("reshard") == "never" || (s.text("reshard") != "always" && r.pp > 1) ? 2 : 3) : 0;
     if (replicate > 1) shard = ranks * r.cp;
   }
-  if (launch.format == LaunchFormat::accelerate && s.has("reshard") && !s.has("zero"))
+  const bool shards = launch.format == LaunchFormat::accelerate || launch.format == LaunchFormat::trainer;
+  if (shards && s.has("reshard") && !s.has("zero") && !s.has("fsdp_words"))
     zero = s.on("reshard") ? 3 : 2;
   if (zero > 0) launch.fields["zero_stage"] = count_text(zero);
   if (zero > 0 && shard > 1) launch.fields["shard_size"] = count_text(shard);

@@ -15,9 +15,20 @@ struct EngineCommand {
 /// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the
 /// package that a runner of tools takes ("vllm==0.12.0", "vllm@0.12.0"). Empty where they state none.
 [[nodiscard]] std::string stated_release(const EngineCommand& command);
-/// Files the words under their rows. @param folder of files that they name; empty: refused
+/// What a launch names: files that its script writes, and those beside it.
+struct NamedFiles {
+  std::map<std::string, std::string> written;
+  std::filesystem::path folder;  ///< empty: nothing beside the launch is read
+
+  /// Whether a file may be read: it is written by the script, or lies in the folder or below it.
+  [[nodiscard]] bool reachable(const std::filesystem::path& path) const;
+  /// @throws InputError where it cannot be read
+  [[nodiscard]] std::string text(const std::filesystem::path& path) const;
+  [[nodiscard]] bool holds(const std::filesystem::path& path) const;
+};
+/// Files the words under their rows.
 void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,
-               const std::filesystem::path& folder, Settings& settings);
+               const NamedFiles& files, Settings& settings);
 /// Files the keys of a file under their rows.
 void put_keys(const FlagTable& table, const std::vector<Given>& keys, Settings& settings);
 

@@ -25,6 +25,8 @@ class Settings {
   /// Files a setting under its row. @throws InputError for a value of another kind
   void put(const FlagRow& row, const Given& given);
   /// Notes a flag that the table does not have.
+  /// A key of a file of which the launch says the same itself.
+  void put_yielding(const FlagRow& row, const Given& given);
   void put_unknown(const Given& given, std::string_view remark);
 
   [[nodiscard]] bool has(std::string_view quantity) const { return values_.contains(quantity); }
