@@ -281,6 +281,7 @@ constexpr std::array kFamilies{
     Family{"gemma4_text", "Gemma4TextConfig", tied | four_norms | head_norm | joint_kinds},
     Family{"gpt_oss", "GptOssConfig",
            qkv_bias | output_bias | sinks | expert_bias | router_bias | expert_width},
+    Family{"deepseek", "DeepseekConfig"},
     Family{"deepseek_v2", "DeepseekV2Config"},
     Family{"deepseek_v3", "DeepseekV3Config", router_bias},
     Family{"deepseek_v32", "DeepseekV32Config", router_bias},
