@@ -181,3 +181,67 @@ def test_a_draft_takes_of_the_pool(run):
     drafted = fit("--speculative-config", """'{"model": "a/EAGLE3-8B", "num_speculative_tokens": 3, "method": "eagle3"}'""")
     more = drafted["weights"] - alone["weights"]
     assert more > 1e8 and abs(alone["pool"] - drafted["pool"] - more) < 1e7
+
+
+def test_a_manifest_names_its_machine_and_its_copies(run, tmp_path):
+    (tmp_path / "pod.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 3\n  template:\n    spec:\n"
+        "      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n"
+        "      containers:\n      - {image: 'vllm/vllm-openai:latest', args: [--model, google/gemma-2-2b-it]}\n")
+    done = run("import", tmp_path / "pod.yaml")
+    assert done.code == 0 and "name: L4" in done.out and "replicas 3" in done.err, done.err
+    assert "name: H100" in run("import", tmp_path / "pod.yaml", "--hardware", "H100").out
+    (tmp_path / "sky.yaml").write_text("resources: {accelerators: {'A10G:4', 'L40S:4'}}\nrun: vllm serve Qwen/Qwen3-8B -tp $SKYPILOT_NUM_GPUS_PER_NODE\n")
+    done = run("import", tmp_path / "sky.yaml")
+    assert done.code == 0 and "name: A10G" in done.out and "tp_size: 4" in done.out and "2 kinds" in done.err, done.err
+
+
+def test_words_of_a_launch_win_over_the_files_that_it_names(run, tmp_path):
+    (tmp_path / "acc.yaml").write_text("compute_environment: LOCAL_MACHINE\nnum_processes: 16\nmixed_precision: bf16\n"
+                                       "fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n")
+    script = tmp_path / "run.sh"
+    script.write_text("accelerate launch --config_file acc.yaml --num_processes 8 train.py --model_name_or_path Qwen/Qwen2.5-7B\n")
+    done = run("import", script, "--hardware", "H100")
+    assert "accelerators: 8" in done.out and "zero_stage: 3" in done.out and "ignored: num_processes 16" in done.err, done.err
+
+
+def test_ranks_come_from_the_environment_and_recipes_from_their_names(run, tmp_path):
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text("model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\n")
+    script = tmp_path / "run.sh"
+    script.write_text("FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train r.yaml\n")
+    done = run("import", script, "--hardware", "H100")
+    assert "accelerators: 16" in done.out and "node_count: 2" in done.out, done.err
+    recipe.write_text("model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\nbatch_size: 2\nfsdp_cpu_offload: True\n")
+    script.write_text("tune run --nproc_per_node 4 full_finetune_distributed --config r.yaml\n")
+    done = run("import", script, "--hardware", "H100")
+    assert "accelerators: 4" in done.out and "zero_stage: 3" in done.out and "offload_states: 1" in done.out, done.err
+    done = run("import", "torchrun --nproc_per_node=8 -m torchtitan.train --model.name llama3 --model.flavor 8B", "--hardware", "H100")
+    assert "accelerators: 8" in done.out, done.err
+
+
+def test_a_here_document_of_any_engine_is_read(run, tmp_path):
+    script = tmp_path / "serve.sh"
+    script.write_text("cat > extra.yml <<EOF\nenable_attention_dp: true\nEOF\n"
+                      "trtllm-serve nvidia/DeepSeek-R1-FP4 --tp_size 8 --ep_size 8 --extra_llm_api_options extra.yml\n")
+    done = run("import", script, "--hardware", "B200")
+    assert done.code == 0 and "tp_size: 1" in done.out and "ep_size: 8" in done.out, done.err
+    (tmp_path / "Modelfile").write_text("FROM hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q8_0\n")
+    done = run("import", tmp_path / "Modelfile", "--hardware", "RTX4090")
+    assert done.code == 0 and "name: Llama3_2_3B" in done.out and "weight_format: q8_0" in done.out, done.err
+
+
+def test_a_launch_names_its_machine_as_people_do(run, refused):
+    words = "vllm serve Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4 -tp 2 --max-model-len 4096"
+    done = run("import", words, "--hardware", "RTX 3090")
+    assert "name: RTX3090" in done.out and "accelerators: 2" in done.out, done.err
+    assert run("fit", "--from", words, "--hardware", "RTX 3090").code == 0
+    done = run("import", words, "--hardware", "p5.48xlarge")
+    assert "name: H100" in done.out and "accelerators: 2" in done.out and "2 of the 8 devices" in done.err, done.err
+    done = run("import", words.replace("-tp 2", "-tp 8 -dp 2"), "--hardware", "p5.48xlarge")
+    assert "name: AWS_p5_48xlarge" in done.out and "accelerators: 16" in done.out, done.err
+
+
+def test_what_the_engine_refuses_does_not_fit(refused):
+    refused("fit", "--from", "vllm serve Llama3_8B --tensor-parallel-size 3", "--hardware", "H100", parts=["mlsysim.launch.015", "3 ranks"])
+    refused("fit", "--from", "vllm serve Llama3_2_1B --dtype bfloat16", "--hardware", "T4", parts=["mlsysim.spec.042", "fp16"])

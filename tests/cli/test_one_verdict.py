@@ -34,3 +34,26 @@ def test_every_command_reads_the_same(run, tmp_path, words, device, fits, weight
     assert found == pytest.approx(dict.fromkeys(found, weights), rel=0.01)
     assert found == pytest.approx(dict.fromkeys(found, found["eval"]), rel=2e-3)  # what is kept in 16 bits is counted apart in one of them
     assert {"fit": launch.code, "fit of the plan": planned.code, "eval": card.code} == dict.fromkeys(found, 0 if fits else 2)
+
+
+# A checkpoint, a device as people write it, the weights of the device [GB], and whether a request of 4096 tokens fits.
+NAMES = [
+    ("Qwen/Qwen2.5-32B-Instruct-AWQ", "NVIDIA L40S", 19.3, True),
+    ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic", "H100 SXM", 72.7, True),
+    ("unsloth/Llama-3.3-70B-Instruct-bnb-4bit", "A6000", 39.5, True),
+    ("meta-llama/Llama-3.1-8B-Instruct", "A100 1g.10gb", 16.06, False),
+    ("openai/gpt-oss-120b", "p5.48xlarge", 65.2, True),
+]
+
+
+@pytest.mark.parametrize("model, device, weights, fits", NAMES, ids=[row[0] for row in NAMES])
+def test_memory_reads_names_as_eval_does(run, model, device, weights, fits):
+    memory = run("memory", model, device, "--context", "4096", "-o", "json")
+    one = () if device.startswith("p5") else ("--seq-len", "3968", "--output-tokens", "128")
+    card = run("eval", model, device, "-o", "json", *one)
+    assert held(memory) == pytest.approx(weights, rel=0.01)
+    if one:
+        assert card.json()["memory"]["weights"]["value"] / 1e9 == pytest.approx(held(memory), rel=2e-3)
+        assert (memory.code, card.code) == ((0, 0) if fits else (2, 2))
+    said = {line.removeprefix("mlsysim: note: ") for line in memory.err.splitlines() if "is taken for" in line}
+    assert said <= set(card.json()["warnings"]) and said

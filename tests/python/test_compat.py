@@ -196,6 +196,10 @@ OTHER = [
      "y, t = mlsysim.calc_young_daly_interval(120, 360000), mlsysim.calc_mtbf_cluster(50000, 256)",
      "near(a.m_as('byte'), 268435456) and near(b.m_as('byte'), 36507222016) and near(y.m_as('s'), (2 * 120 * 360000) ** 0.5) and "
      "near(t.m_as('hour'), 195.3125) and near(mlsysim.calc_amdahls_speedup(0.9, 10), 1 / 0.19) and near(mlsysim.calc_pipeline_bubble(4, 8), 3 / 11)"),
+    ("x = mlsysim.calc_network_latency_ms(1000), mlsysim.calc_monthly_egress_cost(1e6, 0.09), mlsysim.calc_fleet_tco(10, 100, 100, 3, 0.1)\n"
+     "y, z = mlsysim.calc_paged_kv_cache_size(32, 8, 128, 2050, 8), mlsysim.dTime(Q('1 TFLOP'), 1, Q('1 TFLOP/s'), 0.5)",
+     "x[0] == 10 and near(x[1], 233.28) and near(x[2], 27280) and near(y[0].m_as('byte'), 2164260864) and near(y[1], 14 / 2064) and "
+     "z == Q('2 s') and mlsysim.model_memory(7e9, 2, 'GB') == 14"),
     ("x, y = mlsysim.fmt_percent(0.5), mlsysim.fmt_usd(1e6)", "x == '50' and y == chr(92) + '$1,000,000'"),
     ("x = mlsysim.Hardware.Cloud.H100.metadata.provenance.ref", "'Hopper' in x"),
     ("mlsysim.Embodied.AMR.WarehouseAMR", "True"),

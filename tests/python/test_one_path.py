@@ -322,3 +322,18 @@ def test_a_runtime_is_named_by_either_word():
         one = mlsysim.ServingModel.solve(**asked, engine=name).itl
         assert one == mlsysim.ServingModel.solve(**asked, runtime=name).itl
         assert one > mlsysim.ServingModel.solve(**asked).itl
+
+
+@pytest.mark.parametrize("model, device, fits", [("Qwen/Qwen2.5-32B-Instruct-AWQ", "NVIDIA L40S", True), ("meta-llama/Llama-3.1-70B", "H100 SXM", False),
+                                                 ("unsloth/Llama-3.3-70B-Instruct-bnb-4bit", "A6000", True)])
+def test_python_agents_and_the_command_read_a_name_alike(model, device, fits):
+    from mlsysim.mcp.calls import run
+
+    scenario = {"workload": model, "hardware": device, "seq_len": 2048}
+    found, _ = run("evaluate", {**scenario, "detail": True}, ())
+    checked = mlsysim.plans.check({"version": "1", "name": "x", "mode": "serve", "workload": {"name": model, "seq_len": 2048}, "hardware": {"name": device}})
+    launched = mlsysim.launches.fit(f"vllm serve {model} --max-model-len 2048", hardware=device)
+    weights = sum(item["bytes"] for item in launched["items"] if item["part"] == "weights")
+    assert found["memory"]["weights"]["value"] == pytest.approx(weights / 1e9, rel=2e-3)
+    assert checked["memory"]["weights"]["value"] == pytest.approx(weights, rel=2e-3)
+    assert [found["levels"]["feasibility"]["status"] == "PASS", launched["fits"], checked["feasible"]] == [fits] * 3

@@ -60,7 +60,14 @@ def calc_activation_memory(n_layers, seq_len, batch_size, hidden_dim, n_heads=No
     return (n_layers * getattr(one, strategy)).to("B")
 
 
-# Formulas that are no law here.
+def calc_paged_kv_cache_size(n_layers, n_heads, head_dim, seq_len, batch_size, page_size_tokens=16, bytes_per_elem=2):
+    """The cache in whole pages, and the share of the last pages that stays empty."""
+    padded = -(-seq_len // page_size_tokens) * page_size_tokens
+    size = _function("calc_kv_cache_size")(n_layers, n_heads, head_dim, padded, batch_size, bytes_per_elem)
+    return size, (padded - seq_len) / padded if padded else 0.0
+
+
+# Formulas that are no law here. A month has 30 days and a year 365; light in fiber covers 200 km in a millisecond.
 _FORMULAS = {
     "calc_amdahls_speedup": lambda p, s: 1 / ((1 - p) + p / s),
     "calc_strong_scaling_speedup": lambda num_devices, communication_fraction: (
@@ -73,10 +80,19 @@ _FORMULAS = {
     "calc_checkpoint_size": lambda n_params, bytes_per_param=14: (
         Quantity(_in(n_params, "param").m_as("param") * bytes_per_param, "B")),
     "calc_ring_allreduce_data_factor": lambda n_gpus: 2 * (n_gpus - 1) / n_gpus,
+    "calc_network_latency_ms": lambda distance_km: 2 * distance_km / 200,
+    "calc_monthly_egress_cost": lambda bytes_per_sec, cost_per_gb: (
+        _in(bytes_per_sec, "B/s").m_as("GB/s") * 30 * 86400 * _in(cost_per_gb, "USD/GB").m_as("USD/GB")),
+    "calc_fleet_tco": lambda unit_cost, power_w, quantity, years, kwh_price: quantity * (
+        _in(unit_cost, "USD").m_as("USD") + _in(power_w, "W").m_as("kW") * years * 365 * 24 * _in(kwh_price, "USD/kWh").m_as("USD/kWh")),
+    "model_memory": lambda params, bytes_per_param, unit="MB": (
+        Quantity(_in(params, "param").m_as("param") * _in(bytes_per_param, "B").m_as("B"), "B").m_as(unit)),
+    "dTime": lambda total_ops, num_devices, peak_flops_per_device, efficiency_eta: (
+        _in(total_ops, "FLOP") / (num_devices * efficiency_eta * _in(peak_flops_per_device, "FLOP/s"))).to("s"),
     "calc_littles_law_occupancy": lambda arrival_rate, time_in_system: arrival_rate * time_in_system,
 }
 
-__all__ = [*_LAWS, *_FORMULAS, "calc_bottleneck", "calc_activation_memory"]
+__all__ = [*_LAWS, *_FORMULAS, "calc_bottleneck", "calc_activation_memory", "calc_paged_kv_cache_size"]
 
 
 def _in(value, unit):
