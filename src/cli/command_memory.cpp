@@ -36,15 +36,8 @@ template <class E> E choice(const std::string& text) {
                      .hint = "choose one of them"});
 }
 
-}  // namespace
-
-Answer memory(const MemoryRequest& request, const RenderOptions& options) {
-  FieldReader reader(zoo());
-  ScenarioBuilder builder(zoo());  // names are read as `eval` reads them
-  builder.set("workload", request.model);
-  if (!request.device.empty()) builder.hardware(request.device);
-  const auto built = builder.build();
-  const Scenario& s = built.scenario;
+/// The question of a command about a scenario, whose names are read as `eval` reads them.
+MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
   MemoryQuestion q;
   q.model = s.workload;
   q.device = s.fleet != nullptr ? s.fleet->node->accelerator : s.hardware;
@@ -62,6 +55,19 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
     q.weight_format.reset();
   }
   if (!request.kv_precision.empty()) q.kv_precision = choice<Precision>(request.kv_precision);
+  return q;
+}
+
+}  // namespace
+
+Answer memory(const MemoryRequest& request, const RenderOptions& options) {
+  FieldReader reader(zoo());
+  ScenarioBuilder builder(zoo());
+  builder.set("workload", request.model);
+  if (!request.device.empty()) builder.hardware(request.device);
+  const auto built = builder.build();
+  const Scenario& s = built.scenario;
+  auto q = question_of(request, s);
   if (request.engine != "none") q.engine = spec_of<ServingEngine>(reader, request.engine);
   const auto account = memory_account(q, conventions_of(zoo()));
 

@@ -5,9 +5,9 @@
 
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/specs/detail/torus.hpp>
-#include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -66,7 +66,8 @@ Machine machine_in_file(FieldReader& reader, const std::string& path, const Loca
 
 /// Whether a text is a file of a machine. A maker before a slash makes no path: "nvidia/h100".
 bool is_machine_file(const Zoo& zoo, std::string_view text) {
-  return names_a_file(text) && (devices_called(zoo, text).empty() || files::exists(std::filesystem::path(text)));
+  return names_a_file(text) &&
+         (devices_called(zoo, text).empty() || files::exists(std::filesystem::path(text)));
 }
 
 Machine machine_of(FieldReader& reader, std::string_view text, const Location& where) {

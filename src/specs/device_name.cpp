@@ -179,7 +179,8 @@ std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view
   if (!out.empty()) return out;
   for (const auto line : kLines)
     if (!std::any_of(kLines.begin(), kLines.end(), [&](auto l) { return asked.chip.starts_with(l); }))
-      for (const HardwareNode* device : devices_called(zoo, std::string(line) + " " + std::string(text))) out.push_back(device);
+      for (const HardwareNode* device : devices_called(zoo, std::string(line) + " " + std::string(text)))
+        out.push_back(device);
   if (!out.empty()) return out;
   // One chip in several sizes: "Apple M2 Max" has 30 or 38 cores.
   for (const HardwareNode* device : zoo.all<HardwareNode>())

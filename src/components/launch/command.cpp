@@ -405,7 +405,8 @@ std::string stated_release(const EngineCommand& command) {
 }
 
 bool NamedFiles::holds(const std::filesystem::path& path) const {
-  return written.contains(path.lexically_normal().string()) || (reachable(path) && files::exists(folder / path));
+  return written.contains(path.lexically_normal().string()) ||
+         (reachable(path) && files::exists(folder / path));
 }
 
 bool NamedFiles::reachable(const std::filesystem::path& path) const {

@@ -94,9 +94,10 @@ class ManifestReader {
   }
 
  private:
-  /// What stands beside a command: copies of it, and the device that it asks for.
+  /// Copies of a command, and the device that it asks for.
   void beside(std::string_view key, const YamlValue& value) {
-    if ((key == "replicas" || key == "replicaCount") && value.text.find_first_not_of("01") != std::string::npos)
+    if ((key == "replicas" || key == "replicaCount") &&
+        value.text.find_first_not_of("01") != std::string::npos)
       notes.push_back(fmt::format("{} {}: the plan is one of them", key, value.text));
     const bool names = key.ends_with("gke-accelerator") || key == "nvidia.com/gpu.product" ||
                        key == "amd.com/gpu.product-name" || key == "accelerator_type";
@@ -143,7 +144,8 @@ class ManifestReader {
     if (const auto colon = name.find(':'); colon != std::string::npos)
       count = name.substr(colon + 1), name.resize(colon);
     if (machine.empty()) machine = name;
-    if (choices > 1) notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
+    if (choices > 1)
+      notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
     text += fmt::format("SKYPILOT_NUM_GPUS_PER_NODE={} ; ", quoted(count));
   }
 
@@ -223,7 +225,8 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     if (instruction == "FROM" && model.empty()) model = name;
     for (const std::string_view hub : {"hf.co/", "huggingface.co/"})
       if (model.starts_with(hub)) model.erase(0, hub.size()), from_hub = true;
-    speaks = speaks || from_hub || model.ends_with(".gguf") || instruction == "PARAMETER" || instruction == "TEMPLATE" || instruction == "SYSTEM";
+    speaks = speaks || from_hub || model.ends_with(".gguf") || instruction == "PARAMETER" ||
+             instruction == "TEMPLATE" || instruction == "SYSTEM";
     if (instruction != "PARAMETER" || value.empty()) continue;
     if (name == "num_ctx") flags += " -c " + quoted(value);
     if (name == "num_gpu") flags += " -ngl " + quoted(value);
@@ -240,7 +243,9 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     model[tag] = '-';
     if (!stated) model += "-q4_K_M";
   }
-  return Manifest{"a Modelfile of Ollama", fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags), {}};
+  return Manifest{"a Modelfile of Ollama",
+                  fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags),
+                  {}};
 }
 
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
@@ -265,8 +270,8 @@ std::optional<Manifest> read_manifest(std::string_view text, const std::string& 
       document += fmt::format("{}\n", line);
   }
   flush();
-  return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images), std::move(reader.notes),
-                  std::move(reader.machine)};
+  return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images),
+                  std::move(reader.notes), std::move(reader.machine)};
 }
 
 }  // namespace mlsysim::detail

@@ -158,7 +158,7 @@ std::string checkpoint_of(std::string name) {
   return name;
 }
 
-/// What a script writes and what lies beside it.
+/// Files that a script writes, and the folder beside it.
 detail::NamedFiles named_files(const LaunchQuestion& q, const detail::ShellScript& script) {
   detail::NamedFiles out{.written = {}, .folder = q.folder};
   for (const auto& [path, text] : script.files)
@@ -188,8 +188,8 @@ void put_named_files(detail::Settings& settings, const detail::NamedFiles& files
 }
 
 /// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
-void put_environment(const detail::FlagTable& table, const detail::ShellScript& script, const std::string& name,
-                     detail::Settings& settings) {
+void put_environment(const detail::FlagTable& table, const detail::ShellScript& script,
+                     const std::string& name, detail::Settings& settings) {
   for (const auto& [key, word] : script.assignments) {
     std::string flag = key;
     for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -300,8 +300,8 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   if (manifest.machine.empty() || q.fields.contains("hardware")) return;
   if (const auto called = devices_called(zoo, manifest.machine); called.size() == 1) {
     q.fields["hardware"] = called.front()->name;
-    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo", manifest.machine,
-                                    called.front()->name));
+    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo",
+                                    manifest.machine, called.front()->name));
   }
 }
 

@@ -109,10 +109,11 @@ void put_undivided(Settings& s, Launch& launch) {
 /// vLLM, SGLang and TensorRT-LLM give every rank as many heads.
 void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
   const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
-  if (model == nullptr || launch.format == LaunchFormat::llama_cpp || !(model->heads().value_or(0) > 0)) return;
+  if (model == nullptr || launch.format == LaunchFormat::llama_cpp || !(model->heads().value_or(0) > 0))
+    return;
   if (const double heads = *model->heads(); std::fmod(heads, r.tp) != 0)
-    s.clash("tp", "the heads are not spread over the ranks evenly", fmt::format("{} heads, {} ranks", heads, r.tp),
-            "a divisor of the heads");
+    s.clash("tp", "the heads are not spread over the ranks evenly",
+            fmt::format("{} heads, {} ranks", heads, r.tp), "a divisor of the heads");
 }
 
 void put_draft(Settings& s, Launch& launch) {

@@ -171,8 +171,7 @@ void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
     if (replicate > 1) shard = ranks * r.cp;
   }
   const bool shards = launch.format == LaunchFormat::accelerate || launch.format == LaunchFormat::trainer;
-  if (shards && s.has("reshard") && !s.has("zero") && !s.has("fsdp_words"))
-    zero = s.on("reshard") ? 3 : 2;
+  if (shards && s.has("reshard") && !s.has("zero") && !s.has("fsdp_words")) zero = s.on("reshard") ? 3 : 2;
   if (zero > 0) launch.fields["zero_stage"] = count_text(zero);
   if (zero > 0 && shard > 1) launch.fields["shard_size"] = count_text(shard);
   const double part = s.number_or("offload_share", 1);

@@ -181,8 +181,8 @@ class Quantization {
     if (json_.value("load_in_8bit", Json()) == true) return 8;
     return number(json_, "bits", number(json_, "w_bit", 0));
   }
-  /// Groups have a scale of 16 bits and a zero; those of bitsandbytes one value of 32 bits, or of 8 where it is
-  /// rounded again.
+  /// Groups have a scale of 16 bits and a zero; those of bitsandbytes one value of 32 bits, or of 8 where it
+  /// is rounded again.
   [[nodiscard]] std::optional<Scheme> few_bits(double bits) const {
     if (bits != 4 && bits != 8) return std::nullopt;
     Scheme s{bits == 4 ? Precision::int4 : Precision::int8, 0, 1, 2 + bits / 8};

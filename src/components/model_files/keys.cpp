@@ -360,7 +360,8 @@ constexpr std::array kFamilies{
     Family{"rwkv", "RwkvConfig", 0, "its time mixing is not modelled"},
     Family{"lfm2", "Lfm2Config", 0, "its short convolutions are not modelled"},
     Family{"lfm2_moe", "Lfm2MoeConfig", 0, "its short convolutions are not modelled"},
-    Family{"falcon_h1", "FalconH1Config", 0, "its layers attend and keep a state side by side, which is not read yet"},
+    Family{"falcon_h1", "FalconH1Config", 0,
+           "its layers attend and keep a state side by side, which is not read yet"},
     Family{"jamba", "JambaConfig", 0, "its mixture of Mamba and attention layers is not read yet"},
     Family{"whisper", "WhisperConfig", biases | ungated | tied | crossed | learned | final_norm},
 };

@@ -163,8 +163,9 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   s.biases = true;
   s.residual.norm_bias = !modern;
   w.stacks.push_back(std::move(s));
-  notes.push_back(fmt::format("{}: a plain encoder with biases, {} matrices a layer; its projector is not counted",
-                              key, modern ? "three" : "two"));
+  notes.push_back(
+      fmt::format("{}: a plain encoder with biases, {} matrices a layer; its projector is not counted", key,
+                  modern ? "three" : "two"));
   c.note_unread();
 }
 
@@ -283,8 +284,10 @@ bool is_tied(const Config& text, const Config& whole) {
 void read_image_encoder(ModelFile& m, const Json& root, const std::string& name) {
   add_tower(m.workload, Json{{"vision_config", root}}, "vision_config", name, m.notes);
   const Config whole(root, name, "", "vit", m.notes);
-  if (m.workload.stacks.empty()) whole.refuse_key("model_type", "does not state its shape", "vit", "hidden_size, "
-                                                  "num_hidden_layers, num_attention_heads and intermediate_size");
+  if (m.workload.stacks.empty())
+    whole.refuse_key("model_type", "does not state its shape", "vit",
+                     "hidden_size, "
+                     "num_hidden_layers, num_attention_heads and intermediate_size");
   Stack& s = m.workload.stacks.front();
   const double side = whole.needed("image") / whole.needed("patch");
   s.role = StackRole::encoder;

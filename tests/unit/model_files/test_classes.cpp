@@ -71,19 +71,23 @@ TEST_CASE("A published model has the weights of its page", "[model_files]") {
     const char* config;
     double weights;
   };
-  for (const auto& [config, weights] : {
-           Published{R"({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40, "vocab_size": 100352,
+  for (
+      const auto& [config, weights] : {
+          Published{
+              R"({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40, "vocab_size": 100352,
              "attn_config": {"kv_n_heads": 8}, "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4}})",
-                     131596523520},
-           Published{R"({"model_type": "ernie4_5_moe", "hidden_size": 2560, "intermediate_size": 12288, "moe_intermediate_size": 1536,
+              131596523520},
+          Published{
+              R"({"model_type": "ernie4_5_moe", "hidden_size": 2560, "intermediate_size": 12288, "moe_intermediate_size": 1536,
              "moe_k": 6, "moe_num_experts": 64, "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "vocab_size": 103424,
              "num_attention_heads": 20, "num_key_value_heads": 4, "num_hidden_layers": 28, "tie_word_embeddings": true})",
-                     21825437888},
-           Published{R"({"model_type": "phimoe", "attention_bias": true, "hidden_size": 4096, "intermediate_size": 6400, "vocab_size": 32064,
+              21825437888},
+          Published{
+              R"({"model_type": "phimoe", "attention_bias": true, "hidden_size": 4096, "intermediate_size": 6400, "vocab_size": 32064,
              "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32, "num_local_experts": 16,
              "num_experts_per_tok": 2, "tie_word_embeddings": false})",
-                     41873153344},
-       }) {
+              41873153344},
+      }) {
     const auto m = read_config({.config = config}, "config.json");
     CAPTURE(m.workload.name, weights);
     CHECK(weights_of(m.workload) == weights);
@@ -94,10 +98,11 @@ TEST_CASE("A published model has the weights of its page", "[model_files]") {
 TEST_CASE("A class that is not known is refused where keys speak of other layers", "[model_files]") {
   for (const char* key : {"\"n_experts_routed\": 8", "\"mamba_d_ssm\": 512", "\"conv_L_cache\": 3"})
     CHECK_THROWS_WITH(
-        read_config({.config = std::string(R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2,
+        read_config(
+            {.config = std::string(R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2,
       "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128, )") +
-                               key + "}"},
-                    "config.json"),
+                       key + "}"},
+            "config.json"),
         Catch::Matchers::Contains("mlsysim.model_files.012"));
 }
 
@@ -109,10 +114,11 @@ TEST_CASE("A part of a file takes the shape of its class where it states none", 
 }
 
 TEST_CASE("An encoder of images is one pass", "[model_files]") {
-  const auto m = read_config({.config = R"({"model_type": "vit", "hidden_size": 768, "intermediate_size": 3072,
+  const auto m =
+      read_config({.config = R"({"model_type": "vit", "hidden_size": 768, "intermediate_size": 3072,
       "num_attention_heads": 12, "num_hidden_layers": 12, "image_size": 224, "patch_size": 16, "num_labels": 1000,
       "architectures": ["ViTForImageClassification"]})"},
-                             "config.json");
+                  "config.json");
   CHECK(m.workload.architecture == Architecture::encoder);
   CHECK(weights_of(m.workload) == Approx(86567656).epsilon(1e-4));
 }

@@ -75,17 +75,20 @@ TEST_CASE("methods of few bits state them under names of their own", "[model_fil
     Precision precision;
     double block, scale;  ///< values that have a scale in common, and its bytes with the zero
   };
-  for (const auto& m : {Method{R"({"quant_method": "awq", "bits": 4, "group_size": 128})", Precision::int4, 128, 2.5},
-                        Method{R"({"quant_method": "gptq", "bits": 8, "group_size": 32})", Precision::int8, 32, 3},
-                        Method{R"({"quant_method": "awq", "w_bit": 4, "q_group_size": 64})", Precision::int4, 64, 2.5},
-                        Method{R"({"quant_method": "bitsandbytes", "load_in_4bit": true})", Precision::int4, 64, 4},
-                        Method{R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_use_double_quant": true})",
-                               Precision::int4, 64, 1}}) {
-    const auto w = read_config({.config = std::string(R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2,
+  for (const auto& m :
+       {Method{R"({"quant_method": "awq", "bits": 4, "group_size": 128})", Precision::int4, 128, 2.5},
+        Method{R"({"quant_method": "gptq", "bits": 8, "group_size": 32})", Precision::int8, 32, 3},
+        Method{R"({"quant_method": "awq", "w_bit": 4, "q_group_size": 64})", Precision::int4, 64, 2.5},
+        Method{R"({"quant_method": "bitsandbytes", "load_in_4bit": true})", Precision::int4, 64, 4},
+        Method{R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_use_double_quant": true})",
+               Precision::int4, 64, 1}}) {
+    const auto w =
+        read_config(
+            {.config = std::string(R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2,
         "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 100, "quantization_config": )") +
-                                          m.quantization + "}"},
-                               "config.json")
-                       .workload;
+                       m.quantization + "}"},
+            "config.json")
+            .workload;
     CAPTURE(m.quantization);
     const auto* f = format_of(w, TensorGroup::dense);
     REQUIRE(f != nullptr);

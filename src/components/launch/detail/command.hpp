@@ -15,7 +15,7 @@ struct EngineCommand {
 /// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the
 /// package that a runner of tools takes ("vllm==0.12.0", "vllm@0.12.0"). Empty where they state none.
 [[nodiscard]] std::string stated_release(const EngineCommand& command);
-/// What a launch names: files that its script writes, and those beside it.
+/// Files that a launch names: those that its script writes, and those beside it.
 struct NamedFiles {
   std::map<std::string, std::string> written;
   std::filesystem::path folder;  ///< empty: nothing beside the launch is read

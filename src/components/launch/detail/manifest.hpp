@@ -13,8 +13,8 @@ struct Manifest {
   std::string kind;  ///< "a docker-compose file"
   std::string script;
   std::vector<std::string> images;
-  std::vector<std::string> notes{};  ///< what it says beside its commands
-  std::string machine{};             ///< the device that it asks for, as people write it; empty where it names none
+  std::vector<std::string> notes{};  ///< copies and choices that it states
+  std::string machine{};  ///< the device that it asks for, as people write it; empty where it names none
 };
 /// The manifest that a YAML text is, or nothing. @throws InputError, ErrorList for a manifest that is no YAML
 [[nodiscard]] std::optional<Manifest> read_manifest(std::string_view text, const std::string& name);

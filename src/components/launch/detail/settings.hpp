@@ -81,8 +81,8 @@ void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 /// The entry of the zoo that describes an engine that serves.
 [[nodiscard]] std::string_view engine_entry(LaunchFormat format);
 void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
-/// Calls the machine by its name in the zoo, and a node of which the launch leaves devices idle by that of its
-/// devices. True where the launch says how many there are, and not a fleet.
+/// Calls the machine by its name in the zoo, and a node of which the launch leaves devices idle by that of
+/// its devices. True where the launch says how many there are, and not a fleet.
 [[nodiscard]] bool takes_machine(Launch& launch, const Zoo& zoo, double devices);
 /// Sets `precision` or another field to a format. A word that is no format of ours contradicts.
 void put_format(Settings& settings, Launch& launch, std::string_view quantity, const char* field);
