@@ -1,15 +1,17 @@
-"""Changes the laws one operator or constant at a time and asks the tests of that law: a change that no test sees survives.
+"""Changes the code that predicts, one operator or constant at a time, and asks its tests: a change that no test sees survives.
 
-usage: mutants.py <toolchain.json of a finished build> [--room physics|lowering] [--only NAME] [--sample N] [--seed N] [--seconds N] [--state FILE] [--out FILE]
+usage: mutants.py <toolchain.json of a finished build> [--room ROOM] [--only NAME] [--sample N] [--seed N] [--seconds N] [--state FILE] [--out FILE]
 
-Only headers of laws are changed, in a copy. The tests of a header are those files of tests/unit that name a struct or function
-of it; each is compiled anew at -O0, because laws are templates, and linked with the libraries of the build. What the compiler refuses
-(most wrong products: dimensions are types) is counted on its own. A test that reaches a law through the libraries alone does not see a
-change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
+Files are changed in a copy. Laws and lowering are templates: the tests of such a header are those files of tests/unit that name a struct
+or function of it, compiled anew at -O0 and linked with the libraries of the build. Of the other rooms, and of every source, what is
+compiled anew are the sources of SOURCES that read the file; they stand before the libraries, whose own copy is then not taken, and the test
+programs of the build are linked again. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
+Code that the libraries have inlined elsewhere does not see a change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
 became of each change, and a run that was stopped goes on from there.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +23,17 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+# The files of each room. Software that runs models is in specs (releases, schedulers), timing (its kernels) and estimate (its memory).
+ROOMS = {
+    "physics": ["include/mlsysim/physics/*.hpp"],
+    "lowering": ["include/mlsysim/lowering/*.hpp", "src/lowering/*.cpp"],
+    "timing": ["include/mlsysim/timing/**/*.hpp", "src/timing/**/*.?pp"],
+    "estimate": ["include/mlsysim/estimate/**/*.hpp", "src/estimate/*.?pp", "src/engine/settle.cpp", "src/engine/problem_laws.cpp"],
+    "specs": ["src/specs/*.cpp"],
+}
+# The sources in which templates of timing and estimate are made of doubles, and the programs that see them.
+SOURCES = ["src/timing/views/*.cpp", "src/timing/textbook/*.cpp", "src/timing/*.cpp", "src/timing/operators/operators_[!r]*.cpp", "src/estimate/[!p]*.cpp"]
+PROGRAMS = ("lowering", "specs", "resolvers", "engine")
 # What is looked for, and what stands there instead.
 SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", " + "), (r"(?<=[\w)\]}]) \* (?=[\w(])", " / "), (r"(?<=[\w)\]}]) / (?=[\w(])", " * "),
          (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
@@ -86,6 +99,34 @@ def tests_of(header, text):
     return [path for _, _, path in sorted(found)][:4]
 
 
+def files_of(patterns):
+    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+
+
+@functools.cache
+def includes_of(path):
+    """The files of the library that a file names."""
+    named = re.findall(r'^#include ([<"])([^">]+)[>"]', path.read_text(), re.M)
+    found = [[folder / name for folder in ((ROOT / "include",) if quote == "<" else (path.parent, ROOT / "src")) if (folder / name).is_file()] for quote, name in named]
+    return [files[0] for files in found if files]
+
+
+@functools.cache
+def read_by(path):
+    """The files of the library that a file reads, itself and over others."""
+    seen, left = {path}, [path]
+    while left:
+        more = set(includes_of(left.pop())) - seen
+        seen |= more
+        left += more
+    return seen
+
+
+def sources_of(path):
+    """What must be compiled anew where a file is another."""
+    return [path] if path.suffix == ".cpp" else [source for source in files_of(SOURCES) if path in read_by(source)]
+
+
 def at_most(seconds):
     """What a child does first: takes so much of the processor and no more."""
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -94,18 +135,18 @@ def at_most(seconds):
 class Bench:
     def __init__(self, toolchain, folder):
         self.tools, self.folder = json.loads(toolchain.read_text()), folder
-        self.flags = ["-O0", "-std=c++20", "-ffp-contract=off", "-DFMT_SHARED", "-w", f"-I{folder}/include", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests",
+        self.flags = ["-O0", "-std=c++20", "-ffp-contract=off", "-DFMT_SHARED", "-w", f"-I{folder}/include", f"-I{folder}/src", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests",
                       f'-DMLSYSIM_SOURCE_DIR="{ROOT}"', f'-DMLSYSIM_BINARY_DIR="{self.tools["binary_dir"]}"']
-        self.main = folder / "main.o"
+        self.main, self.tests = folder / "main.o", pathlib.Path(self.tools["binary_dir"]) / "tests/unit/CMakeFiles"
         self.compile(ROOT / "tests" / "support" / "catch_main.cpp", self.main)
         catch = folder / "catch.hpp"  # most of what a test reads, and never changed: read once
         catch.write_text(f'#include "{ROOT}/tests/support/catch.hpp"\n')
         subprocess.run([self.tools["compiler"], *self.flags, "-x", "c++-header", catch, "-o", f"{catch}.gch"], check=True)
         self.flags += ["-include", str(catch)]
 
-    def compile(self, source, to):
+    def compile(self, source, to, more=()):
         # Without ccache: no change is seen twice.
-        return subprocess.run([self.tools["compiler"], *self.flags, "-c", source, "-o", to], capture_output=True, preexec_fn=at_most(600)).returncode == 0
+        return subprocess.run([self.tools["compiler"], *self.flags, *more, "-c", source, "-o", to], capture_output=True, preexec_fn=at_most(600)).returncode == 0
 
     def passes(self, test):
         """True, False, or None where it does not compile."""
@@ -118,6 +159,33 @@ class Bench:
         environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}  # the program lies where no zoo is
         # One that no longer ends is stopped by its limit, which is a failure too.
         return subprocess.run([program], capture_output=True, preexec_fn=at_most(120), cwd=self.folder, env=environment).returncode == 0
+
+    def program_passes(self, name, objects):
+        """Whether a test program of the build passes with these objects in the place of its libraries' own."""
+        program, tests = self.folder / "test", sorted(self.tests.glob(f"test_{name}.dir/**/*.o"))
+        if not tests:
+            sys.exit(f"test_{name} is not built")
+        linked = subprocess.run([self.tools["compiler"], "-Wl,-z,muldefs", *objects, *tests, self.main, *self.tools["link"], "-o", program], capture_output=True, text=True)
+        if linked.returncode != 0:
+            sys.exit(f"test_{name} does not link: {linked.stderr[-2000:]}")
+        environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}
+        return subprocess.run([program, "--abort"], capture_output=True, preexec_fn=at_most(240), cwd=self.folder, env=environment).returncode == 0
+
+    def fate_of_source(self, text, path):
+        """As fate_of, of a file that is compiled into the libraries."""
+        copy = self.folder / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+        objects = []
+        try:
+            for source in sources_of(path):
+                objects.append(self.folder / f"source{len(objects)}.o")
+                # A source of the copy still reads its neighbours where they are.
+                if not self.compile(copy if source == path else source, objects[-1], [f"-I{source.parent}"]):
+                    return "refused"
+            return "survived" if all(self.program_passes(name, objects) for name in PROGRAMS) else "killed"
+        finally:
+            copy.unlink()
 
     def fate_of(self, text, header, tests):
         """'refused', 'killed' or 'survived': what becomes of this text in the place of a header."""
@@ -137,17 +205,18 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("toolchain", type=pathlib.Path)
-    parser.add_argument("--room", choices=("physics", "lowering", "both"), default="both")
-    parser.add_argument("--only", default="", help="headers with this name")
+    parser.add_argument("--room", choices=(*ROOMS, "all"), default="all")
+    parser.add_argument("--only", default="", help="files with this in their name")
     parser.add_argument("--sample", type=int, default=0, help="so many changes at random (default: every one)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=0, help="of the processor; what is not tried by then is not counted")
     parser.add_argument("--state", type=pathlib.Path, help="file with a line for each change that was tried")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
-    rooms = ("physics", "lowering") if options.room == "both" else (options.room,)
-    headers = {p: p.read_text() for room in rooms for p in sorted((ROOT / "include" / "mlsysim" / room).glob("*.hpp")) if options.only in p.name}
-    tests = {p: tests_of(p, text) for p, text in headers.items()}
+    rooms = ROOMS if options.room == "all" else (options.room,)
+    headers = {p: p.read_text() for room in rooms for p in files_of(ROOMS[room]) if options.only in p.name}
+    linked = {p for p in headers if p.suffix == ".cpp" or p.parts[len(ROOT.parts) + 2] not in ("physics", "lowering")}
+    tests = {p: PROGRAMS if p in linked else tests_of(p, text) for p, text in headers.items()}
     untested = [p.name for p in headers if not tests[p] and list(mutants_of(headers[p]))]
     every = [(p, *m) for p, text in headers.items() if tests[p] for m in mutants_of(text)]
     if not every:
@@ -170,11 +239,12 @@ def main():
             elif said in tried:
                 fate = tried[said]
             else:
+                text = "\n".join(lines)
                 for test in tests[path]:
-                    if test not in unchanged and not bench.passes(test):
+                    if test not in unchanged and not (bench.program_passes(test, []) if path in linked else bench.passes(test)):
                         sys.exit(f"{test} does not pass without a change")
                     unchanged.add(test)
-                fate = bench.fate_of("\n".join(lines), path, tests[path])
+                fate = bench.fate_of_source(text, path) if path in linked else bench.fate_of(text, path, tests[path])
                 if options.state:
                     with options.state.open("a") as file:
                         file.write(json.dumps([said, fate]) + "\n")

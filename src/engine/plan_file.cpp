@@ -60,18 +60,15 @@ class Reader {
  private:
   void fault(const YamlValue& at, std::string_view id, ErrorFacts facts) {
     facts.id = id;
-    problems_.push_back(doc_.placed(std::move(facts), at));
+    add(at, std::move(facts));
   }
 
-  void raise() const {
-    if (problems_.empty()) return;
-    throw ErrorList({.id = problems_.front().id,
-                     .message = fmt::format("{} is not a valid plan: {} problem{}", doc_.file(),
-                                            problems_.size(), problems_.size() == 1 ? "" : "s"),
-                     .key = problems_.front().key,
-                     .where = problems_.front().where},
-                    problems_);
+  void add(const YamlValue& at, ErrorFacts facts) {
+    problems_.push_back(problems_.size() < kMostProblems ? doc_.placed(std::move(facts), at)
+                                                         : std::move(facts));
   }
+
+  void raise() const { raise_problems(fmt::format("{} is not a valid plan", doc_.file()), problems_); }
 
   bool require(const YamlValue& map, std::string_view section, std::string_view key,
                std::string_view example) {
@@ -163,9 +160,10 @@ class Reader {
     } catch (const ErrorList& list) {
       problems_.insert(problems_.end(), list.problems().begin(), list.problems().end());
     } catch (const Error& error) {
-      problems_.push_back(error.facts().where.file == doc_.file() || error.facts().where.file.empty()
-                              ? doc_.placed(error.facts(), at)
-                              : error.facts());
+      if (error.facts().where.file == doc_.file() || error.facts().where.file.empty())
+        add(at, error.facts());
+      else
+        problems_.push_back(error.facts());
     }
   }
 
@@ -294,15 +292,12 @@ template <class F> auto showing_lines(const YamlDocument* document, F&& f) {
   try {
     return f();
   } catch (const ErrorList& list) {
-    auto problems = list.problems();
-    for (auto& problem : problems)
-      if (unshown(problem)) problem = shown(problem);
     if (document == nullptr) throw;
-    throw ErrorList({.id = list.facts().id,
-                     .message = fmt::format("{}: {} problems", document->file(), problems.size()),
-                     .key = list.facts().key,
-                     .where = list.facts().where},
-                    problems);
+    auto problems = list.problems();
+    for (std::size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i)
+      if (unshown(problems[i])) problems[i] = shown(problems[i]);
+    raise_problems(document->file(), problems);
+    throw;
   } catch (Error& error) {
     if (document != nullptr && error.facts().where.file != document->file())
       error.add_context(fmt::format("in the plan {}", document->file()));

@@ -103,10 +103,10 @@ void check_text(const SourceText& source) {
                      {source.file});
 }
 
-ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at) {
-  facts.where.file = source.file;
+ErrorFacts placed(ErrorFacts facts, const std::string& file, std::string_view bytes, Place at) {
+  facts.where.file = file;
   if (at.line == 0) return facts;
-  const auto line = line_of(source.bytes, at.line);
+  const auto line = line_of(bytes, at.line);
   const std::size_t byte = std::min<std::size_t>(at.column > 0 ? at.column - 1 : 0, line.size());
   facts.where.line = static_cast<int>(at.line);
   facts.where.column =

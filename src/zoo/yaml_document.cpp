@@ -109,9 +109,8 @@ YamlDocument YamlDocument::parse(std::string text, std::string name, YamlForm fo
 }
 
 ErrorFacts YamlDocument::placed(ErrorFacts facts, const YamlValue& at) const {
-  const detail::SourceText source{file_, bytes_};
   return detail::placed(
-      std::move(facts), source,
+      std::move(facts), file_, bytes_,
       {static_cast<std::uint32_t>(at.where.line), static_cast<std::uint32_t>(at.where.column)});
 }
 

@@ -10,7 +10,8 @@
 namespace mlsysim::detail {
 
 void YamlFaults::add(const YamlValue& at, ErrorFacts facts) {
-  problems_.push_back(doc_.placed(std::move(facts), at));
+  problems_.push_back(problems_.size() < kMostProblems ? doc_.placed(std::move(facts), at)
+                                                       : std::move(facts));
 }
 
 void YamlFaults::keep(const YamlValue& at, const Error& error) {
@@ -19,17 +20,14 @@ void YamlFaults::keep(const YamlValue& at, const Error& error) {
     return;
   }
   auto facts = error.facts();
-  problems_.push_back(facts.where.line > 0 ? std::move(facts) : doc_.placed(std::move(facts), at));
+  if (facts.where.line > 0)
+    problems_.push_back(std::move(facts));
+  else
+    add(at, std::move(facts));
 }
 
 void YamlFaults::raise() const {
-  if (problems_.empty()) return;
-  throw ErrorList({.id = problems_.front().id,
-                   .message = fmt::format("{} is not valid as {}: {} problem{}", doc_.file(), what_,
-                                          problems_.size(), problems_.size() == 1 ? "" : "s"),
-                   .key = problems_.front().key,
-                   .where = problems_.front().where},
-                  problems_);
+  raise_problems(fmt::format("{} is not valid as {}", doc_.file(), what_), problems_);
 }
 
 bool YamlFaults::is_map(const YamlValue& value, std::string_view path, std::string_view expected) {

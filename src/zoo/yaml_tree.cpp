@@ -72,7 +72,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    if (problems_.size() >= kMostExcerpts) throw Stop{};  // more would not help anybody
+    if (problems_.size() >= kMostProblems) throw Stop{};  // more would not help anybody
     note_anchor(mark, anchor);
     refuse_tag(mark, tag);
     refuse_control(mark, value);

@@ -59,6 +59,26 @@ def test_records_of_a_compiler_and_histories_are_not_waited_for(run, odd, tmp_pa
             assert done.code in (1, 2) and str(path) in done.err and "unexpected" not in done.err, (words, done.code, done.err)
 
 
+def test_files_beyond_their_limit_are_refused_by_their_size(refused, tmp_path):
+    """Sparse files, within less memory than they would take."""
+    config = next((ROOT / "tests/data/model_files/configs").glob("*.json")).read_text()
+    for folder in ("header", "index"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "config.json").write_text(config)
+    (tmp_path / "index/model.safetensors.index.json").write_text('{"weight_map": {"a": "../header/model.safetensors"}}')
+    sizes = {"config.json": (b"{", 64 << 20), "header/model.safetensors": (((100 << 20) + 1).to_bytes(8, "little"), 200 << 20), "a.mlir": (b"", 2 << 30),
+             "a.state": (b"", 1 << 30), "a.yaml": (b"schema: mlsysim/hardware@1\n#", 16 << 20)}
+    for name, (head, size) in sizes.items():
+        with (tmp_path / name).open("wb") as file:
+            file.write(head)
+            file.truncate(size + 1)
+    within = ("prlimit", "--cpu=10", f"--as={1 << 30}")
+    for words, named in ((("import", tmp_path), "config.json"), (("import", tmp_path / "header"), "model.safetensors"),
+                         (("import", tmp_path / "index"), "../header/model.safetensors"), (("program", "show", tmp_path / "a.mlir", "H100"), "a.mlir"),
+                         (("merge", tmp_path / "a.state"), "a.state"), (("eval", "Llama3_8B", tmp_path / "a.yaml"), "a.yaml")):
+        refused(*words, parts=[named, "expected"], before=within)
+
+
 def test_a_history_whose_tables_are_statements_is_refused(run, tmp_path):
     """A view would run what its writer wants, without an end."""
     file = tmp_path / "history.sqlite"

@@ -1,7 +1,6 @@
 /// Fuzzes the cost of reading: for every reader of files of others, what it allocates in all and at once is
 /// bounded by the size of the file times a constant. Real files are cut, changed, and parts of them repeated,
-/// because what multiplies does so in what it repeats (plans are not among them: each problem quotes its
-/// line). Allocations stand for work: no clock is asked.
+/// because what multiplies does so in what it repeats. Allocations stand for work: no clock is asked.
 ///
 /// LLVMFuzzerTestOneInput is for libFuzzer, whose first byte says which reader; the main below:
 /// fuzz_work [rounds] [seed]
@@ -10,6 +9,7 @@
 #include "fuzz/promise.hpp"
 #include "unit/model_files/samples.hpp"
 
+#include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/csv.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/model_files/model_file.hpp>
@@ -155,6 +155,11 @@ const std::vector<Reader>& readers() {
        {"zoo/hardware/nvidia.yaml"},
        2 * kMiB,
        4 * kKiB},
+      {"plan",
+       [](const std::string& t) { (void)parse_plan(t, "a.yaml", standard_zoo()).build(); },
+       {"examples/plans/serve_70b.yaml", "examples/plans/train_8b.yaml"},
+       16 * kMiB,  // with the entries of the zoo that it names
+       4 * kKiB},
       {"launch",
        [](const std::string& t) {
          (void)read_launch({.text = t, .name = "t.sh", .fields = {{"hardware", "H100"}}}, standard_zoo());
@@ -206,6 +211,11 @@ std::vector<std::string> own_seeds(std::string_view reader) {
     return {"{\"timestamp\": 0, \"input_length\": 512, \"output_length\": 16, \"hash_ids\": [1, 2]}\n",
             "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 "
             "18:15:50.9951690,396,109\n"};
+  if (reader == "plan") {  // 6,000 problems
+    std::string plan = "version: \"1\"\nname: a\nworkload: {name: GPT2}\nhardware: {name: H100}\nops: {";
+    for (int i = 0; i < 6000; ++i) plan += "k" + std::to_string(i) + ": 1, ";
+    return {plan + "z: 1}\n"};
+  }
   if (reader == "launch")
     return {
         "A=8k\nvllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 2 --max-model-len $A --quantization "

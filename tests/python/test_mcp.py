@@ -283,6 +283,7 @@ def test_arguments_are_bounded():
 
 
 def test_memory_and_time_of_a_call_are_bounded():
+    assert (Limits().seconds, Limits().memory, Limits().arguments, Limits().text) == (300, 2 << 30, 1 << 20, 1 << 16)
     many = {"scenario": CHAT, "axes": {"batch_size": "1..30000000"}, "show": ["itl"], "limit": 2}
     found, is_refusal = run("sweep", many, limits=Limits(memory=256 << 20))
     assert is_refusal and found["id"] == "mlsysim.python.293"
@@ -343,7 +344,7 @@ def test_long_work_reports():
     seen = []
     space = {"scenario": CHAT, "axes": {"batch_size": "1..4096", "hardware.memory.bandwidth": "1 TB/s..8 TB/s:2000"}, "minimize": "itl",
              "strategy": "exhaustive"}
-    found, _ = run("optimize", space, report=lambda done, total, words: seen.append((done, total)))
+    found, _ = run("optimize", space, report=lambda done, total, words: seen.append((done, total)), limits=Limits(seconds=3600))
     assert found["points"] == 4096 * 2000 and seen and seen[-1][1] == 4096 * 2000
 
 

@@ -113,6 +113,7 @@ class OperatorPasses:
 
 class TextbookPasses:
     """Passes of one lane from totals."""
+    device = SimpleNamespace(limits=None)  # it has no operators that a clock could slow
 
     def __init__(self, s):
         self.s, self.t = s, textbook.totals(s.workload)
@@ -568,7 +569,8 @@ def answer(**asked):
     # than one request is one that is there for that share of the time.
     work = passes.decode(max(lane, 1.0), steady.context).busy + steady.busy_of_prompts(step)
     busy = steady.lanes(running) * work / (s.pp_size * step.itl)
-    out["utilization"] = min(1.0, running) * min(1.0, busy)
+    limits = passes.device.limits  # each pass keeps to a cap; their mean does too
+    out["utilization"] = min(1.0, running) * min(limits.budget if limits else 1.0, busy)
     return out
 
 

@@ -7,9 +7,6 @@
 
 namespace mlsysim::detail {
 
-/// Problems beyond this number get no excerpt: finding a line takes time that grows with the file.
-inline constexpr std::size_t kMostExcerpts = 200;
-
 class Problems {
  public:
   /// A fault at a place; `facts.id` is set from `fault`.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mlsysim::detail {
 
@@ -32,7 +33,10 @@ struct Place {
 void check_text(const SourceText& source);
 
 /// Fills in location and excerpt with a caret.
-[[nodiscard]] ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at);
+[[nodiscard]] ErrorFacts placed(ErrorFacts facts, const std::string& file, std::string_view bytes, Place at);
+[[nodiscard]] inline ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at) {
+  return placed(std::move(facts), source.file, source.bytes, at);
+}
 
 /// Hash of the content; stable across runs and machines of one byte order.
 [[nodiscard]] std::uint64_t content_hash(std::string_view bytes);

@@ -6,8 +6,10 @@
 
 #include <mlsysim/units/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,5 +67,12 @@ class YamlDocument {
   std::string file_, bytes_;
   YamlValue root_;
 };
+
+/// So many problems of a file are shown. Longer lists are not read, and finding a line takes time that grows
+/// with the file.
+inline constexpr std::size_t kMostProblems = 50;
+
+/// Throws problems as one ErrorList, the first kMostProblems of them; does nothing where there are none.
+void raise_problems(const std::string& what, std::span<const ErrorFacts> problems);
 
 }  // namespace mlsysim
