@@ -323,7 +323,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
   // one runs for that share of the time.
   const Time<> loaded = (s.busy(running / step.inflight) + s.busy_prompts(step)) * step.inflight;
-  r.utilization = std::min(1.0, running) * std::min(1.0, loaded / (plan.pp * step.itl));
+  r.utilization = std::min(1.0, running) * std::min(s.most_busy(), loaded / (plan.pp * step.itl));
   return r;
 }
 

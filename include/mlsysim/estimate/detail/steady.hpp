@@ -377,15 +377,6 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   out.kv_cache_size = passes.cache(state.held) * state.loop.running;
 }
 
-/// The largest share of the time in which a device may draw its full power: under a cap, what draws the cap.
-template <class T> [[nodiscard]] T most_busy(const ServingProblem<T>& v) {
-  const T one{1.0};
-  if (!v.model.structure.capped) return one;
-  const auto& device = v.step_device();
-  const T& idle = device.conventions.idle_fraction;
-  return clamp(T((v.plan.power_cap / device.power.tdp - idle) / (1.0 - idle)), T{0.0}, one);
-}
-
 /// Shares of the peak and of the time, of all devices.
 template <class T>
 void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, ServingEstimate<T>& out) {
@@ -401,7 +392,7 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
                                (v.device.compute.dense * stages * step.itl)));
   const Time<T> loaded = (s.busy(requests) + s.busy_prompts(step)) * step.inflight;
   // Each pass keeps to the cap; that of a mean number of requests may be a little off their mean.
-  out.utilization = share * min(most_busy(v), T(loaded / (stages * step.itl)));
+  out.utilization = share * min(s.most_busy(), T(loaded / (stages * step.itl)));
 }
 
 /// Serving in steady state: all but whether it fits and what is charged.

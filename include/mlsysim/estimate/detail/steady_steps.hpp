@@ -210,6 +210,15 @@ template <class T = double> class Steady {
     return share * (p_.engine.mixed ? max(sum - busy(ranks), Time<T>()) : sum);
   }
 
+  /// The largest share of the time in which a device may draw its full power: under a cap, what draws it.
+  [[nodiscard]] T most_busy() const {
+    const T one{1.0};
+    if (!p_.passes.decode_structure.capped) return one;
+    const auto& device = p_.passes.step_device;
+    const T& idle = device.conventions.idle_fraction;
+    return clamp(T((p_.passes.plan.power_cap / device.power.tdp - idle) / (1.0 - idle)), T{0.0}, one);
+  }
+
   /// A step of `n` requests of a micro-batch, or the check of their proposals.
   [[nodiscard]] PassEstimate<T> step_of(const T& n) const {
     return p_.speculates ? p_.passes.check(n, context_ + drafted_, drafted_ + 1.0)
