@@ -7,8 +7,10 @@
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/tape.hpp>
+#include <mlsysim/units/unit_registry.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,5 +38,11 @@ struct AnyLaw {
 };
 
 [[nodiscard]] const std::vector<AnyLaw>& all_laws();
+
+/// An end of the field's admissible range in its base unit.
+[[nodiscard]] inline double limit(const FieldInfo& f, double display) {
+  const auto unit = mlsysim::UnitRegistry::standard().parse_unit(f.unit);
+  return std::fabs(display) >= mlsysim::kUnbounded ? display : display * unit.mul / unit.div;
+}
 
 }  // namespace identity

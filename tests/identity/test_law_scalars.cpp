@@ -23,6 +23,7 @@
 using namespace mlsysim;
 using identity::all_laws;
 using identity::Draw;
+using identity::limit;
 
 namespace {
 
@@ -35,12 +36,6 @@ char trend(std::string_view law, std::string_view output, std::string_view input
       if (text.find(" " + std::string(1, sign) + std::string(input) + " ") != std::string::npos) return sign;
   }
   return '0';
-}
-
-/// The end of the field's admissible range in its base unit.
-double limit(const FieldInfo& f, double display) {
-  const auto unit = UnitRegistry::standard().parse_unit(f.unit);
-  return display >= kUnbounded ? display : display * unit.mul / unit.div;
 }
 
 }  // namespace

@@ -15,16 +15,12 @@
 using namespace mlsysim;
 using identity::all_laws;
 using identity::Draw;
+using identity::limit;
 
 namespace {
 
 constexpr int kBoxes = 41;            // an odd number, so that the median is one of them
 constexpr std::size_t kCorners = 12;  // inputs up to which every corner is looked at
-
-double limit(const FieldInfo& f, double display) {
-  const auto unit = UnitRegistry::standard().parse_unit(f.unit);
-  return display >= kUnbounded || display <= -kUnbounded ? display : display * unit.mul / unit.div;
-}
 
 /// A box of 5 % about an admissible point; counts reach over the next whole numbers.
 std::vector<Interval> box_at(std::span<const FieldInfo> inputs, const std::vector<double>& middle) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 inline const std::string kBuild = MLSYSIM_BINARY_DIR;
+inline const std::string kBad = kBuild + "/tests/plugin/bad/mlsysim-plugin-";
 inline const std::string kProbe = kBuild + "/tests/plugin/probe/mlsysim-plugin-probe";
 inline const std::string kHello = kBuild + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
 

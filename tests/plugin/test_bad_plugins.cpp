@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kBad = kBuild + "/tests/plugin/bad/mlsysim-plugin-";
-
 /// Little time and memory: what loops and eats should not take long. A sanitized program takes more to begin.
 constexpr std::chrono::milliseconds kLimit{kSanitized ? 10000 : 1500};
 HostOptions strict(std::vector<fs::path> paths, Isolation isolation) {

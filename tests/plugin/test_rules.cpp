@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kBad = kBuild + "/tests/plugin/bad/mlsysim-plugin-";
-
 /// What bad/Model says to x seconds.
 MlsStatus code_of(double x) {
   const auto resolver = ResolverRegistry::standard().share("bad/Model");
