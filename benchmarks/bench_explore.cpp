@@ -79,7 +79,7 @@ void scenario_shared(benchmark::State& state) {
   std::vector<double> varied(points);
   for (std::size_t p = 0; p < points; ++p) varied[p] = static_cast<double>(p) / static_cast<double>(points);
   std::vector<Column> in(s.point.begin(), s.point.end());
-  in[s.input(state.range(0) == 0 ? "plan.overlap" : "overlap_efficiency")] = varied;
+  in[s.input(state.range(0) == 0 ? "engine.host_step" : "overlap_efficiency")] = varied;
   std::vector<std::vector<double>> out(s.entry.results.size(), std::vector<double>(points));
   const std::vector<std::span<double>> spans(out.begin(), out.end());
   BatchKernel kernel(s.entry);
