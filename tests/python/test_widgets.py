@@ -106,7 +106,7 @@ def test_what_notebooks_show(chat):
     import numpy as np
 
     assert "<td style='text-align:left'>2</td>" in mlsysim.Q_(np.array([1.0, 2.0]), "GB")._repr_html_()
-    assert "Gaudi" in mlsysim.Hardware.Cloud._repr_html_() and "more rows" in mlsysim.Hardware._repr_html_()
+    assert "A100" in mlsysim.Hardware.Cloud._repr_html_() and "more rows" in mlsysim.Hardware._repr_html_()
     assert "itl" in chat._repr_html_() and "hardware.memory.bandwidth" in chat._ipython_key_completions_()
     small = mlsysim.ask("ServingModel", workload=mlsysim.Models.Llama3_70B, hardware=mlsysim.Hardware.T4)
     assert ("no result" in small._repr_html_()) == isinstance(small.results, mlsysim.Infeasible)
