@@ -2,6 +2,7 @@
 /// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and
 /// calibration fits.
 
+#include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/kernel_family.hpp>
@@ -42,7 +43,8 @@ class Constants {
   [[nodiscard]] const HardwareNode& device(const HardwareNode& named) const;
   /// Its figures as kernels take them, found once: with another family of attention where one is named.
   [[nodiscard]] const Device<>& kernel_device(const HardwareNode& named, Precision precision,
-                                              const KernelFamily* attention = nullptr) const;
+                                              const KernelFamily* attention = nullptr,
+                                              Phase phase = Phase::decode) const;
   /// The same for an engine.
   [[nodiscard]] const ServingEngine& engine(const ServingEngine& named) const;
 
@@ -71,7 +73,8 @@ class Constants {
   std::shared_ptr<const DeviceClass> silent_;  ///< figures of devices that do not state them
   Changed<HardwareNode> devices_;
   Changed<ServingEngine> engines_;
-  mutable std::map<std::tuple<const HardwareNode*, Precision, const KernelFamily*>, Device<>> kernel_devices_;
+  mutable std::map<std::tuple<const HardwareNode*, Precision, const KernelFamily*, Phase>, Device<>>
+      kernel_devices_;
 };
 
 }  // namespace mlsysim

@@ -146,13 +146,13 @@ const HardwareNode& Constants::device(const HardwareNode& named) const {
 }
 
 const Device<>& Constants::kernel_device(const HardwareNode& named, Precision precision,
-                                         const KernelFamily* attention) const {
-  const std::tuple key(&named, precision, attention);
+                                         const KernelFamily* attention, Phase phase) const {
+  const std::tuple key(&named, precision, attention, phase);
   if (const auto known = kernel_devices_.find(key); known != kernel_devices_.end()) return known->second;
   Conventions conventions = conventions_;
   if (attention != nullptr) conventions.attention = attention;
   Notes quiet;
-  return kernel_devices_.emplace(key, device_view(device(named), precision, conventions, quiet))
+  return kernel_devices_.emplace(key, device_view(device(named), precision, conventions, quiet, phase))
       .first->second;
 }
 

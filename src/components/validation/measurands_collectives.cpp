@@ -62,7 +62,6 @@ Time<> on_devices(const CollectiveRow& c, Data<> payload, const Device<>& device
 Prediction collective_time_of(const CollectiveRow& c, const PredictionContext& context) {
   const Conventions& conventions = context.constants->conventions();
   const RowFleet machine(*c.node, c.fabric, c.ranks, context, c.ranks_per_node);
-  const Node& node = machine.node;
   const Fleet& fleet = machine.fleet;
   Notes quiet;
   const Links<> links = links_view(fleet, conventions, quiet, c.engine ? Phase::decode : Phase::training);
@@ -76,9 +75,9 @@ Prediction collective_time_of(const CollectiveRow& c, const PredictionContext& c
     const Time<> alpha = fleet.count > 1 ? links.level2.latency : links.level1.latency;
     return {(wire + passes * (c.ranks - 1.0) * alpha).base()};
   }
-  const Device<> device =
-      device_view(*node.accelerator, node.accelerator->compute.default_precision, conventions, quiet,
-                  Phase::training);  // launched by a host, not replayed
+  const auto& device = context.constants->kernel_device(
+      *c.node->accelerator, machine.node.accelerator->compute.default_precision, nullptr,
+      Phase::training);  // launched by a host, not replayed
   const Time<> seen = as_called(c, on_devices(c, payload, device, links), device);
   Prediction out{seen.base()};
   if (context.wants_terms)
