@@ -27,7 +27,7 @@ LEFT_OUT = {f"{folder}/{name}.cpp" for folder, names in {
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 # -Os packs best: -Oz and -flto, where exceptions are caught, are larger by brotli.
 SMALL = "-Os -w"
-OURS = f"-std=c++20 {SMALL} -fexperimental-library -ffp-contract=off -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL"
+OURS = f"-std=c++20 {SMALL} -fexperimental-library -ffp-contract=off -DMLSYSIM_PLAIN_KERNELS -DFMT_EXCEPTIONS=1 -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_MMAN"
 LIBCXX = """algorithm any atomic barrier bind call_once charconv chrono condition_variable condition_variable_destructor
   error_category exception fstream functional future hash ios ios.instantiations iostream locale memory
   memory_resource mutex mutex_destructor new new_handler new_helpers optional ostream random regex shared_mutex stdexcept string
@@ -77,7 +77,7 @@ def write(folder, sources, tool):
              "rule cxx", "  description = $out", "  command = $zig c++ $machine $first $flags -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
              "rule cc", "  description = $out", "  command = $zig cc $machine $flags -c $in -o $out",
              "rule link", "  description = $out", "  command = $zig cc $machine -mexec-model=reactor -Wl,--gc-sections,--strip-all,-z,stack-size=4194304 $in "
-             "-lwasi-emulated-signal -o $out"]
+             "-lwasi-emulated-signal -lwasi-emulated-mman -o $out"]
     objects = []
 
     def add(rule, name, source, flags):
