@@ -91,15 +91,16 @@ ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pric
   if (engine == nullptr)
     notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
   if (!notes.wanted()) return e;
-  if (&e != &usual_engine()) {
+  // The entry of one zoo stays as it is, and so do its notes. Plugins may bring another zoo.
+  static const ServingEngine& usual = usual_engine();
+  if (&e != &usual) {
     note_stated(e, notes);
     return e;
   }
-  // It stays as it is, and so do its notes.
-  static const auto known = [&] {
+  static const auto known = [] {
     NoteBook book;
     Notes found(book);
-    note_stated(e, found);
+    note_stated(usual, found);
     return book.assumptions;
   }();
   for (const auto& a : known) notes.assume(a);
