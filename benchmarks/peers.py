@@ -104,7 +104,7 @@ def command_seconds(command, environment):
     return used.ru_utime + used.ru_stime
 
 
-def told(seconds):
+def time_text(seconds):
     return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"
 
 
@@ -127,7 +127,7 @@ def row(question, found):
     if isinstance(found, str):
         return f"| {question[0].replace('==', ' ')} | {question[1]} | {found} |  |  |  |  |"
     (there, here), (first, own) = found["answer"], found["first"]
-    return (f"| {question[0].replace('==', ' ')} | {question[1]} | {told(there)} | {told(here)} | {there / here:,.{1 if there < 10 * here else 0}f} | {told(first)} | {told(own)} |")
+    return (f"| {question[0].replace('==', ' ')} | {question[1]} | {time_text(there)} | {time_text(here)} | {there / here:,.{1 if there < 10 * here else 0}f} | {time_text(first)} | {time_text(own)} |")
 
 
 def main():
@@ -158,8 +158,8 @@ def main():
     flags = next(line.split("=", 1)[1] for line in cache if line.startswith("CMAKE_CXX_FLAGS_RELEASE:"))
     told_by = (f"Processor time, least of {options.rounds} rounds in turn, {datetime.date.today()}, {processor}, Python {platform.python_version()}, "
                f"compiled with `{flags}`. "
-               f"A process starts Python, imports and answers once. The command: `mlsysim eval` {told(start['eval'])}, `--version` "
-               f"{told(start['--version'])}. Answers differ in what they hold, so ratios are of calls.")
+               f"A process starts Python, imports and answers once. The command: `mlsysim eval` {time_text(start['eval'])}, `--version` "
+               f"{time_text(start['--version'])}. Answers differ in what they hold, so ratios are of calls.")
     text = "\n".join(lines) + f"\n\n{told_by}\n"
     print(text)
     if options.write:

@@ -24,9 +24,9 @@ class Settings {
 
   /// Files a setting under its row. @throws InputError for a value of another kind
   void put(const FlagRow& row, const Given& given);
-  /// Notes a flag that the table does not have.
-  /// A key of a file of which the launch says the same itself.
+  /// Notes a key of a file that the words of the launch override.
   void put_yielding(const FlagRow& row, const Given& given);
+  /// Notes a flag that the table does not have.
   void put_unknown(const Given& given, std::string_view remark);
 
   [[nodiscard]] bool has(std::string_view quantity) const { return values_.contains(quantity); }
