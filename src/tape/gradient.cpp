@@ -12,6 +12,7 @@ namespace mlsysim {
 namespace {
 
 constexpr std::size_t kSeeds = Tangents::kSeeds;
+constexpr double kFar = 1e3;
 
 /// Whether `x` is admissible for the field, without the cost of an exception.
 bool admissible(const FieldRange& range, double x) {
@@ -63,6 +64,8 @@ class Differ {
     std::vector<double>
         there;  ///< all results, of which those kept are set, behind it; empty if there is none
   };
+  /// A move to more than `kFar` times the size of the input finds none: an input that only approaches the
+  /// next step is followed no further.
   /// @param here the run at the point itself, in which the input was seed `seed`
   [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) {
     const std::size_t input = here.inputs[seed];
@@ -70,7 +73,7 @@ class Differ {
       std::vector<double> at(in_.begin(), in_.end());
       double move = direction > 0 ? here.up[seed] : here.down[seed];
       for (int round = 0; round < 8; ++round) {
-        if (!std::isfinite(move)) break;
+        if (!std::isfinite(move) || (in_[input] != 0 && move > kFar * std::fabs(in_[input]))) break;
         const double nudge = 1e-9 * std::max(std::fabs(at[input]), move) + std::numeric_limits<double>::min();
         at[input] += direction * (move + nudge);
         if (!admissible(range, at[input])) break;

@@ -44,6 +44,17 @@ TEST_CASE("the next step of a result is its own", "[tape]") {
   CHECK(g.at(1, 0).change == 1.0);
 }
 
+TEST_CASE("a step farther than a thousand times the input is not followed", "[tape]") {
+  const LawEntry& entry = entry_of<PagesAndBlocks>();
+  const std::size_t size[] = {0}, blocks[] = {1};
+  const std::vector<double> near{0.02}, far{0.005};  // the step at 10 is 499 and 1,999 times as far
+  const auto followed = gradient(entry, near, size, blocks), left = gradient(entry, far, size, blocks);
+  CHECK(followed.at(1, 0).step == Approx(9.98));
+  CHECK(followed.at(1, 0).change == 1.0);
+  CHECK(left.at(1, 0).change == 0.0);
+  CHECK(*left.at(1, 0).value() == 0.0);
+}
+
 TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tape]") {
   const std::vector<double> memory_bound{1e12, 1e10, 1e15, 1e12};  // 1 ms of work, 10 ms of traffic
   const auto g = gradient(law(0), memory_bound);
