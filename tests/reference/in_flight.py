@@ -15,6 +15,7 @@ import launches
 import memory
 import model
 import passes as passes_of
+import power_cap
 import queueing
 import serving
 import textbook
@@ -30,6 +31,7 @@ class OperatorPasses:
     def __init__(self, s, engine):
         self.h, self.s, self.engine = model.model_view(s.workload), s, engine
         self.device = device.device_view(under(s.device, engine), s.precision, "prefill", s.kv_precision)
+        self.device.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(self.device, s.efficiency)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
@@ -471,6 +473,8 @@ REQUEST = dict(
     network_bandwidth=100e9,
     target_ttft=None,
     target_itl=None,
+    power_cap=None,
+    clock_limit=1,
     fidelity=None,
     **EXCHANGE,
 )
