@@ -3,7 +3,7 @@
 // prompt alone, what fits.
 
 #include <mlsysim/estimate/in_flight.hpp>
-#include <mlsysim/estimate/last_time.hpp>
+#include <mlsysim/estimate/recent.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 
 #include <algorithm>
@@ -105,14 +105,14 @@ template <class T = double> class Steady {
   /// Device time of a step with one request on each rank.
   [[nodiscard]] Time<T> emptiest(const T& inflight) const {
     const T ranks = p_.passes.plan.ep;
-    return emptiest_.at(ranks, inflight, [&] { return decode(ranks, inflight); });
+    return emptiest_.at({ranks, inflight}, [&] { return decode(ranks, inflight); });
   }
   /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
   [[nodiscard]] Time<T> prompt_pass(const T& prompts, const T& inflight = T{1.0}) const {
-    return prompt_.at(prompts, inflight, [&] {
+    return prompt_.at({prompts, inflight}, [&] {
       Time<T> sum;
       for_each_chunk([&](const T& now, const T& context, double times) {
-        const auto pass = p_.prompts().prefill(prompts * prompt_ranks(), now, context);
+        const auto pass = prompt_of(prompts * prompt_ranks(), now, context);
         sum += pipeline_cycle(pass, inflight) * T{times};
       });
       return sum / p_.chunks;
@@ -129,8 +129,8 @@ template <class T = double> class Steady {
     const Time<T> step = step_of(max(others, one)).cost.sequence_mixing * min(others, one);
     Time<T> sum;
     for_each_chunk([&](const T& now, const T& context, double times) {
-      const auto own = p_.passes.prefill(prompts * ranks, now, context);
-      auto pass = p_.passes.prefill(prompts * ranks + others * (drafted_ + 1.0) / now, now, context);
+      const auto own = prefill_of(prompts * ranks, now, context);
+      auto pass = prefill_of(prompts * ranks + others * (drafted_ + 1.0) / now, now, context);
       const Time<T> more = own.cost.sequence_mixing + step - pass.cost.sequence_mixing,
                     wait = pass.cost.launch_wait(p_.passes.plan, layers);
       const Time<T> host = pass.cost.host_launch_time, dispatch = p_.passes.prompt_device.dispatch_overhead;
@@ -150,7 +150,7 @@ template <class T = double> class Steady {
     Alone out;
     bool begun = false;
     for_each_chunk([&](const T& now, const T& context, double times) {
-      const auto pass = p_.prompts().prefill(prompt_ranks(), now, context);
+      const auto pass = prompt_of(prompt_ranks(), now, context);
       // A cost without parts has no launches.
       const Time<T> launches =
           select(pass.cost.overhead > Time<T>(), pass.total * (dispatch_share(pass.cost) * times), Time<T>());
@@ -174,13 +174,13 @@ template <class T = double> class Steady {
   [[nodiscard]] Time<T> prompt_slot() const {
     Time<T> sum;
     for_each_chunk([&](const T& now, const T& context, double times) {
-      sum += p_.prompts().prefill(prompt_ranks(), now, context).slot * T{times};
+      sum += prompt_of(prompt_ranks(), now, context).slot * T{times};
     });
     return with_host(p_.engine, Time<T>(sum / p_.chunks), T{1.0}) * T{p_.chunks};
   }
   [[nodiscard]] Time<T> decode(const T& running, const T& inflight = T{1.0}) const {
     const T n = max(running, T{1.0});
-    if (!p_.speculates) return pipeline_cycle(p_.passes.decode(n, context_), inflight);
+    if (!p_.speculates) return pipeline_cycle(step_of(n), inflight);
     const Time<T> proposed = drafting(n);
     return proposed + checked_cycle(step_of(n), proposed, inflight);
   }
@@ -204,7 +204,7 @@ template <class T = double> class Steady {
     if (known_zero(share)) return {};
     Time<T> sum;
     for_each_chunk([&](const T& now, const T& context, double times) {
-      sum += p_.passes.prefill(clamp(s.prompts, one, together_) * ranks, now, context).busy * T{times};
+      sum += prefill_of(clamp(s.prompts, one, together_) * ranks, now, context).busy * T{times};
     });
     sum = sum / p_.chunks * max(T(often / together_), one);
     return share * (p_.engine.mixed ? max(sum - busy(ranks), Time<T>()) : sum);
@@ -221,8 +221,19 @@ template <class T = double> class Steady {
 
   /// A step of `n` requests of a micro-batch, or the check of their proposals.
   [[nodiscard]] PassEstimate<T> step_of(const T& n) const {
-    return p_.speculates ? p_.passes.check(n, context_ + drafted_, drafted_ + 1.0)
-                         : p_.passes.decode(n, context_);
+    return steps_kept_.at({n}, [&] {
+      return p_.speculates ? p_.passes.check(n, context_ + drafted_, drafted_ + 1.0)
+                           : p_.passes.decode(n, context_);
+    });
+  }
+  /// A pass with `prompts` prompts on the devices that also generate tokens.
+  [[nodiscard]] PassEstimate<T> prefill_of(const T& prompts, const T& now, const T& context) const {
+    return prefills_.at({prompts, now, context}, [&] { return p_.passes.prefill(prompts, now, context); });
+  }
+  /// ... and on those that compute prompts.
+  [[nodiscard]] PassEstimate<T> prompt_of(const T& prompts, const T& now, const T& context) const {
+    if (!p_.own_degrees) return prefill_of(prompts, now, context);
+    return prompts_.at({prompts, now, context}, [&] { return p_.workers.prefill(prompts, now, context); });
   }
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
   [[nodiscard]] T capacity(const T& held, const T& kv_share) const {
@@ -272,8 +283,10 @@ template <class T = double> class Steady {
   T fresh_, together_, context_, drafted_, tokens_per_pass_, steps_;
   T draft_groups_{1.0}, draft_copies_{1.0};  ///< of the draft for the devices that share a request
   T draft_steps_{0.0};
-  mutable LastTime<T> prompt_,
-      emptiest_;  ///< a search for the number in flight mostly asks for one and the same
+  // A search for the number in flight asks for the same prompts, and a few steps, again and again.
+  mutable Recent<Time<T>, T, 2> prompt_, emptiest_;
+  mutable Recent<PassEstimate<T>, T, 3, 4> prefills_, prompts_;
+  mutable Recent<PassEstimate<T>, T, 1, 4> steps_kept_;
 };
 
 }  // namespace mlsysim::detail
