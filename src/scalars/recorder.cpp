@@ -18,6 +18,16 @@ std::uint64_t hash_of(const TapeNode& n) {
   return h ^ h >> 32;
 }
 
+bool same(const TapeNode& x, const TapeNode& y) {
+  return x.op == y.op && x.a == y.a && x.b == y.b && x.c == y.c;
+}
+
+/// Equal constants are found by their bits.
+TapeNode constant_key(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return {TapeOp::constant, static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+}
+
 bool is(const Recorded& x, double value) { return x.is_constant() && x.value == value; }
 
 /// What an operation comes to without a node of its own; empty where it needs one.
@@ -93,11 +103,8 @@ std::uint32_t Recorder::node_of(const Recorded& x) {
   if (x.depth == depth_) return x.node;
   if (x.is_constant()) {
     // Constants are few: equal ones are found by their bits, through the table.
-    const auto bits = std::bit_cast<std::uint64_t>(x.value);
-    const TapeNode key{TapeOp::constant, static_cast<std::uint32_t>(bits),
-                       static_cast<std::uint32_t>(bits >> 32), 0};
     const auto at = static_cast<std::uint32_t>(out_.constants.size());
-    const std::uint32_t node = shared(key, {TapeOp::constant, at});
+    const std::uint32_t node = shared(constant_key(x.value), {TapeOp::constant, at});
     if (out_.nodes[node].a == at) out_.constants.push_back(x.value);
     return node;
   }
@@ -109,26 +116,32 @@ std::uint32_t Recorder::node_of(const Recorded& x) {
   return capture_nodes_.back();
 }
 
+TapeNode Recorder::key_of(TapeNode n) const {
+  if (n.op == TapeOp::constant) return constant_key(out_.constants[n.a]);
+  if (commutes(n.op) && n.b < n.a) std::swap(n.a, n.b);
+  return n;
+}
+
 std::uint32_t Recorder::shared(const TapeNode& key, const TapeNode& node) {
-  if (2 * (keys_.size() + 1) > table_.size()) grow_table();
+  if (2 * (out_.nodes.size() + 1) > table_.size()) grow_table();
   const std::size_t mask = table_.size() - 1;
   for (std::size_t at = hash_of(key) & mask;; at = (at + 1) & mask) {
     if (table_[at] == 0) {
-      table_[at] = static_cast<std::uint32_t>(keys_.size()) + 1;
-      keys_.push_back(key);
+      table_[at] = static_cast<std::uint32_t>(out_.nodes.size()) + 1;
       out_.nodes.push_back(node);
       return table_[at] - 1;
     }
-    const TapeNode& k = keys_[table_[at] - 1];
-    if (k.op == key.op && k.a == key.a && k.b == key.b && k.c == key.c) return table_[at] - 1;
+    const TapeNode& there = out_.nodes[table_[at] - 1];
+    if (there.op == key.op && same(key_of(there), key)) return table_[at] - 1;
   }
 }
 
 void Recorder::grow_table() {
   table_.assign(table_.size() * 4, 0);
+  out_.nodes.reserve(table_.size() / 2);  // pages that are not reached cost nothing
   const std::size_t mask = table_.size() - 1;
-  for (std::uint32_t n = 0; n < keys_.size(); ++n) {
-    std::size_t at = hash_of(keys_[n]) & mask;
+  for (std::uint32_t n = 0; n < out_.nodes.size(); ++n) {
+    std::size_t at = hash_of(key_of(out_.nodes[n])) & mask;
     while (table_[at] != 0) at = (at + 1) & mask;
     table_[at] = n + 1;
   }
@@ -137,10 +150,8 @@ void Recorder::grow_table() {
 Recorded Recorder::add(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c) {
   if (const auto simple = without_node(op, a, b, c)) return *simple;
   const int operands = operands_of(op);
-  TapeNode node{op, node_of(a), operands > 1 ? node_of(b) : 0, operands > 2 ? node_of(c) : 0};
-  TapeNode key = node;
-  if (commutes(op) && key.b < key.a) std::swap(key.a, key.b);
-  return Recorded::at(shared(key, node), depth_);
+  const TapeNode node{op, node_of(a), operands > 1 ? node_of(b) : 0, operands > 2 ? node_of(c) : 0};
+  return Recorded::at(shared(key_of(node), node), depth_);
 }
 
 void Recorder::name(std::string_view name, const Recorded& x) {

@@ -124,6 +124,9 @@ class Recorder {
   [[nodiscard]] Recorded loop_state(std::uint32_t loop, std::uint32_t state);
 
  private:
+  /// What makes a node equal to another: its operation and operands, in one order where they commute, or the
+  /// bits of a constant.
+  [[nodiscard]] TapeNode key_of(TapeNode n) const;
   [[nodiscard]] std::uint32_t shared(const TapeNode& key, const TapeNode& node);
   void grow_table();
 
@@ -132,7 +135,6 @@ class Recorder {
   std::uint32_t call_ = 0;
   Recording out_;
   std::vector<std::uint32_t> table_;  ///< open addressing: node plus 1
-  std::vector<TapeNode> keys_;        ///< of each node, operands in canonical order
   std::vector<Recorded> captured_;
   std::vector<std::uint32_t> capture_nodes_;
 };
