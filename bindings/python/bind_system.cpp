@@ -40,6 +40,9 @@ void bind_system(py::module_& m) {
   SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
   SpecClass<ProductRates>(m, "ProductRates", "Dense products on one generation of chips.");
   SpecClass<ExpertRates>(m, "ExpertRates", "Routed experts of one layer on one generation of chips.");
+  SpecClass<ChainLaunch>(m, "ChainLaunch", "One launch of a chain of linear attention.");
+  SpecClass<RecurrenceRates>(m, "RecurrenceRates", "Constants of such a chain on one generation of chips.");
+  SpecClass<RecurrenceChain>(m, "RecurrenceChain", "Kernels of linear attention of one rule.");
   SpecClass<GenerationConstants>(m, "GenerationConstants", "Constants of kernels on a generation of chips.");
   SpecClass<KernelFamily>(m, "KernelFamily", "Kernels of a framework or an engine.");
   SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");

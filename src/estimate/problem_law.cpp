@@ -57,6 +57,22 @@ void append_key(std::string& key, const std::shared_ptr<const Software>& softwar
   append_key(key, software->full_precision);
 }
 
+/// Kernels of linear attention are numbers of a family on a device, which are no inputs of the tape.
+void append_key(std::string& key, const std::shared_ptr<const SettledRecurrences>& recurrences) {
+  append_key(key, recurrences != nullptr);
+  if (recurrences == nullptr) return;
+  for (const auto& of_rule : recurrences->of)
+    for (const auto& k : of_rule) {
+      append_key(key, k.known);
+      if (!k.known) continue;
+      append_key(key, k.family.data());
+      append_key(key, k.generation.data());
+      append_key(key, k.launch.base());
+      append_key(key, k.row.base());
+      append_key(key, k.step.base());
+    }
+}
+
 namespace {
 
 constexpr LawInfo kScenario{

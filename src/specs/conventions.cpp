@@ -22,6 +22,7 @@ Conventions conventions_of(const Zoo& zoo) {
   out.products = &zoo.at<KernelFamily>(kProducts);
   out.attention = &zoo.at<KernelFamily>(kAttention);
   out.collectives = &zoo.at<KernelFamily>(kCollectives);
+  out.recurrences = &zoo.at<KernelFamily>(kRecurrences);
   return out;
 }
 

@@ -348,13 +348,20 @@ def linear(f, share, a):
     conv.kept = plan.activation_bytes * f.tokens * mixed
     # The convolution needs the tokens before the next one; they are read and written.
     conv.state = state_bytes * f.sequences * max(taps - 1, 0) * mixed
-    conv.traffic += 2 * conv.state
+    conv.traffic += plan.activation_bytes * 2 * f.sequences * max(taps - 1, 0) * mixed
+    conv.recurrence, conv.copies = "convolution", f.sequences
     op = emit(f.ops, "stream", "attention", "recurrent_state", share)
     cells = values * key * value
     op.work = 7 * cells * f.tokens  # decay 1, rank-one read 2, rank-one write 2, query 2
     op.state = state_bytes * cells * f.sequences
     op.live = plan.activation_bytes * f.tokens * (mixed + width)
     op.traffic = 2 * op.state + op.live
+    op.recurrence, op.copies, op.group_heads = "kda" if delta else "gated_delta", f.sequences * values, values / keys
+    op.n, op.k = value, key
+    for each in (conv, op):
+        each.m, each.stepping = f.tokens / f.sequences, plan.phase == "decode"
+    if op.stepping:  # the state of each token, of which some may be taken back
+        op.traffic += op.state * (max(op.m, 1) - 1)
     op.kept = plan.activation_bytes * f.tokens * mixed
     matmul(f, "linear_attention_output", "attention", share, f.tokens, h.hidden, width)
     join_attention(f, share)

@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+from recurrences import recurrences
 from zoo import BYTES, ZOO, default, entry, get, of
 
 NO_SPLIT = 1e9  # depth that no product has: kernels for narrow formats do not split the depth
@@ -134,6 +135,7 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     d.layer_issue = 0.0  # host time of a layer of a pass that is no captured graph
     d.runtime = None  # that does not fuse kernels, see kernels.py
     d.experts = None  # kernels of a family, see experts.py
+    d.recurrences = recurrences(hardware)
     return d
 
 

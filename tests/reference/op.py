@@ -23,6 +23,8 @@ class Op:
     )  # parts that recomputation must repeat so that `kept` need not be kept
     wide: bool = False  # stays at 16 bits in narrow training
     by_warp: bool = False  # its kernel widens weights on their way
+    recurrence: str = ""  # linear attention: kernels that it stands for
+    stepping: bool = False  # linear attention: steps of decoding
     whole_keys: bool = False  # attention: its kernel does not split the keys of a sequence over units
     m: float = 0.0  # copies x (m x k)(k x n)
     n: float = 0.0

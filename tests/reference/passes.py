@@ -46,7 +46,7 @@ class Sum:
         """One priced operator, `times` times."""
         self.total += cost.total * times
         if op.kind != "collective" or op.ranks > 1:  # nobody issues a collective of one rank
-            self.host_launch_time += launch_overhead * times
+            self.host_launch_time += launch_overhead * times * cost.launches
         if op.kind in ("collective", "host_transfer", "host_compute"):
             if op.kind == "collective":
                 self.network += cost.network * times

@@ -117,8 +117,41 @@ def stream_time(op, device):
     return cost(soft + launch, compute, memory, launch)
 
 
+def chain_bytes(arrays, op, tokens, chunk):
+    """Of 16-bit values: vectors of each token, and a state for each chunk."""
+    token = op.k * (arrays["keys"] / op.group_heads + arrays["wide_keys"]) + op.n * arrays["values"]
+    token += arrays["squares"] * min(tokens, chunk)
+    return 2 * op.copies * (token * tokens + op.k * op.n * arrays["cells"] * ceil_div(tokens, chunk))
+
+
+def recurrence_time(op, d, k):
+    """A chain of launches: most take all chunks at once, one passes the state from chunk to chunk, a block on a unit
+    for each part of a state; rows of a triangular solve follow one another. Backward it runs twice. Convolutions
+    and steps are one launch that streams, the former over whole chunks."""
+    tokens = max(op.m, 1)
+    chunks, inside = ceil_div(tokens, k.chunk), min(tokens, k.chunk)
+    times = 2 if k.listed and op.run == "backward" else 1
+    rate = d.memory_bandwidth * d.memory_share * k.stream
+    if k.listed:
+        work = op.copies * tokens * (2 * inside * (3 * op.k + 2 * op.n) + 6 * op.k * op.n)
+        compute = work / (d.matrix_rate * d.matrix_share)
+        aside = chain_bytes(k.aside, op, tokens, k.chunk)
+        steps = chunks * ceil_div(op.copies * max(op.n / k.columns, 1), d.units) * k.step
+    else:
+        compute = op.work / (d.vector_rate * d.vector_share)
+        aside = op.traffic + op.live * (chunks * k.chunk / tokens - 1)
+        steps = 0
+    rows, ordered = inside * k.row, chain_bytes(k.in_order, op, tokens, k.chunk) / rate
+    aside = (aside + op.state * k.states) / rate
+    launches = times * k.launches
+    total = launches * k.launch + times * (rows + max(aside + max(steps, ordered), compute))
+    priced = cost(total, times * (compute + rows + steps), times * (aside + ordered), launches * k.launch)
+    priced.launches = launches
+    return priced
+
+
 def cost(total, compute, memory, overhead, network=0.0):
-    return SimpleNamespace(total=total, compute=compute, memory=memory, overhead=overhead, network=network)
+    return SimpleNamespace(total=total, compute=compute, memory=memory, overhead=overhead, network=network, launches=1)
 
 
 def price(op, device, links, executions):
@@ -137,4 +170,5 @@ def price(op, device, links, executions):
         return product_time(op, device, executions)
     if op.kind == "attention":
         return attention_time(op, device)
-    return stream_time(op, device)
+    chain = device.recurrences.get((op.recurrence, op.stepping))
+    return recurrence_time(op, device, chain) if chain else stream_time(op, device)

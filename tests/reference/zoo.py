@@ -174,10 +174,12 @@ SUM_OF_PARTS = ("compute.units", "memory.capacity", "memory.bandwidth", "device_
 
 
 def under(hardware, engine):
-    """A device with the family of fused attention that a runtime, or the nearest one that it extends, names."""
-    while engine and "fused_attention" not in engine:
+    """A device with the families of fused and linear attention that a runtime, or the nearest one that it extends, names."""
+    named = {}
+    while engine:
+        named = {**{k: engine[k] for k in ("fused_attention", "recurrences") if k in engine}, **named}
         engine = entry("engine", engine["extends"]) if "extends" in engine else None
-    return {**hardware, "fused_attention": engine["fused_attention"]} if engine else hardware
+    return {**hardware, **named}
 
 
 def of_row(row, path, hardware):

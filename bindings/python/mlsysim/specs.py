@@ -6,33 +6,33 @@ copy, which no longer is an entry of the zoo.
 
 from . import _mlsysim as _core, compat
 from ._mlsysim import (
-    ActionShape, CollectiveTimes, CompilerHost, ComputeCore, ConvLayer, Conventions, ConvolutionRates, CoolingProfile, Datacenter,
+    ActionShape, ChainLaunch, CollectiveTimes, CompilerHost, ComputeCore, ConvLayer, Conventions, ConvolutionRates, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, ExpertChoice, ExpertRates, Experts, FeedForward, FigureRule, Fleet, GenerationConstants,
     GridProfile, FrameworkHost, GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelFamily, KernelRate, KernelTimes,
     LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
-    Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, Recurrent, Residual, RuntimePower, ScalarFigure, SecondMemoryTier,
+    Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, RecurrenceChain, RecurrenceRates, Recurrent, Residual, RuntimePower, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
 )
 from .errors import InputError
 
 __all__ = [
-    "ActionShape", "CollectiveTimes", "CompilerHost", "ComputeCore", "ConvLayer", "Conventions",
+    "ActionShape", "ChainLaunch", "CollectiveTimes", "CompilerHost", "ComputeCore", "ConvLayer", "Conventions",
     "ConvolutionRates", "CoolingProfile", "Datacenter",
     "DenseFeedForward", "DeviceClass", "DiffusionShape", "EngineMemoryRule", "ExpertChoice", "ExpertRates", "Experts", "FeedForward", "FigureRule", "Fleet", "FrameworkHost",
     "GenerationConstants", "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelFamily",
     "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",
-    "Reach", "RecommendationShape", "Recurrent", "Residual", "RuntimePower", "ScalarFigure", "SecondMemoryTier", "Selection",
+    "Reach", "RecommendationShape", "RecurrenceChain", "RecurrenceRates", "Recurrent", "Residual", "RuntimePower", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
     "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "Workload",
 ]
 
 _PARTS = (
-    CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, RuntimePower, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    ChainLaunch, RecurrenceChain, RecurrenceRates, CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, RuntimePower, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

@@ -389,6 +389,22 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   join_attention(f, count);
 }
 
+/// Marks the convolution and the state of linear attention for the kernels of a family. A step of several
+/// tokens, which may be taken back, writes the state of each.
+template <class T>
+void recur(const Frame<T>& f, Op<T>& op, Recurrence kernels, const T& heads, const T& group, const T& key,
+           const T& value) {
+  op.recurrence = kernels;
+  op.stepping = f.structure.phase == Phase::decode;
+  op.m = f.tokens / f.sequences;
+  op.n = value;
+  op.k = key;
+  op.copies = f.sequences * heads;
+  op.group_heads = group;
+  if (op.stepping && kernels != Recurrence::convolution) op.traffic += op.state * (max(op.m, T{1.0}) - 1.0);
+  op.unfused_traffic = op.traffic;
+}
+
 /// Gated linear attention with a recurrent state per value head (delta rule).
 template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const LinearView<T>& h) {
   const T& hidden = f.stack.hidden;
@@ -414,8 +430,9 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   conv.kept = f.activations(f.tokens * mixed);
   // The convolution needs the tokens before the next one.
   conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  conv.traffic += 2.0 * conv.state;
-  conv.unfused_traffic = conv.traffic;
+  // They are read and written in the format of activations.
+  conv.traffic += f.activations(2.0 * f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
+  recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
 
   Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
   const T cells = width * h.key_dim;
@@ -424,15 +441,15 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   op.state = h.state_bytes * (cells * f.sequences);
   op.live = f.activations(f.tokens * (mixed + width));
   op.traffic = 2.0 * op.state + op.live;
-  op.unfused_traffic = op.traffic;
+  recur(f, op, h.channel_decay ? Recurrence::kda : Recurrence::gated_delta, values, values / keys, h.key_dim,
+        h.value_dim);
   op.kept = f.activations(f.tokens * mixed);
 
   matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, hidden, width);
   join_attention(f, count);
 }
 
-/// State-space block with a scalar decay per head (Mamba-2). A pass over several tokens is priced as the
-/// recurrence; the chunked form trades more arithmetic for the matrix engine.
+/// State-space block with a scalar decay per head (Mamba-2).
 template <class T>
 void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpaceView<T>& h) {
   const T& hidden = f.stack.hidden;
@@ -448,8 +465,9 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
   conv.params = params<T>((h.conv_width + h.conv_bias) * mixed + 3.0 * heads + inner);
   conv.kept = f.activations(f.tokens * mixed);
   conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  conv.traffic += 2.0 * conv.state;
-  conv.unfused_traffic = conv.traffic;
+  // They are read and written in the format of activations.
+  conv.traffic += f.activations(2.0 * f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
+  recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
 
   Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
   const T cells = inner * h.state;
@@ -458,7 +476,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
   op.state = h.state_bytes * (cells * f.sequences);
   op.live = f.activations(f.tokens * (mixed + inner));
   op.traffic = 2.0 * op.state + op.live;
-  op.unfused_traffic = op.traffic;
+  recur(f, op, Recurrence::state_space, heads, heads / groups, h.state, h.head_dim);
   op.kept = f.activations(f.tokens * mixed);
 
   auto& out = matmul(f, "state_space_output", OpGroup::attention, count, f.tokens, hidden, inner);

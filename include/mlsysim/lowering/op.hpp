@@ -97,27 +97,31 @@ template <class T = double> struct Op {
   Traffic between = Traffic::none;
   Place place = Place::block;
   Beside beside = Beside::nothing;
-  Parts parts{};            ///< what this operator belongs to
-  Parts remade{};           ///< what recomputation must repeat so that `kept` need not be kept
-  bool wide = false;        ///< a product that stays at 16 bits in narrow training
-  bool by_warp = false;     ///< a product whose kernel widens its weights on their way, warp by warp
+  Parts parts{};         ///< what this operator belongs to
+  Parts remade{};        ///< what recomputation must repeat so that `kept` need not be kept
+  bool wide = false;     ///< a product that stays at 16 bits in narrow training
+  bool by_warp = false;  ///< a product whose kernel widens its weights on their way, warp by warp
+  Recurrence recurrence = Recurrence::none;  ///< kernels of linear attention that it stands for
+  bool stepping = false;                     ///< linear attention in steps of decoding
   bool whole_keys = false;  ///< attention whose kernel does not split the keys of a sequence over units
   std::string_view name{};  ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
-  T reach{0.0};                           ///< attention: keys that a query sees, mean; 0: all n
-  T group_heads{1.0};                     ///< attention: query heads that share a key-value head
-  T biased{0.0};                          ///< product: 1 where a bias is added to its output
-  T joins{1.0};                           ///< product: weight matrices that lie side by side in it
-  T fewer_products{1.0};                  ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
-  Work<T> work;                           ///< multiplies and adds
-  Data<T> traffic;                        ///< bytes to and from memory, intermediates on chip
-  Data<T> unfused_traffic;                ///< bytes when intermediates go to memory
-  Params<T> params;                       ///< weights stored for it on this device
-  Data<T> kept;                           ///< activations kept for the backward pass
-  Data<T> made_again;                     ///< activations that recomputation restores, one execution
-  Data<T> live;                           ///< activations in and out
-  Data<T> state;                          ///< KV or recurrent state held
+  // Of linear attention: m tokens of a sequence; copies x (k x n) states; convolutions: copies
+  // sequences.
+  T reach{0.0};                 ///< attention: keys that a query sees, mean; 0: all n
+  T group_heads{1.0};           ///< attention: query heads that share a key-value head
+  T biased{0.0};                ///< product: 1 where a bias is added to its output
+  T joins{1.0};                 ///< product: weight matrices that lie side by side in it
+  T fewer_products{1.0};        ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
+  Work<T> work;                 ///< multiplies and adds
+  Data<T> traffic;              ///< bytes to and from memory, intermediates on chip
+  Data<T> unfused_traffic;      ///< bytes when intermediates go to memory
+  Params<T> params;             ///< weights stored for it on this device
+  Data<T> kept;                 ///< activations kept for the backward pass
+  Data<T> made_again;           ///< activations that recomputation restores, one execution
+  Data<T> live;                 ///< activations in and out
+  Data<T> state;                ///< KV or recurrent state held
   Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
   Data<T> message_back;         ///< the same in the backward pass, of the experts' exchange
   T ranks{1.0};                 ///< participants

@@ -21,6 +21,7 @@
 #include <mlsysim/physics/power_cap.hpp>
 #include <mlsysim/physics/protocols.hpp>
 #include <mlsysim/physics/queueing.hpp>
+#include <mlsysim/physics/recurrence.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/physics/resilience.hpp>
@@ -59,9 +60,9 @@ using AllLaws =
             ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep,
             InFlightFirstToken, PromptQueue, TokenTimeSpread, BurstFirstToken, WeightStreamLayer,
             ClosBisection, TorusBisection, DragonflyBisection, CachedSupply, InputStall, SmallKernelTime,
-            ConvolutionTime, CompressedWeights, ExpertLoad, TouchedExperts, DistinctParts, FullestRank,
-            NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates,
-            DataParallelRoofline, GaussianPrivacy>;
+            ConvolutionTime, RecurrenceTime, CompressedWeights, ExpertLoad, TouchedExperts, DistinctParts,
+            FullestRank, NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage, CheckpointCost,
+            RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

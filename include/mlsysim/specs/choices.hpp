@@ -95,6 +95,10 @@ enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe, zero_bubbl
 /// of 2022 and 2023, slower on devices that came after them) or writes it to memory.
 enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2 };
 
+/// Kernels of linear attention: its convolution, or the rule of its state.
+enum class Recurrence : std::uint8_t { none, convolution, gated_delta, kda, state_space };
+template <> inline constexpr auto names_of<Recurrence> = ChoiceNames{"kernels of linear attention"};
+
 /// What a model is made of; fixes which operators exist.
 enum class Architecture : std::uint8_t {
   decoder,

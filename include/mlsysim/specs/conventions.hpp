@@ -16,7 +16,7 @@ inline constexpr SharedText kDefaults = "zoo/defaults.yaml";
 inline constexpr std::string_view kDeviceClass = "gpu";
 /// The families of kernels that hold where a runtime names none.
 inline constexpr std::string_view kProducts = "usual_products", kAttention = "usual_attention",
-                                  kCollectives = "usual_collectives";
+                                  kCollectives = "usual_collectives", kRecurrences = "usual_recurrences";
 
 /// Library-wide defaults that are no device's, read from the zoo by name; and where those of devices are.
 struct Conventions {
@@ -50,7 +50,8 @@ struct Conventions {
   double chained_floor = 0;  ///< floor of a layer of experts inside a captured step, over that of one alone
   const DeviceClass* device_class = nullptr;  ///< of devices that state none
   /// Whose constants hold where a runtime names no family and a device states none.
-  const KernelFamily *products = nullptr, *attention = nullptr, *collectives = nullptr;
+  const KernelFamily *products = nullptr, *attention = nullptr, *collectives = nullptr,
+                     *recurrences = nullptr;
   const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
 
   static constexpr auto fields() {
@@ -127,6 +128,8 @@ struct Conventions {
         field(&C::attention, "attention", "", "family of fused attention").defaulted("usual_attention"),
         field(&C::collectives, "collectives", "", "family of collectives inside a node")
             .defaulted("usual_collectives"),
+        field(&C::recurrences, "recurrences", "", "family of linear attention")
+            .defaulted("usual_recurrences"),
         field(&C::devices, "devices", "", "the caller's figures of devices, before those of their class")
             .defaulted("none"));
   }
@@ -136,7 +139,7 @@ template <> struct ObjectType<Conventions> { static constexpr std::string_view n
 
 /// Reads the defaults of a zoo: each field from the figure "default.<field name>". Their home is
 /// zoo/defaults.yaml. The class of devices that state none is the zoo's kDeviceClass, its
-/// kernels are kProducts, kAttention and kCollectives.
+/// kernels are kProducts, kAttention, kCollectives and kRecurrences.
 /// @throws LookupError when one is missing, DimensionError or DomainError when one has another dimension or
 /// range
 [[nodiscard]] Conventions conventions_of(const Zoo& zoo);

@@ -96,6 +96,68 @@ struct ProductRates {
   }
 };
 
+/// One launch of a chain of linear attention: arrays that it reads and writes, each of a 16-bit value for a
+/// token and place.
+struct ChainLaunch {
+  std::string name;
+  double keys = 0, wide_keys = 0, values = 0, squares = 0, cells = 0;
+  bool in_order = false;
+
+  static constexpr auto fields() {
+    using L = ChainLaunch;
+    return rows(
+        field(&L::name, "name", "", "what it computes"),
+        field(&L::keys, "keys", "", "arrays as wide as a key, one for each key head").non_negative(),
+        field(&L::wide_keys, "wide_keys", "", "as wide as a key, one for each value head").non_negative(),
+        field(&L::values, "values", "", "as wide as a value").non_negative(),
+        field(&L::squares, "squares", "", "as wide as a chunk, one for each value head").non_negative(),
+        field(&L::cells, "cells", "", "states, one for each chunk and value head").non_negative(),
+        field(&L::in_order, "in_order", "", "passes from chunk to chunk").defaulted("all chunks at once"));
+  }
+};
+
+/// Constants of a chain of linear attention on one generation of chips, times in cycles of the device's
+/// clock.
+struct RecurrenceRates {
+  const DeviceClass* generation = nullptr;
+  double launch = 0, row = 0, step = 0, stream = 1, states = 0;
+
+  static constexpr auto fields() {
+    using R = RecurrenceRates;
+    return rows(
+        field(&R::generation, "generation", "", "class of the devices"),
+        field(&R::launch, "launch", "", "cycles of a launch with hardly any work").non_negative(),
+        field(&R::row, "row", "", "cycles of a token of the first chunk: rows of a triangular solve")
+            .non_negative(),
+        field(&R::step, "step", "", "cycles in which the state passes one chunk").non_negative(),
+        field(&R::stream, "stream", "", "memory rate of the chain over that of a stream").within(0.05, 1.5),
+        field(&R::states, "states", "", "times that the state of a sequence crosses the memory")
+            .non_negative());
+  }
+};
+
+/// Kernels of linear attention of one rule: the convolution, prompts or steps. See RecurrenceTime.
+struct RecurrenceChain {
+  Recurrence rule = Recurrence::none;
+  bool decoding = false;
+  double chunk = 1, columns = 128;
+  std::vector<ChainLaunch> launches{};
+  std::vector<RecurrenceRates> rates{};
+
+  static constexpr auto fields() {
+    using C = RecurrenceChain;
+    return rows(field(&C::rule, "rule", "", "the convolution, or the rule of the state"),
+                field(&C::decoding, "decoding", "", "steps of decoding").defaulted("prompts"),
+                field(&C::chunk, "chunk", "", "tokens of a chunk; a sequence is padded to whole ones")
+                    .at_least(1)
+                    .counted(),
+                field(&C::columns, "columns", "", "columns of a state in one block").at_least(1).counted(),
+                field(&C::launches, "launches", "", "launches of the chain")
+                    .defaulted("one, with the traffic of the operator"),
+                field(&C::rates, "rates", "", "constants by generation; the first that fits"));
+  }
+};
+
 /// Constants of products, attention or collectives under the paths of a device's figures. They hold on a
 /// generation of chips; without one, on single devices.
 struct GenerationConstants {
@@ -134,6 +196,7 @@ struct KernelFamily {
   std::vector<GenerationConstants> generations{};
   std::optional<double> carried;  ///< factor within which they hold on another device of a generation
   std::vector<ProductRates> products{};
+  std::vector<RecurrenceChain> recurrences{};
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -172,6 +235,7 @@ struct KernelFamily {
             .non_negative(),
         field(&K::convolution, "convolution", "", "convolutions").defaulted("absent"),
         field(&K::products, "products", "", "dense products").defaulted("absent"),
+        field(&K::recurrences, "recurrences", "", "linear attention").defaulted("absent"),
         field(&K::experts, "experts", "", "routed experts of a layer, by generation and format")
             .defaulted("none"),
         field(&K::generations, "generations", "", "constants by generation and device").defaulted("none"),

@@ -147,6 +147,7 @@ struct ServingEngine {
   const KernelFamily* convolutions = nullptr;
   const KernelFamily* products = nullptr;
   const KernelFamily* fused_attention = nullptr;
+  const KernelFamily* recurrences = nullptr;
   std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
@@ -220,6 +221,8 @@ struct ServingEngine {
         field(&E::products, "products", "", "family of dense products").defaulted("usual_products"),
         field(&E::fused_attention, "fused_attention", "", "family of fused attention")
             .defaulted("usual_attention"),
+        field(&E::recurrences, "recurrences", "", "family of linear attention")
+            .defaulted("usual_recurrences"),
         field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),

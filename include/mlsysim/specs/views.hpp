@@ -8,6 +8,7 @@
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/efficiency.hpp>
+#include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/specs/links.hpp>
 #include <mlsysim/specs/software.hpp>
 #include <mlsysim/units/quantity.hpp>
@@ -122,6 +123,20 @@ template <class T = double> struct DeviceExperts {
   }
 };
 
+/// Kernels of linear attention of one rule on a device. See RecurrenceChain.
+struct SettledRecurrence {
+  bool known = false, listed = false;  ///< listed: launches state their traffic
+  double launches = 1, chunk = 1, columns = 1, states = 0, stream = 1;
+  ChainLaunch aside, in_order;  ///< sums over the launches
+  Time<> launch, row, step;
+  std::string_view family{}, generation{};
+};
+
+/// The same of all rules, for prompts and for steps.
+struct SettledRecurrences {
+  std::array<std::array<SettledRecurrence, 2>, Choices<Recurrence>::names.size()> of{};
+};
+
 /// One device at one precision, each figure under its path in the zoo's files; what a request does not need
 /// has the value that changes nothing. At a precision of 8 bits and less `efficiency.matrix` is that of
 /// narrow products.
@@ -137,7 +152,8 @@ template <class T = double> struct Device {
   Tiles<Numeric<T>> tiles;
   DeviceExperts<T> experts;
   DeviceConventions<T> conventions;
-  std::shared_ptr<const Software> software;  ///< null where kernels are fused
+  std::shared_ptr<const Software> software;               ///< null where kernels are fused
+  std::shared_ptr<const SettledRecurrences> recurrences;  ///< null: linear attention streams
 
   static constexpr auto fields() {
     using D = Device;
@@ -151,7 +167,8 @@ template <class T = double> struct Device {
                 field(&D::conventions, "conventions", "", "").at_top());
   }
   static constexpr auto categories() {
-    return rows(category(&Device::software, "software", "how operators become kernels"));
+    return rows(category(&Device::software, "software", "how operators become kernels"),
+                category(&Device::recurrences, "recurrences", "kernels of linear attention"));
   }
 };
 

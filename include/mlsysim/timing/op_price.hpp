@@ -4,13 +4,17 @@
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/physics/attention.hpp>
 #include <mlsysim/physics/matmul.hpp>
+#include <mlsysim/physics/recurrence.hpp>
 #include <mlsysim/specs/views.hpp>
 #include <mlsysim/timing/collective.hpp>
 
 namespace mlsysim {
 
 /// Time of one operator, all its executions [s].
-template <class T = double> struct OpCost { Time<T> total, compute, memory, network, overhead; };
+template <class T = double> struct OpCost {
+  Time<T> total, compute, memory, network, overhead;
+  T launches{1.0};  ///< kernels of one execution
+};
 
 /// One execution of a product of routed experts in the kernels of a family: tiles of `experts.tile` rows and
 /// 64 columns, whole waves or a depth spread over all units, at their own share of the peak of their
@@ -114,6 +118,56 @@ template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const De
   return {.total = r.time + launch, .compute = r.compute, .memory = r.memory, .overhead = launch};
 }
 
+/// Bytes of the arrays of a chain for `tokens` of each state, in chunks of `chunk`.
+template <class T>
+[[nodiscard]] Data<T> chain_traffic(const ChainLaunch& l, const Op<T>& op, const T& tokens, double chunk) {
+  const T token =
+      op.k * (l.keys / op.group_heads + l.wide_keys) + op.n * l.values + l.squares * min(tokens, T{chunk});
+  const T states = op.k * op.n * (l.cells * ceil_div(tokens, T{chunk}));
+  return (token * tokens + states) * op.copies * (2.0 * unit::B);
+}
+
+/// One execution of linear attention in the kernels of a family. Backward the chain runs twice: the states
+/// again, and the gradients.
+template <class T>
+[[nodiscard]] OpCost<T> recurrence_cost(const Op<T>& op, const SettledRecurrence& k, const Device<T>& d) {
+  const T tokens = max(op.m, T{1.0}), chunks = ceil_div(tokens, T{k.chunk});
+  const bool twice = k.listed && op.pass == Pass::backward;
+  const T times{twice ? 2.0 : 1.0};
+  const T one_chunk = min(tokens, T{k.chunk});
+  // Products of the chunked form: those of a triangle of the chunk, and those with the state.
+  const T pair = (op.k * 3.0 + op.n * 2.0) * (2.0 * one_chunk) + op.k * op.n * 6.0;
+  const auto r = apply<RecurrenceTime, T>(
+      {.launches = times * k.launches,
+       .rows = times * one_chunk,
+       .chunks = times * (k.listed ? chunks : T{0.0}),
+       .blocks = op.copies * max(op.n / k.columns, T{1.0}),
+       .units = d.compute.units,
+       .work = k.listed ? Work<T>::from_base(T(pair * tokens * op.copies * times)) : op.work,
+       .aside = k.listed ? chain_traffic(k.aside, op, tokens, k.chunk) * times
+                         : op.traffic + op.live * (chunks * k.chunk / tokens - 1.0),
+       .in_order = chain_traffic(k.in_order, op, tokens, k.chunk) * times,
+       .states = op.state * (times * k.states),
+       .peak = k.listed ? d.compute.dense * d.efficiency.matrix : d.compute.vector * d.efficiency.vector,
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory * k.stream,
+       .launch = Time<T>(k.launch),
+       .row = Time<T>(k.row),
+       .step = Time<T>(k.step)});
+  return {.total = r.time,
+          .compute = r.compute,
+          .memory = r.memory,
+          .network = {},
+          .overhead = r.overhead,
+          .launches = times * k.launches};
+}
+
+/// The kernels of linear attention that a device has for an operator; null where it streams.
+template <class T> [[nodiscard]] const SettledRecurrence* recurrence_of(const Op<T>& op, const Device<T>& d) {
+  if (op.recurrence == Recurrence::none || d.recurrences == nullptr) return nullptr;
+  const auto& k = d.recurrences->of[static_cast<std::size_t>(op.recurrence)][op.stepping ? 1 : 0];
+  return k.known ? &k : nullptr;
+}
+
 /// Prices one operator, all its executions: MatmulTime, AttentionTime, a stream, or the fastest collective. A
 /// collective overlaps with nothing here.
 template <class T>
@@ -142,14 +196,18 @@ template <class T>
     case OpKind::elementwise:
     case OpKind::gather:
     case OpKind::recurrence:
-      cost = stream_cost(op, device);
+      if (const auto* kernels = recurrence_of(op, device))
+        cost = recurrence_cost(op, *kernels, device);
+      else
+        cost = stream_cost(op, device);
       break;
   }
   return {.total = cost.total * op.count,
           .compute = cost.compute * op.count,
           .memory = cost.memory * op.count,
           .network = {},
-          .overhead = cost.overhead * op.count};
+          .overhead = cost.overhead * op.count,
+          .launches = cost.launches};
 }
 
 }  // namespace mlsysim

@@ -57,8 +57,8 @@ template <class T = double> struct PassBreakdown {
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& launch_overhead) {
     // A collective of one rank is not launched.
     host_launch_time +=
-        launch_overhead *
-        (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
+        launch_overhead * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0})
+                                                         : op.count * cost.launches);
     total += named(op.name, cost.total);
     if (!op.on_device()) {  // they have neither work nor launches
       (op.kind == OpKind::collective ? network : host) += cost.network;

@@ -76,8 +76,16 @@ void set_expert_kernels(Device<>& device, const ExpertRates& rates, const Hardwa
 void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                         WeightFormat format, const Conventions& conventions, Notes& notes);
 
-/// The conventions with the family of fused attention that a runtime, or the nearest one that it extends,
-/// names.
+/// Gives a device the kernels of a family for linear attention: of each rule those of the nearest family
+/// along `extends` that has constants for the device's generation.
+void set_recurrences(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
+                     const Conventions& conventions, Notes& notes);
+/// The same of the family of the conventions, for a model that has linear attention; noted.
+void set_recurrences(Device<>& device, const ModelView<>& model, const HardwareNode& hardware,
+                     const Conventions& conventions, Notes& notes);
+
+/// The conventions with the families of fused and of linear attention that a runtime, or the nearest one that
+/// it extends, names.
 [[nodiscard]] Conventions with_kernels(Conventions conventions, const ServingEngine* runtime);
 
 /// Gives a device the dense products of a family: its share and stream on the device's generation and in the

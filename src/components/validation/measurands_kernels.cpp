@@ -308,8 +308,9 @@ struct LinearRow {
   Precision precision = Precision::bf16, state_precision = Precision::fp32;
   double batch = 1, new_tokens = 1;
   double key_heads = 1, value_heads = 1, key_dim = 128, value_dim = 128, conv_width = 4;
-  bool convolution = false;
+  bool convolution = false, decoding = false, channel_decay = false;
   double calls = 1;
+  const KernelFamily* family = nullptr;
   static constexpr auto fields() {
     using R = LinearRow;
     return join(
@@ -326,25 +327,33 @@ struct LinearRow {
              field(&R::convolution, "convolution", "",
                    "the convolution before the state alone, else the state's")
                  .defaulted("no"),
+             field(&R::channel_decay, "channel_decay", "", "a decay for each channel, as Kimi's rule has it")
+                 .defaulted("one a head"),
+             field(&R::decoding, "decoding", "", "a step of decoding, or of checking drafts")
+                 .defaulted("a prompt"),
+             field(&R::family, "family", "", "family of kernels").defaulted("usual_recurrences"),
              field(&R::calls, "calls", "", "kernels that share the work").at_least(1).defaulted("1")));
   }
 };
 
 /// The convolution, or the recurrence over the state, of one layer of linear attention, as the lowering makes
-/// them.
+/// them. A step that is repeated finds its states in the cache where they fit half of it, and only writes.
 Prediction linear_time(const LinearRow& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, std::nullopt));
-  bare.structure.phase = c.new_tokens > 1 ? Phase::prefill : Phase::decode;
+  bare.structure.phase = c.decoding ? Phase::decode : Phase::prefill;
   bare.stack.hidden = c.value_heads * c.value_dim;
   LinearView<> rule{.key_heads = c.key_heads,
                     .value_heads = c.value_heads,
                     .key_dim = c.key_dim,
                     .value_dim = c.value_dim,
-                    .conv_width = c.conv_width};
+                    .conv_width = c.conv_width,
+                    .channel_decay = c.channel_decay};
   rule.state_bytes = bytes_per_element(c.state_precision) * unit::B;
   bare.stack.mixers.push_back({rule, {}, 1.0});
   bare.plan.batch = c.batch;
   bare.plan.new_tokens = bare.plan.context = c.new_tokens;
+  const auto& hardware = context.constants->device(*c.hardware);
+  const Data<> cache = hardware.memory.l2_cache.value_or(Data<>()) * 0.5;
   OpList<> all;
   lower(bare.structure, bare.stack, {}, bare.plan, all);
   for (auto op : all) {
@@ -352,10 +361,18 @@ Prediction linear_time(const LinearRow& c, const PredictionContext& context) {
     if (!wanted || op.count <= 0) continue;
     op.count *= c.calls;
     op.work = op.work / c.calls;
+    if (op.stepping && !c.convolution && op.state <= cache) op.traffic -= op.state;
     op.traffic = op.traffic / c.calls;
+    op.live = op.live / c.calls;
     bare.ops.push(op);
   }
-  return priced(bare.ops, context.constants->kernel_device(*c.hardware, c.precision), context);
+  auto device = context.constants->kernel_device(*c.hardware, c.precision);
+  const auto& conventions = context.constants->conventions();
+  Notes quiet;
+  if (context.comparison == Yardstick::operators)
+    set_recurrences(device, c.family != nullptr ? *c.family : *conventions.recurrences, hardware, conventions,
+                    quiet);
+  return priced(bare.ops, device, context);
 }
 
 struct BlockRow {

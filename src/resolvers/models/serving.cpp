@@ -189,6 +189,7 @@ void set_runtime(const In& in, const HardwareNode& hardware, Precision precision
   set_software(device, in.engine, hardware, precision, v.model, c, notes);
   detail::set_calls(in.execution, in.engine, device, notes);
   if (!in.efficiency) set_products(device, in.engine, hardware, precision, c, notes);
+  set_recurrences(device, v.model, hardware, c, notes);
 }
 
 void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingProblem<>& v,

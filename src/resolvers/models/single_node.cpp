@@ -47,6 +47,7 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   v.model.structure.recomputed = parts_of(in.recomputation);
   v.model.structure.zero_stage = static_cast<int>(in.zero_stage);
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::training, v.model), c, notes);
+  if (v.pricing->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
   v.links = shipped_links(*v.pricing, *in.hardware, in.dp_size, c, notes, Phase::training);
   v.pricing->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
   v.plan.exchange_bucket = c.exchange_bucket;
@@ -100,6 +101,7 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
   detail::set_calls(in.execution, in.engine, v.device, notes);
   if (!in.efficiency) set_products(v.device, in.engine, *in.hardware, precision, c, notes);
+  if (v.pricing->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
   set_operators(in.engine, v.model.structure, v.plan, notes);
   if (v.device.software != nullptr)
     // Norms and activations of convolutions are operators of their own; elsewhere the list of launches says.

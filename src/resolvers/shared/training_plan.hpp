@@ -150,6 +150,8 @@ template <class In>
   v.device = v.pricing->device(hardware, use, with_kernels(c, runtime), notes);
   set_software(v.device, runtime, hardware, precision, v.model, c, notes);
   set_products(v.device, runtime, hardware, precision, c, notes);
+  if (v.pricing->lists_operators())
+    set_recurrences(v.device, v.model, hardware, with_kernels(c, runtime), notes);
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
       s.frees_gradients = *gradients == GradientLife::freed;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <variant>
 
 namespace mlsysim {
 namespace {
@@ -30,6 +32,42 @@ const ExpertChoice* choice_of(const ServingEngine& runtime, const HardwareNode& 
   for (const auto& choice : r->experts)
     if (is_of(hardware, choice.generation) && (!choice.format || *choice.format == format)) return &choice;
   return nullptr;
+}
+
+/// A chain with its constants on a device.
+SettledRecurrence settled(const KernelFamily& family, const RecurrenceChain& chain,
+                          const RecurrenceRates& rates, Frequency<> clock) {
+  SettledRecurrence k{.known = true,
+                      .listed = !chain.launches.empty(),
+                      .launches = std::max(1.0, static_cast<double>(chain.launches.size())),
+                      .chunk = chain.chunk,
+                      .columns = chain.columns,
+                      .states = rates.states,
+                      .stream = rates.stream,
+                      .launch = rates.launch / clock,
+                      .row = rates.row / clock,
+                      .step = rates.step / clock,
+                      .family = family.name,
+                      .generation = rates.generation->name};
+  for (const auto& launch : chain.launches) {
+    auto& sum = launch.in_order ? k.in_order : k.aside;
+    sum.keys += launch.keys;
+    sum.wide_keys += launch.wide_keys;
+    sum.values += launch.values;
+    sum.squares += launch.squares;
+    sum.cells += launch.cells;
+  }
+  return k;
+}
+
+/// The rule of the first layers of a stack that have a state.
+Recurrence recurrence_of(const StackView<>& stack) {
+  for (const auto& mixer : stack.mixers) {
+    if (const auto* linear = std::get_if<LinearView<>>(&mixer.rule))
+      return linear->channel_decay ? Recurrence::kda : Recurrence::gated_delta;
+    if (std::holds_alternative<StateSpaceView<>>(mixer.rule)) return Recurrence::state_space;
+  }
+  return Recurrence::none;
 }
 
 }  // namespace
@@ -85,10 +123,50 @@ void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const Ha
   notes.assume("chained_floor", conventions.chained_floor, kDefaults);
 }
 
+void set_recurrences(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
+                     const Conventions& conventions, Notes& notes) {
+  std::shared_ptr<SettledRecurrences> all;
+  Frequency<> clock{};
+  for (const auto* f = &family; f != nullptr; f = f->extends)
+    for (const auto& chain : f->recurrences) {
+      const auto rates = std::find_if(chain.rates.begin(), chain.rates.end(), [&](const RecurrenceRates& r) {
+        return is_of(hardware, r.generation);
+      });
+      if (rates == chain.rates.end()) continue;
+      if (all == nullptr) {
+        clock = needed<Frequency<>>("compute.clock", hardware, conventions, notes);
+        all = std::make_shared<SettledRecurrences>();
+      }
+      auto& k = all->of[static_cast<std::size_t>(chain.rule)][chain.decoding ? 1 : 0];
+      if (!k.known) k = settled(*f, chain, *rates, clock);
+    }
+  device.recurrences = std::move(all);
+}
+
+void set_recurrences(Device<>& device, const ModelView<>& model, const HardwareNode& hardware,
+                     const Conventions& conventions, Notes& notes) {
+  if (!model.structure.known || conventions.recurrences == nullptr) return;
+  const auto kind = recurrence_of(model.shape());
+  if (kind == Recurrence::none) return;
+  set_recurrences(device, *conventions.recurrences, hardware, conventions, notes);
+  if (!notes.wanted()) return;
+  if (device.recurrences == nullptr) {
+    notes.assume("recurrences", "as streams of the device",
+                 fmt::format("{} has no constants for {}", conventions.recurrences->name, hardware.name));
+    return;
+  }
+  const auto& k = device.recurrences->of[static_cast<std::size_t>(kind)][0];
+  notes.assume("recurrences", k.family,
+               fmt::format("{:g} launches for a prompt of {}, constants of class {}", k.launches,
+                           name_of(kind), k.generation));
+}
+
 Conventions with_kernels(Conventions conventions, const ServingEngine* runtime) {
   if (runtime != nullptr)
     if (const auto* family = stated(*runtime, &ServingEngine::fused_attention))
       conventions.attention = family;
+  if (runtime != nullptr)
+    if (const auto* family = stated(*runtime, &ServingEngine::recurrences)) conventions.recurrences = family;
   return conventions;
 }
 

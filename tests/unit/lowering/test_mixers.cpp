@@ -311,12 +311,24 @@ TEST_CASE("linear attention with a state, by hand", "[lowering]") {
   // Queries and keys 2 x 6 each, values 4 x 5; an output gate, strength and decay of each head.
   check(b["linear_attention_input"], product(60, 44 + 20 + 2 * 4, 96));
   CHECK(b["output_gate"].count == 0);
-  const double past = 13 * 6 * 3 * 44, passed = 60 * 44;
+  // The tokens before move in the format of activations, there and back.
+  const double past = 13 * 6 * 3 * 44, passed = 60 * 44, moved = 2 * 2 * 6 * 3 * 44;
   check(b["short_convolution"],
-        {8 * passed, 4 * 44 + 2 * 4 + 5, 4 * passed, 4 * passed + 2 * past, 2 * passed, past});
+        {8 * passed, 4 * 44 + 2 * 4 + 5, 4 * passed, 4 * passed + moved, 2 * passed, past});
   const double cells = 20 * 6, state = 13 * cells * 6, io = 2 * 60 * (44 + 20);
   check(b["recurrent_state"], {7 * cells * 60, 0, io, io + 2 * state, 2 * 60 * 44, state});
   check(b["linear_attention_output"], product(60, 96, 20));
+  const auto& chain = b["recurrent_state"];
+  CHECK(chain.recurrence == Recurrence::gated_delta);
+  CHECK_FALSE(chain.stepping);
+  CHECK(std::array{chain.m, chain.n, chain.k, chain.copies, chain.group_heads} ==
+        std::array{10.0, 5.0, 6.0, 24.0, 2.0});
+  // A step of three tokens that may be taken back reads one state and writes three.
+  Bench steps(Phase::decode);
+  steps.plan.new_tokens = 3;
+  mix(steps, h);
+  CHECK(steps["recurrent_state"].stepping);
+  CHECK(steps["recurrent_state"].traffic.base() == 2 * 18 * (44 + 20) + (1 + 3) * state);
 
   h.gate_rank = 7, h.decay_rank = 9, h.channel_decay = true;
   Bench low(Phase::prefill);
@@ -336,9 +348,10 @@ TEST_CASE("a state-space block, by hand", "[lowering]") {
   mix(b, h);
   // Gate and values 4 x 5 each, two groups of matrices of 6 in and out, a step a head.
   check(b["state_space_input"], product(60, 20 + 44 + 4, 96, 1, 68));
-  const double past = 13 * 6 * 3 * 44, passed = 60 * 44;
+  // The tokens before move in the format of activations, there and back.
+  const double past = 13 * 6 * 3 * 44, passed = 60 * 44, moved = 2 * 2 * 6 * 3 * 44;
   check(b["short_convolution"],
-        {8 * passed, 5 * 44 + 3 * 4 + 20, 4 * passed, 4 * passed + 2 * past, 2 * passed, past});
+        {8 * passed, 5 * 44 + 3 * 4 + 20, 4 * passed, 4 * passed + moved, 2 * passed, past});
   const double cells = 20 * 6, state = 13 * cells * 6, io = 2 * 60 * (44 + 20);
   check(b["recurrent_state"], {5 * cells * 60, 0, io, io + 2 * state, 2 * 60 * 44, state});
   check(b["state_space_output"], product(60, 96, 20, 1, 96));
