@@ -59,6 +59,20 @@ def rotary_and_cache(f, share, rotated, cached_width):
     op.traffic += f.plan.kv_bytes * f.tokens * cached_width
 
 
+def cast_inputs(f, share, values):
+    """Inputs of a product whose weights have fewer bits, in a kernel of its own; weights that are widened have wide
+    inputs."""
+    plan = f.plan
+    if serving(f) and not plan.widened and plan.weight_bytes < plan.activation_bytes:
+        op = elementwise(f, "quantisation", "attention", share, f.tokens * values, 1, 0, 2)
+        op.traffic += plan.weight_bytes * f.tokens * values
+
+
+def norm_latents(f, share, width):
+    if serving(f):
+        elementwise(f, "latent_norm", "attention", share, f.tokens * width, 1, 1, 6)
+
+
 def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
     """Scores, softmax, weighted sum over the tokens in reach."""
     plan, window = f.plan, most_seen(f, reach)
@@ -163,28 +177,30 @@ def grouped(f, share, a, reach):
 
 def latent(f, share, a, reach):
     """Multi-head latent attention (deepseek2024v2, section 2.1). Decoding works on the latent itself, with
-    the up projections absorbed into the query and the output. The down projections are small and held by
-    every device."""
+    the up projections absorbed into the query and the output, and so do prompts where an index chooses. The down
+    projections are small and held by every device."""
     h, plan = f.h, f.plan
     q_lora, kv_lora, v = a.get("q_lora_rank", 0), a["kv_lora_rank"], a["value_head_dim"]
     nope, rope = a["nope_head_dim"], a["rope_head_dim"]
     heads = a["heads"] / plan.tp
     query_inputs = q_lora or h.hidden
     width = kv_lora + rope
+    cast_inputs(f, share, h.hidden)
     down = matmul(f, "latent_down_projection", "attention", share, f.tokens, q_lora + width, h.hidden)
     down.params += q_lora + kv_lora  # norms of the two latents
     down.kept *= f.split
+    norm_latents(f, share, q_lora + kv_lora)
+    cast_inputs(f, share, query_inputs)
     matmul(f, "query_up_projection", "attention", share, f.tokens, heads * (nope + rope), query_inputs)
     rotary_and_cache(f, share, (heads + 1) * rope, width)
     exchange_context(f, share, width)
     select = reach.get("select")
-    # As long as an index would choose everything, a prompt is computed head by head.
-    on_latents = plan.phase == "decode" or (
-        plan.phase == "prefill" and bool(select) and plan.context > select["top_k"] * select.get("block", 1)
-    )
-    if on_latents:
+    if plan.phase == "decode" or (plan.phase == "prefill" and bool(select)):
         matmul(f, "absorbed_key_projection", "attention", share, f.tokens, kv_lora, nope, heads)
+        elementwise(f, "query_assembly", "attention", share, f.tokens * heads * width, 1, 1, 0)
+        first = len(f.ops)
         chosen_core(f, "latent_attention", share, heads, 1, width, kv_lora, width, reach)
+        f.ops[first].keys = "chosen" if select else "latents"
         if plan.phase == "decode":
             # Parts of the tokens leave FP32 sums, as wide as a latent; a second kernel reads them, at least one each.
             sums = f.tokens * heads * kv_lora
@@ -193,21 +209,26 @@ def latent(f, share, a, reach):
             op.traffic = op.live + 4 * sums
         matmul(f, "absorbed_value_projection", "attention", share, f.tokens, v, kv_lora, heads)
     else:
+        cast_inputs(f, share, kv_lora)
         matmul(
             f, "key_value_up_projection", "attention", share, f.tokens, heads * (nope + v), kv_lora
         )
-        made_core(f, share, heads, nope + rope, v, width, reach)
+        made_core(f, share, heads, nope, rope, v, width, reach)
     if select:
         index(f, share, reach, query_inputs, select.get("pool", 1))
     matmul(f, "output_gate", "attention", share * bool(a.get("output_gate")), f.tokens, heads * v, h.hidden)
+    cast_inputs(f, share, heads * v)
     matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
     join_attention(f, share)
 
 
-def made_core(f, share, heads, qk, v, width, reach):
+def made_core(f, share, heads, nope, rope, v, width, reach):
     """A prompt whose keys and values were made for every head: read as they are, after a cast where the cache has
-    8 bits; not split over units."""
-    plan, first = f.plan, len(f.ops)
+    8 bits; not split over units. Two kernels rotate queries and copy the rotated key to every head."""
+    plan, qk = f.plan, nope + rope
+    if serving(f):
+        elementwise(f, "key_assembly", "attention", 2 * share, f.tokens * heads * rope / 2, 2, 1, 2, {"core"})
+    first = len(f.ops)
     narrow = plan.phase == "prefill" and 1 <= plan.kv_bytes < plan.activation_bytes
     if narrow:
         values = f.tokens * heads * (2 * qk + v)
@@ -217,7 +238,7 @@ def made_core(f, share, heads, qk, v, width, reach):
     core(f, "attention", share, heads, heads, qk, v, width, reach)
     op = f.ops[first]
     if op.kind == "attention":
-        op.whole_keys = True
+        op.keys = "made"
         value = plan.kv_bytes if narrow else plan.activation_bytes
         op.traffic = op.live + value * f.sequences * op.n * heads * (qk + v)
 
@@ -268,6 +289,10 @@ def index(f, share, reach, query_inputs, per):
     choice = emit(f.ops, "stream", "attention", "index_choice", share, {"core"})
     choice.work = f.tokens * seen
     choice.traffic = 4 * f.tokens * seen
+    if serving(f) and reach["select"].get("block", 1) == 1:
+        choice.searched = f.tokens
+        kernels = 3 if pressed else 8  # norm, rotation, transform, quantisation, weights, cache
+        elementwise(f, "index_preparation", "attention", kernels * share, f.tokens * width * 0.375, 1, 1, 6)
 
 
 def compressed(f, share, a, reach):
@@ -277,9 +302,14 @@ def compressed(f, share, a, reach):
     q_lora, qk = a["q_lora_rank"], a.get("head_dim", h.hidden / a["heads"])
     block, window = reach.get("compress", 1), reach["window"]
     heads = a["heads"] / plan.tp
+    cast_inputs(f, share, h.hidden)
     down = matmul(f, "query_down_projection", "attention", share, f.tokens, q_lora + qk, h.hidden)
     down.params += q_lora + qk
+    norm_latents(f, share, q_lora + qk)
+    cast_inputs(f, share, q_lora)
     matmul(f, "query_up_projection", "attention", share, f.tokens, heads * qk, q_lora)
+    if serving(f):
+        rotary_and_cache(f, share, (heads + 1) * qk, qk)
     wide = 2 if reach.get("overlapping") else 1  # overlapping blocks have two gated projections
     if block > 1:
         press = matmul(f, "block_compression", "attention", share, f.tokens, 2 * wide * qk, h.hidden)
@@ -290,6 +320,8 @@ def compressed(f, share, a, reach):
         index(f, share, reach, q_lora, block)
     op = emit(f.ops, "attention", "attention", "compressed_attention", share)
     op.m, op.n, op.k, op.copies = plan.new_tokens, seen, qk, f.sequences * heads
+    op.group_heads = heads
+    op.keys = "chosen" if serving(f) else "cached"
     op.params = heads
     op.work = 4 * f.tokens * heads * seen * qk
     op.state = plan.kv_bytes * f.sequences * (min(plan.context, window) + blocks) * qk
@@ -297,6 +329,7 @@ def compressed(f, share, a, reach):
     op.traffic = op.live + plan.kv_bytes * f.sequences * seen * qk
     if f.training:
         op.kept = plan.activation_bytes * f.tokens * (heads + 1) * qk
+    cast_inputs(f, share, heads * qk)
     matmul(
         f,
         "grouped_output_down",
@@ -307,6 +340,7 @@ def compressed(f, share, a, reach):
         heads * qk / a["output_groups"],
         a["output_groups"],
     )
+    cast_inputs(f, share, a["output_groups"] * a["output_rank"] / plan.tp)
     matmul(
         f,
         "grouped_output_up",

@@ -88,6 +88,7 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     d.attention_share = of(hardware, "efficiency.attention")
     d.grouped = of(hardware, "efficiency.grouped")
     d.attention_stream = of(hardware, "efficiency.attention_stream")
+    d.latent_stream = of(hardware, "efficiency.latent_stream")
     d.cache_ratio = cache_ratio(hardware, precision, kv_precision) if phase != "training" else 1.0
     d.vector_share = of(hardware, "efficiency.vector")
     d.softmax_work = of(hardware, "tiles.softmax_work")
@@ -121,6 +122,11 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     d.prompt_block = of(hardware, "kernels.prompt_block")
     d.prompt_rows = of(hardware, "kernels.prompt_rows")
     d.attention_split = of(hardware, "kernels.attention_split")
+    d.latent_block = of(hardware, "kernels.latent_block")
+    d.latent_split = of(hardware, "kernels.latent_split")
+    d.chosen_block = of(hardware, "kernels.chosen_block")
+    d.chosen_step = of(hardware, "kernels.chosen_step")
+    d.search = of(hardware, "kernels.search")
     # Training launches kernels one by one and lasts longer than any burst; serving replays a captured graph.
     execution = execution or ("eager" if training else "graph")
     d.issue = of(hardware, "kernels.issue") if execution == "eager" else 0.0

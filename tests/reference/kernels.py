@@ -146,7 +146,7 @@ def own_price(op, executions, arrays, runtime, device, links):
     several products sums over the columns of all."""
     if runtime.masked and op.kind == "attention" and arrays.plan.phase == "decode":
         cached = op.traffic - op.live
-        op = op.like(group_heads=1.0, traffic=op.live + op.group_heads * cached, whole_keys=True)
+        op = op.like(group_heads=1.0, traffic=op.live + op.group_heads * cached, keys="undivided")
     if op.kind == "matmul" and not runtime.joined and op.joins > 1:
         parts, summed = op.joins, op.run == "backward"
         left = arrays.plan.activation_bytes * op.m * (op.n if summed else op.k) * op.copies

@@ -25,7 +25,9 @@ class Op:
     by_warp: bool = False  # its kernel widens weights on their way
     recurrence: str = ""  # linear attention: kernels that it stands for
     stepping: bool = False  # linear attention: steps of decoding
-    whole_keys: bool = False  # attention: its kernel does not split the keys of a sequence over units
+    keys: str = "cached"  # attention: undivided (cached, but not split over units), made (in this pass, for every head),
+    # latents (which all heads share), chosen (likewise, and each query has entries of its own)
+    searched: float = 0.0  # stream: rows that are searched for their highest values
     m: float = 0.0  # copies x (m x k)(k x n)
     n: float = 0.0
     k: float = 0.0

@@ -62,7 +62,8 @@ def expert_product_time(op, d):
 def attention_time(op, device):
     """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
     the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding), where
-    they are read from a cache.
+    they are read from a cache. On latents all heads of a token fill a block; where tokens chose their entries each is
+    a sequence by itself, and a block has 64 heads.
     Softmax runs beside the products (sqrt(a^2 + b^2)), but not faster with narrower formats."""
     d = device
     new, keys = max(op.m, 1), max(op.n, 1)
@@ -70,40 +71,43 @@ def attention_time(op, device):
     pairs = max(op.copies * new * reach, 1)
     peak = d.matrix_rate * d.cache_ratio * d.attention_share
     peak *= d.attention_backward if op.run == "backward" else 1
-    # Kernels for one query of a sequence and for several differ.
-    several = new > 1
+    copies, chosen, latents = op.copies, op.keys == "chosen", op.keys in ("latents", "chosen")
+    # Kernels for one query of a sequence and for several differ; a prompt may have one token.
+    several = (new > 1 or op.keys == "made") and not latents
     group = min(op.group_heads, d.prompt_group) if several else op.group_heads
     tile, rows_tile = d.attention_tile, d.prompt_tile if several else d.attention_tile
+    if chosen:
+        copies, new, keys, rows_tile = copies * new, 1, reach, min(tile, 64)
     packed = new * group
-    blocks = op.copies * min(ceil_div(packed, rows_tile) / group, ceil_div(new, rows_tile))
+    blocks = copies * min(ceil_div(packed, rows_tile) / group, ceil_div(new, rows_tile))
     rows = min(packed, rows_tile)
     grain = tile / 8  # rows of one matrix instruction
     padded = grain * ceil_div(rows, grain)
     last = ceil_div(min(keys, 2 * reach), tile)  # steps of the longest block
     # One query takes whole steps; of several the block on the diagonal is done whole.
-    mean = min(reach / tile + 0.5 * max(rows_tile / tile, 1), last) if several else last
+    mean = min(reach / tile + 0.5 * max(rows_tile / tile, 1), last) if new > 1 else last
     products = padded * tile * d.units * op.work / pairs / peak
     softmax = padded * tile * d.units * d.softmax_work / (d.vector_rate * d.vector_share)
     # Keys and values of a step, over the 64 KiB of 128 keys of 512 bytes.
     held = max(op.copies / op.group_heads * keys, 1)
-    step = max(together(products, softmax), d.attention_step * (op.traffic - op.live) / held / 512)
+    least = d.attention_step * (op.traffic - op.live) / held / 512
     block, block_rows = (
         (d.prompt_block, d.prompt_rows) if several else (d.attention_block, d.attention_rows)
     )
+    launch, split, stream = d.attention_launch, d.attention_split, d.attention_stream
+    if latents:
+        launch, split, stream = d.launch, d.latent_split, d.latent_stream
+        block, block_rows, least = (d.chosen_block, 0, d.chosen_step) if chosen else (d.latent_block, 0, 0)
+    step = max(together(products, softmax), least)
     fixed = block + block_rows * rows / tile
     every = blocks / d.units * (fixed + mean * step)
     present = min(op.copies, 1)
-    memory = op.traffic / (d.memory_bandwidth * d.memory_share * d.attention_stream)
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share * stream)
     whole, spread = max(every, (fixed + last * step) * present), max(every, (fixed + 0.5 * step) * present)
     ways = [(together(whole, memory), whole)]
-    if not op.whole_keys:
-        ways.append((together(spread, memory) + d.attention_split, spread + d.attention_split))
-    return cost(
-        d.attention_launch * present + min(total for total, _ in ways),
-        min(compute for _, compute in ways),
-        memory,
-        d.attention_launch,
-    )
+    if op.keys not in ("made", "undivided"):
+        ways.append((together(spread, memory) + split, spread + split))
+    return cost(launch * present + min(total for total, _ in ways), min(compute for _, compute in ways), memory, launch)
 
 
 def stream_time(op, device):
@@ -114,7 +118,8 @@ def stream_time(op, device):
     high, low = max(compute, memory), min(compute, memory)
     soft = high * (1 + (low / high) ** 4) ** 0.25 if high > 0 else 0.0
     launch = device.experts.launch if device.experts and "routed" in op.parts else device.launch
-    return cost(soft + launch, compute, memory, launch)
+    search = device.search * op.searched / device.units
+    return cost(soft + launch + search, compute + search, memory, launch)
 
 
 def chain_bytes(arrays, op, tokens, chunk):

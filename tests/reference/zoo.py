@@ -167,6 +167,11 @@ OF_EACH_UNIT = {
     "kernels.wave": 0.0,
     "kernels.attention_block": 0.0,
     "kernels.attention_rows": 0.0,
+    "kernels.latent_block": 0.0,
+    "kernels.latent_split": 0.0,
+    "kernels.chosen_block": 0.0,
+    "kernels.chosen_step": 0.0,
+    "kernels.search": 0.0,
     "kernels.attention_split": 0.0,
 }
 # Figures of which a rack has as much as all its devices.

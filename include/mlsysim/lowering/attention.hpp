@@ -57,6 +57,22 @@ void norm_queries_and_keys(const Frame<T>& f, const T& count, const T& queries, 
   elementwise(f, "query_key_norm", OpGroup::attention, T(2.0 * count), each, 1, 1, 6);
 }
 
+/// Whether keys and values are cached.
+template <class T> [[nodiscard]] bool serves(const Frame<T>& f) {
+  return f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+}
+
+/// Casts the inputs of a product to the fewer bits of its weights, in a kernel of its own with scales of
+/// blocks. Weights that are widened have wide inputs.
+template <class T> void cast_inputs(const Frame<T>& f, const T& count, const T& values) {
+  if (!serves(f) || f.structure.widened) return;
+  const Data<T> made = f.plan.activation_bytes, stored = f.weight_bytes * params<T>(T{1.0});
+  auto& op = elementwise(f, "quantisation", OpGroup::attention, count * select(stored < made, T{1.0}, T{0.0}),
+                         f.tokens * values, 1, 0, 2);
+  op.traffic += stored * (f.tokens * values);
+  op.unfused_traffic = op.traffic;
+}
+
 /// The attention core: scores, softmax, weighted sum over the tokens in reach.
 /// @param heads, kv_heads heads on this device
 template <class T>
@@ -66,7 +82,7 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   const T window = seen_at_most(reach, f.plan);
   const T head_copies = f.sequences * heads;
   const Data<T> inputs = f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
-  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  const bool cached = serves(f);
   // A windowed layer keeps its window; what it read while the window moved on is gone.
   const Data<T> state = cached ? plan_state(f, window, cached_width) : Data<T>();
   if (f.structure.kernel == AttentionKernel::unfused) {
@@ -162,6 +178,14 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
   choice.work = flops<T>(f.tokens * seen);  // a comparison each
   choice.traffic = sums;
   choice.unfused_traffic = choice.traffic;
+  if (!serves(f)) return;
+  // Entries of many tokens are few, and their kernels fused.
+  const T alone = select(h.index_block > T{1.0}, T{0.0}, T{1.0});
+  choice.searched = f.tokens * alone;
+  // Norm, rotation, Hadamard transform and quantisation of queries and keys, weights of the heads, the cache;
+  // where entries are compressed they are fused in three. As many passes over the queries as three of eight.
+  elementwise(f, "index_preparation", OpGroup::attention, count * alone * (h.compressed ? 3.0 : 8.0),
+              f.tokens * width * 0.375, 1, 1, 6);
 }
 
 /// What attention reads where an index chooses: so many entries of each query's past. Everything is kept.
@@ -172,14 +196,14 @@ template <class T> [[nodiscard]] ReachView<T> chosen_reach(const ReachView<T>& r
   return chosen;
 }
 
-/// The attention core over chosen entries.
+/// The attention core over chosen entries. Where all heads share them, each token gathers its own.
 template <class T>
 void chosen_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads, const T& kv_heads,
                  const T& qk, const T& v, const T& cached_width, const ReachView<T>& reach) {
   const std::size_t first = f.ops.size();
   attention_core(f, name, count, heads, kv_heads, qk, v, cached_width, chosen_reach(reach));
-  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
-  if (cached) f.ops[first].state = plan_state(f, f.plan.context, cached_width);
+  if (!serves(f)) return;
+  f.ops[first].state = plan_state(f, f.plan.context, cached_width);
 }
 
 /// Attention over the output of an encoder that read as many tokens as the decoder holds. Its keys and values
@@ -246,13 +270,9 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
   join_attention(f, count);
 }
 
-/// Share of the layers' attention that works on the latents themselves: decoding, and prompts of which an
-/// index chooses entries. As long as it would choose all of them a prompt is computed head by head, which is
-/// less work.
-template <class T> [[nodiscard]] T share_on_latents(const Frame<T>& f, const ReachView<T>& reach) {
-  if (f.structure.phase == Phase::decode) return T{1.0};
-  if (f.structure.phase != Phase::prefill || !reach.selected) return T{0.0};
-  return select(f.plan.context > reach.top_k * reach.index_block, T{1.0}, T{0.0});
+/// Norms of the latents, one kernel.
+template <class T> void norm_latents(const Frame<T>& f, const T& count, const T& width) {
+  if (serves(f)) elementwise(f, "latent_norm", OpGroup::attention, count, f.tokens * width, 1, 1, 6);
 }
 
 /// Adds the parts that decoding on latents leaves behind: its kernels divide the cached tokens among the
@@ -285,17 +305,21 @@ template <class T>
   return narrow;
 }
 
-/// Attention of a prompt whose keys and values were made from the latents just now, for every head. Kernels
-/// read them where they lie, in place of a cache, and do not split them over the units.
+/// Attention of a prompt whose keys and values were made from the latents just now, for every head. Two
+/// kernels rotate queries and put the rotated key beside each head's; attention reads all where they lie, in
+/// place of a cache, and does not split them over the units.
 template <class T>
 void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cached_width,
                const ReachView<T>& reach, const LatentView<T>& h) {
-  const bool cached = f.structure.phase == Phase::prefill;
+  const bool cached = serves(f);
+  if (cached)
+    elementwise(f, "key_assembly", OpGroup::attention, 2.0 * count, f.tokens * heads * h.rope / 2.0, 2, 1, 2,
+                part::core);
   const T narrow = cached ? cast_for_attention(f, count, heads, h) : T{0.0};
   const std::size_t first = f.ops.size();
   attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, cached_width, reach);
   Op<T>& op = f.ops[first];
-  op.whole_keys = true;
+  op.keys = Keys::made;
   if (op.kind != OpKind::attention) return;
   const T values = f.sequences * op.n * heads * (h.nope + h.rope + h.v_dim);
   const Data<T> keys = select(narrow > T{0.5}, Data<T>(f.plan.kv_bytes * values), f.activations(values));
@@ -305,42 +329,48 @@ void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cache
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
-/// projections absorbed into the query and the output; so do prompts of which an index chooses entries.
+/// projections absorbed into the query and the output; so do prompts of which an index chooses entries. The
+/// absorbed part of a query and its rotated part are joined by a kernel, and so are both latents normalised.
 template <class T>
 void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const LatentView<T>& h) {
   const T& hidden = f.stack.hidden;
   const T heads = h.heads / f.plan.tp;
   const T query_inputs = select(h.q_rank > T{0.0}, h.q_rank, hidden);
   const T latent = h.kv_rank + h.rope;
+  const bool serving = serves(f),
+             on_latents = serving && (f.structure.phase == Phase::decode || reach.selected);
   // The down projections are small and are held by every device of the group.
+  cast_inputs(f, count, hidden);
   auto& down =
       matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_rank + latent, hidden);
   down.params += params<T>(h.q_rank + h.kv_rank);  // norms of the two latents
   down.kept *= f.split;
+  norm_latents(f, count, h.q_rank + h.kv_rank);
+  cast_inputs(f, count, query_inputs);
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope),
          query_inputs);
   rotary_and_cache(f, count, (heads + 1.0) * h.rope, latent);
   exchange_context(f, count, latent);
-  const bool serving = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
-  const T latent_share = share_on_latents(f, reach);
-  if (serving && (f.structure.phase == Phase::decode || reach.selected)) {
-    const T absorbed = count * latent_share;
-    matmul(f, "absorbed_key_projection", OpGroup::attention, absorbed, f.tokens, h.kv_rank, h.nope, heads);
+  if (on_latents) {
+    matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_rank, h.nope, heads);
+    elementwise(f, "query_assembly", OpGroup::attention, count, f.tokens * heads * latent, 1, 1, 0);
+    const std::size_t first = f.ops.size();
     if (reach.selected)
-      chosen_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+      chosen_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_rank, latent, reach);
     else
-      attention_core(f, "latent_attention", absorbed, heads, T{1.0}, latent, h.kv_rank, latent, reach);
-    if (f.structure.phase == Phase::decode) join_parts(f, absorbed, heads, h);
-    matmul(f, "absorbed_value_projection", OpGroup::attention, absorbed, f.tokens, h.v_dim, h.kv_rank, heads);
-  }
-  if (f.structure.phase != Phase::decode) {
-    const T spread = count * (1.0 - latent_share);
-    matmul(f, "key_value_up_projection", OpGroup::attention, spread, f.tokens, heads * (h.nope + h.v_dim),
+      attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+    f.ops[first].keys = reach.selected ? Keys::chosen : Keys::latents;
+    if (f.structure.phase == Phase::decode) join_parts(f, count, heads, h);
+    matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_rank, heads);
+  } else {
+    cast_inputs(f, count, h.kv_rank);
+    matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim),
            h.kv_rank);
-    made_core(f, spread, heads, latent, reach, h);
+    made_core(f, count, heads, latent, reach, h);
   }
   if (reach.selected) block_index(f, count, reach, query_inputs, reach.index_pool);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);
+  cast_inputs(f, count, heads * h.v_dim);
   matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_attention(f, count);
 }
@@ -351,10 +381,14 @@ template <class T>
 void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const CompressedView<T>& h) {
   const T& hidden = f.stack.hidden;
   const T heads = h.heads / f.plan.tp;
+  cast_inputs(f, count, hidden);
   auto& down =
       matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_rank + h.width, hidden);
   down.params += params<T>(h.q_rank + h.width);
+  norm_latents(f, count, h.q_rank + h.width);
+  cast_inputs(f, count, h.q_rank);
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * h.width, h.q_rank);
+  if (serves(f)) rotary_and_cache(f, count, (heads + 1.0) * h.width, h.width);
   T blocks{0.0};
   if (reach.compressed) {
     // Two gated projections for each block, twice as many where blocks overlap; weights for each position.
@@ -373,6 +407,8 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   op.n = seen;
   op.k = h.width;
   op.copies = f.sequences * heads;
+  op.group_heads = heads;
+  op.keys = serves(f) ? Keys::chosen : Keys::cached;
   op.params = params<T>(heads);
   op.work = flops<T>(4.0 * f.tokens * heads * seen * h.width);
   op.state = f.plan.kv_bytes * (f.sequences * (window + blocks) * h.width);
@@ -382,8 +418,10 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   op.unfused_traffic = op.traffic;
   if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.width);
 
+  cast_inputs(f, count, heads * h.width);
   matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
          heads * h.width / h.output_groups, h.output_groups);
+  cast_inputs(f, count, h.output_groups * h.output_rank / f.plan.tp);
   matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, hidden,
          h.output_groups * h.output_rank / f.plan.tp);
   join_attention(f, count);

@@ -64,6 +64,15 @@ enum class Beside : std::uint8_t {
   aside     ///< the operators of the pass that are marked as such
 };
 
+/// The keys of an attention, by which its kernel is another one.
+enum class Keys : std::uint8_t {
+  cached,     ///< of a cache: divided over the units where that is faster
+  undivided,  ///< of a cache, by a kernel that does not divide them
+  made,       ///< made in this pass for every head, where they lie
+  latents,    ///< latents that all heads share
+  chosen      ///< likewise, and each query has entries of its own
+};
+
 /// Pattern of a collective.
 enum class Collective : std::uint8_t {
   none,
@@ -103,14 +112,15 @@ template <class T = double> struct Op {
   bool by_warp = false;  ///< a product whose kernel widens its weights on their way, warp by warp
   Recurrence recurrence = Recurrence::none;  ///< kernels of linear attention that it stands for
   bool stepping = false;                     ///< linear attention in steps of decoding
-  bool whole_keys = false;  ///< attention whose kernel does not split the keys of a sequence over units
-  std::string_view name{};  ///< static text, e.g. "qkv_projection"
+  Keys keys = Keys::cached;                  ///< of an attention
+  std::string_view name{};                   ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
   // Of linear attention: m tokens of a sequence; copies x (k x n) states; convolutions: copies
   // sequences.
   T reach{0.0};                 ///< attention: keys that a query sees, mean; 0: all n
   T group_heads{1.0};           ///< attention: query heads that share a key-value head
+  T searched{0.0};              ///< rows that are searched for their highest values, one a block
   T biased{0.0};                ///< product: 1 where a bias is added to its output
   T joins{1.0};                 ///< product: weight matrices that lie side by side in it
   T fewer_products{1.0};        ///< convolution in fp32: multiplications over those of F(2x2, 3x3)

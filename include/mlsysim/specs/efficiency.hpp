@@ -27,7 +27,8 @@ template <class H = Stated> struct SustainedShare {
   typename H::number memory = H::from(1), link = H::from(1);
   /// Rates at which products and attention move their bytes, over that of a stream.
   typename H::number product_stream = H::from(1), product_stream_narrow = H::from(1),
-                     product_stream_four = H::from(1), attention_stream = H::from(1);
+                     product_stream_four = H::from(1), attention_stream = H::from(1),
+                     latent_stream = H::from(1);
   typename H::number burst = H::from(0);  ///< gain of short work over the sustained matrix rate
   typename H::template quantity<dim::time> burst_time =
       H::template quantity_from<dim::time>(1);  ///< matrix work after which half of the gain is left
@@ -60,6 +61,7 @@ template <class H = Stated> struct SustainedShare {
         field(&E::attention_stream, "attention_stream", "",
               "memory rate of fused attention over that of a stream")
             .within(0.1, 1.5),
+        field(&E::latent_stream, "latent_stream", "", "the same of attention on latents").within(0.1, 1.5),
         field(&E::burst, "burst", "", "gain of short matrix work over the sustained rate").within(0, 1),
         field(&E::burst_time, "burst_time", "ms", "matrix work after which half of the gain is left")
             .positive());
@@ -84,8 +86,11 @@ template <class H = Stated> struct KernelTimes {
   typename H::template quantity<dim::time> launch{}, wave{}, split{};
   typename H::template quantity<dim::time> attention_launch{}, attention_block{}, attention_rows{},
       attention_split{};
-  typename H::template quantity<dim::time> attention_step{};               ///< least time of a step of keys
-  typename H::template quantity<dim::time> prompt_block{}, prompt_rows{};  ///< of blocks of several tokens
+  typename H::template quantity<dim::time> attention_step{};                ///< least time of a step of keys
+  typename H::template quantity<dim::time> prompt_block{}, prompt_rows{};   ///< of blocks of several tokens
+  typename H::template quantity<dim::time> latent_block{}, latent_split{};  ///< on latents (MLA)
+  typename H::template quantity<dim::time> chosen_block{}, chosen_step{};  ///< on latents that an index chose
+  typename H::template quantity<dim::time> search{};                       ///< of the highest values of a row
   typename H::template quantity<dim::time> issue{};  ///< host time to launch one kernel without a graph
 
   static constexpr auto fields() {
@@ -113,6 +118,21 @@ template <class H = Stated> struct KernelTimes {
             .non_negative()
             .of_each_unit(),
         field(&K::prompt_rows, "prompt_rows", "us", "attention_rows where a sequence has several queries")
+            .non_negative()
+            .of_each_unit(),
+        field(&K::latent_block, "latent_block", "us", "fixed time of a block of attention on latents")
+            .non_negative()
+            .of_each_unit(),
+        field(&K::latent_split, "latent_split", "us", "attention_split of attention on latents")
+            .non_negative()
+            .of_each_unit(),
+        field(&K::chosen_block, "chosen_block", "us", "latent_block where each token chose its entries")
+            .non_negative()
+            .of_each_unit(),
+        field(&K::chosen_step, "chosen_step", "us", "least time of a step of 128 chosen entries")
+            .non_negative()
+            .of_each_unit(),
+        field(&K::search, "search", "us", "search of a row for its highest values")
             .non_negative()
             .of_each_unit(),
         field(&K::issue, "issue", "us", "host time to launch one kernel without a graph; 0 in one")

@@ -73,41 +73,66 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
   return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.launch};
 }
 
+/// Kernels on latents: all heads of a token fill a block together, which costs one fixed time and the
+/// products of its steps. Where each token has entries of its own it is a sequence by itself, a block takes
+/// 64 heads, whether there are so many or not, and a step is the gathering of its entries.
+/// @cite aisimulate-kernels, blocks by heads
+template <class T>
+void use_latent_kernels(AttentionTime::Inputs<T>& in, const Op<T>& op, const Device<T>& d) {
+  constexpr double chosen_heads = 64;
+  const bool chosen = op.keys == Keys::chosen;
+  in.group = op.group_heads;
+  in.block_tile = chosen ? min(d.tiles.attention_tile, T{chosen_heads}) : d.tiles.attention_tile;
+  in.bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.latent_stream;
+  in.launch = d.kernels.launch;
+  in.block = chosen ? d.kernels.chosen_block : d.kernels.latent_block;
+  in.block_rows = Time<T>();
+  in.least_step = chosen ? d.kernels.chosen_step : Time<T>();
+  in.split = d.kernels.latent_split;
+  if (!chosen) return;
+  in.copies *= in.new_tokens;
+  in.new_tokens = T{1.0};
+  in.keys = in.reach;
+}
+
 /// One execution of fused attention.
 template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const Device<T>& d) {
   const T rows = max(op.m, T{1.0}), keys = max(op.n, T{1.0});
-  // Kernels for one query of each sequence and for several are not the same.
-  const auto several = rows > T{1.0};
+  const bool made = op.keys == Keys::made;
+  // Kernels for one query of each sequence and for several are not the same; a prompt may have one token.
+  const auto several = max(op.m, T{made ? 2.0 : 1.0}) > T{1.0};
   const T reach = max(select(op.reach > T{0.0}, op.reach, op.n), T{1.0});
   const T pairs = max(op.copies * rows * reach, T{1.0});
   const T held = max(op.copies / op.group_heads * keys, T{1.0});  // keys, once for the heads that share them
-  const auto r = apply<AttentionTime, T>(
-      {.copies = op.copies,
-       .group = select(several, min(op.group_heads, d.tiles.prompt_group), op.group_heads),
-       .new_tokens = rows,
-       .keys = keys,
-       .reach = reach,
-       .whole_keys = op.whole_keys ? T{1.0} : T{0.0},
-       .pair_work = op.work / pairs,
-       .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
-       .traffic = op.traffic,
-       .tile = d.tiles.attention_tile,
-       .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
-       .units = d.compute.units,
-       .peak = d.compute.dense * d.compute.cache_ratio *
-               (op.pass == Pass::backward ? d.efficiency.attention * d.efficiency.attention_backward
-                                          : d.efficiency.attention),
-       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.attention_stream,
-       .launch = d.kernels.attention_launch,
-       .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
-       .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
-       .least_step = d.kernels.attention_step * ((op.traffic - op.live) / (held * (512.0 * unit::B))),
-       .split = d.kernels.attention_split});
-  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.attention_launch};
+  AttentionTime::Inputs<T> in{
+      .copies = op.copies,
+      .group = select(several, min(op.group_heads, d.tiles.prompt_group), op.group_heads),
+      .new_tokens = rows,
+      .keys = keys,
+      .reach = reach,
+      .whole_keys = made || op.keys == Keys::undivided ? T{1.0} : T{0.0},
+      .pair_work = op.work / pairs,
+      .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
+      .traffic = op.traffic,
+      .tile = d.tiles.attention_tile,
+      .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
+      .units = d.compute.units,
+      .peak = d.compute.dense * d.compute.cache_ratio *
+              (op.pass == Pass::backward ? d.efficiency.attention * d.efficiency.attention_backward
+                                         : d.efficiency.attention),
+      .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.attention_stream,
+      .launch = d.kernels.attention_launch,
+      .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
+      .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
+      .least_step = d.kernels.attention_step * ((op.traffic - op.live) / (held * (512.0 * unit::B))),
+      .split = d.kernels.attention_split};
+  if (op.keys == Keys::latents || op.keys == Keys::chosen) use_latent_kernels(in, op, d);
+  const auto r = apply<AttentionTime, T>(in);
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = in.launch};
 }
 
 /// One execution of anything else, which streams: launch + soft maximum of arithmetic outside the matrix
-/// engine and traffic.
+/// engine and traffic, and blocks that search a row each.
 template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const Device<T>& d) {
   const auto r = apply<SoftRoofline, T>({.work = op.work,
                                          .traffic = op.traffic,
@@ -115,7 +140,11 @@ template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const De
                                          .bandwidth = d.memory.bandwidth * d.efficiency.memory});
   const Time<T>& launch =
       d.experts.has_family && op.parts & part::routed ? d.experts.launch : d.kernels.launch;
-  return {.total = r.time + launch, .compute = r.compute, .memory = r.memory, .overhead = launch};
+  const Time<T> search = d.kernels.search * (op.searched / d.compute.units);
+  return {.total = r.time + launch + search,
+          .compute = r.compute + search,
+          .memory = r.memory,
+          .overhead = launch};
 }
 
 /// Bytes of the arrays of a chain for `tokens` of each state, in chunks of `chunk`.

@@ -207,7 +207,7 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
       // The mask rules grouped heads out, and its kernel does not divide the keys.
       it.traffic = it.live + (it.traffic - it.live) * it.group_heads;
       it.group_heads = one;
-      it.whole_keys = true;
+      it.keys = Keys::undivided;
     }
     OpCost<T> cost;
     const T matrices = frame.matrices(op);

@@ -65,13 +65,14 @@ TEST_CASE("a decode step scores every entry and attends to those that are chosen
   CHECK(Lowered32(Phase::decode, 1, 1000).find("latent_attention")->n == 1000);
 }
 
-TEST_CASE("a prompt works on the latents where the index leaves entries out", "[lowering][index]") {
+TEST_CASE("a prompt works on the latents whether or not the index leaves entries out", "[lowering][index]") {
   const Lowered32 few(Phase::prefill, 2048, 2048), many(Phase::prefill, 4096, 4096);
-  CHECK(few.find("latent_attention") == nullptr);
+  CHECK(few.find("latent_attention")->work.base() == 2 * 16 * (2048.0 * 2049 / 2) * (576 + 512));
   // 64 index heads a token; of context-parallel ranks each scores its part of the tokens.
   CHECK(many.find("index_scores")->m == 4096 * 64);
   CHECK(Lowered32(Phase::prefill, 4096, 4096, 2).find("index_scores")->m == 2048 * 64);
-  CHECK(few.find("attention")->count == 61);
+  CHECK(few.find("latent_attention")->count == 61);
+  CHECK(few.find("attention") == nullptr);
   CHECK(many.find("attention") == nullptr);
   // The first 2048 tokens see all before them, the others 2048.
   const double pairs = 2048.0 * 2049 / 2 + 2048.0 * 2048;
@@ -80,7 +81,37 @@ TEST_CASE("a prompt works on the latents where the index leaves entries out", "[
   CHECK_THAT(many.find("index_scores")->work.base(), WithinRel(2 * 4096 * 2048.5 * 64 * 128, 1e-12));
   // One model, whichever way it is computed.
   CHECK_THAT(many.params(), WithinRel(few.params(), 1e-12));
-  CHECK(many.find("latent_attention")->state == few.find("attention")->state * 2.0);
+  CHECK(many.find("latent_attention")->state == few.find("latent_attention")->state * 2.0);
+}
+
+TEST_CASE("tokens that chose their entries are blocks of their own, by hand", "[lowering][index]") {
+  Device<> d;
+  d.compute.units = 10;
+  d.compute.dense = d.compute.vector = 1e18 * (unit::FLOP / unit::s);
+  d.memory.bandwidth = 1e18 * (unit::B / unit::s);
+  d.tiles.attention_tile = 128;
+  d.kernels.launch = 1 * unit::us;
+  d.kernels.chosen_block = 6 * unit::us;
+  d.kernels.chosen_step = 2 * unit::us;
+  d.kernels.latent_block = 3 * unit::us;
+  d.kernels.latent_split = 100 * unit::us;
+  d.kernels.search = 4 * unit::us;
+  Op<> op;
+  op.kind = OpKind::attention;
+  op.keys = Keys::chosen;
+  op.m = 30, op.n = 4000, op.reach = 300, op.copies = 2 * 16, op.group_heads = 16;
+  const auto us = [&] { return price(op, d, Links<>{}).total.in(unit::us); };
+  // Two sequences of 30 tokens: 60 blocks on 10 units, three steps of 128 entries each.
+  CHECK_THAT(us(), WithinRel(1 + 6 * (6 + 3 * 2.0), 1e-6));
+  op.copies = 2 * 65, op.group_heads = 65;  // a block takes 64 heads
+  CHECK_THAT(us(), WithinRel(1 + 12 * (6 + 3 * 2.0), 1e-6));
+  // Latents that all see: the heads of a token share a block of 128, steps last as long as their products.
+  op.keys = Keys::latents;
+  op.m = 1;
+  CHECK_THAT(us(), WithinRel(1 + 3.0, 1e-6));
+  Op<> choice;
+  choice.searched = 50;
+  CHECK_THAT(price(choice, d, Links<>{}).total.in(unit::us), WithinRel(1 + 5 * 4.0, 1e-6));
 }
 
 TEST_CASE("the kernel of index scores as measured", "[lowering][index][measured]") {

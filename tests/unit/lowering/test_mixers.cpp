@@ -177,6 +177,8 @@ TEST_CASE("an index chooses what attention reads", "[lowering]") {
   check(b["index_scores"], {2 * 60 * 17.75 * 40, 0, queries, keys + queries + sums, 0, keys});
   CHECK((b["index_scores"].m == 50 && b["index_scores"].n == 17.75 && b["index_scores"].copies == 6));
   check(b["index_choice"], {60 * 17.75, 0, 0, sums, 0, 0});
+  CHECK(b["index_choice"].searched == 0);  // entries of several tokens
+  CHECK(b["index_preparation"].count == 0);
   // Three entries of four tokens are read, everything is kept.
   CHECK(b["attention"].work.base() == Approx(2 * 24 * 10 * 12 * 28));
   CHECK(b["attention"].state.base() == Approx(5 * 6 * 40 * 56));
@@ -187,6 +189,17 @@ TEST_CASE("an index chooses what attention reads", "[lowering]") {
   mix(small, grouped(), reach);
   CHECK(small["index_scores"].state.base() == Approx(6 * 20 * 8));
   check(small["index_key"], product(60, 4 * 8 + 5, 96, 1, 9 * 8));
+  reach.index_block =
+      1;  // entries of one token: each of 60 rows is searched, three kernels prepare the scores
+  Bench single(Phase::prefill);
+  mix(single, grouped(), reach);
+  CHECK(single["index_choice"].searched == 60);
+  check(single["index_preparation"], {6 * 900, 0, 4 * 900, 4 * 900, 0, 0});  // 60 x 40 values, three of eight
+  CHECK(single["index_preparation"].count == 3 * 3);
+  reach.compressed = false;
+  Bench apart(Phase::prefill);
+  mix(apart, grouped(), reach);
+  CHECK(apart["index_preparation"].count == 8 * 3);
   reach.index_shared = true;
   Bench shared(Phase::prefill);
   mix(shared, grouped(), reach);
@@ -217,6 +230,7 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   h.output_gate = 1;
   mix(b, h);
   check(b["latent_down_projection"], product(60, 20 + 30, 96, 1, 20 + 24));
+  check(b["latent_norm"], {6 * 60 * 44, 0, 4 * 60 * 44, 4 * 60 * 44, 0, 0});
   check(b["query_up_projection"], product(60, 4 * 16, 20));
   const double rotated = 60 * (4 + 1) * 6;
   check(b["rotary_and_cache"], {6 * rotated, 0, 4 * rotated, 4 * rotated + 5 * 60 * 30, 0, 0});
@@ -224,7 +238,10 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   const double io = 2 * 60 * 4 * 28, cache = 5 * 6 * 40 * 30;
   // What was made for each head is read, in 16 bits; the latent is what is kept.
   check(b["attention"], {2 * 24 * 355 * 28, 0, io, io + 2 * 6 * 40 * 4 * 28, 0, cache});
-  CHECK(b["attention"].whole_keys);
+  CHECK(b["attention"].keys == Keys::made);
+  // Two kernels for the 60 x 4 x 6 rotated values of queries, and of the key beside each head's.
+  check(b["key_assembly"], {2 * 720, 0, 6 * 720, 6 * 720, 0, 0});
+  CHECK(b["key_assembly"].count == 2 * 3);
   CHECK(b["attention_cast"].count == 0);
   CHECK_FALSE(b.has("latent_attention_join"));
   check(b["output_gate"], product(60, 48, 96));
@@ -244,7 +261,8 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   check(step["latent_attention"], {2 * 24 * 40 * (30 + 24), 0, both, both + cache, 0, cache});
   CHECK(step["latent_attention"].group_heads == 4);
   check(step["absorbed_value_projection"], product(6, 12, 24, 4));
-  CHECK_FALSE(step["latent_attention"].whole_keys);
+  CHECK(step["latent_attention"].keys == Keys::latents);
+  check(step["query_assembly"], {0, 0, 4 * 720, 4 * 720, 0, 0});  // 6 x 4 queries of 30 values
   // A sum of 24 values in FP32 for each of 6 x 4 heads is read, and the output written in 16 bits.
   const double sums = 6 * 4 * 24;
   check(step["latent_attention_join"], {2 * sums, 0, 2 * sums, (2 + 4) * sums, 0, 0});
@@ -254,6 +272,29 @@ TEST_CASE("latent attention in a prompt and in a step, by hand", "[lowering]") {
   h.q_rank = 1;  // the least rank that is one
   mix(one, h);
   check(one["query_up_projection"], product(6, 64, 1));
+}
+
+TEST_CASE("inputs of products with narrower weights are cast, of widened weights not", "[lowering]") {
+  const auto cast = [](double weight_bytes, bool widened) {
+    Bench b(Phase::prefill);
+    b.plan.weight_bytes = weight_bytes * u::B / u::param;
+    b.structure.widened = widened;
+    mix(b, latent());
+    double read = 0, moved = 0;
+    for (const auto& op : b.ops)
+      if (op.name == "quantisation") {
+        read += op.live.base() * op.count;
+        moved += op.traffic.base() * op.count;
+      }
+    return std::pair{read, moved};
+  };
+  // Hidden state, both latents, and four heads of twelve values, in 3 layers.
+  const double values = 3 * 60 * (96 + 20 + 24 + 48);
+  CHECK(cast(1, false).first == Approx(2 * values));
+  CHECK(cast(1, false).second == Approx(3 * values));
+  CHECK(cast(0.5, false).second == Approx(2.5 * values));
+  CHECK(cast(2, false).second == 0);
+  CHECK(cast(0.5, true).second == 0);
 }
 
 TEST_CASE("a cache of 8 bits has queries, keys and values of a prompt cast, a narrower one has not",
@@ -290,6 +331,9 @@ TEST_CASE("compressed attention: a window, and blocks of the past of which some 
   check(b["compressed_attention"],
         {4 * 60 * 4 * 19 * 16, 4, io, io + 5 * 6 * 19 * 16, 0, 5 * 6 * (16 + 10) * 16});
   CHECK(b["compressed_attention"].n == 19);
+  CHECK((b["compressed_attention"].keys == Keys::chosen && b["compressed_attention"].group_heads == 4));
+  const double rotated = 60 * (4 + 1) * 16;
+  check(b["rotary_and_cache"], {6 * rotated, 0, 4 * rotated, 4 * rotated + 5 * 60 * 16, 0, 0});
   CHECK(b["compressed_attention"].copies == 24);
   check(b["grouped_output_down"], product(60, 8, 32, 2));
   check(b["grouped_output_up"], product(60, 96, 8));
@@ -297,6 +341,7 @@ TEST_CASE("compressed attention: a window, and blocks of the past of which some 
   reach.selected = reach.overlapping = false;
   Bench all(Phase::training);
   mix(all, h, reach);
+  CHECK(all["compressed_attention"].keys == Keys::cached);
   CHECK(all["block_compression"].params.base() == 2 * 16 * 96 + (4 + 1) * 16);
   CHECK(all["compressed_attention"].n == 10 + 2.5);  // a window of ten, ten in blocks of four
   CHECK(all["compressed_attention"].kept.base() == 2 * 60 * (4 + 1) * 16);

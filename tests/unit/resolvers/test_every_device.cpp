@@ -174,6 +174,7 @@ bool dominates(const AnyProblem& a, const AnyProblem& b) {
                      d.memory.bandwidth * d.efficiency.memory >= e.memory.bandwidth * e.efficiency.memory &&
                      streams(d, d.efficiency.product_stream) >= streams(e, e.efficiency.product_stream) &&
                      streams(d, d.efficiency.attention_stream) >= streams(e, e.efficiency.attention_stream) &&
+                     streams(d, d.efficiency.latent_stream) >= streams(e, e.efficiency.latent_stream) &&
                      d.efficiency.grouped >= e.efficiency.grouped && d.memory.capacity >= e.memory.capacity &&
                      d.host_link.bandwidth >= e.host_link.bandwidth;
   const bool times = k.launch <= n.launch && k.wave <= n.wave && k.split <= n.split &&
@@ -181,7 +182,9 @@ bool dominates(const AnyProblem& a, const AnyProblem& b) {
                      k.attention_rows <= n.attention_rows && k.attention_split <= n.attention_split &&
                      k.attention_step <= n.attention_step && k.prompt_block <= n.prompt_block &&
                      k.prompt_rows <= n.prompt_rows && k.issue <= n.issue &&
-                     d.dispatch_overhead <= e.dispatch_overhead &&
+                     k.latent_block <= n.latent_block && k.latent_split <= n.latent_split &&
+                     k.chosen_block <= n.chosen_block && k.chosen_step <= n.chosen_step &&
+                     k.search <= n.search && d.dispatch_overhead <= e.dispatch_overhead &&
                      d.conventions.textbook_layer_overhead <= e.conventions.textbook_layer_overhead;
   bool levels = l.mesh == m.mesh;
   for (int i = 0; i < l.most_levels; ++i)
@@ -306,6 +309,7 @@ TEST_CASE("a device without a count of its units pays no time of a unit", "[cata
     CHECK(d.kernels.attention_block == Time<>());
     CHECK(d.kernels.attention_rows == Time<>());
     CHECK(d.kernels.attention_split == Time<>());
+    CHECK(d.kernels.chosen_step == Time<>());
     CHECK(d.kernels.wave == Time<>());
     CHECK(d.tiles.tile_m == 1);
   }
