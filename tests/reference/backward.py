@@ -1,6 +1,7 @@
 """Recomputation and the backward pass: rules on the operators of the forward pass."""
 
 from op import emit
+from price import ATTENTION_BACKWARD
 
 EVERYTHING = {"core", "attention", "norm", "activation", "feed_forward", "block"}
 # The parts of a block that each choice repeats (korthikanti2022recomputation, section 5).
@@ -85,7 +86,7 @@ def backward(op, h, plan):
     if op.kind == "attention":
         # Five products instead of two, because the scores are formed again (dao2022flashattention, section
         # 3.1).
-        mirror.work, mirror.traffic = 2.5 * op.work, 2 * op.traffic
+        mirror.work, mirror.traffic = ATTENTION_BACKWARD * op.work, 2 * op.traffic
     elif op.kind == "stream":
         # A function of one array reads it and the gradient and writes one: three arrays for two. A norm reads
         # both twice, once for the gradients of its weights, and the residual's gradients are summed.

@@ -59,18 +59,22 @@ def expert_product_time(op, d):
     return cost(e.launch * min(op.copies, 1) + busy, min(whole, spread + d.split), memory, e.launch)
 
 
+ATTENTION_BACKWARD = 2.5  # five products for two, because the scores are formed again
+
+
 def attention_time(op, device):
     """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
     the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding), where
     they are read from a cache. On latents all heads of a token fill a block; where tokens chose their entries each is
     a sequence by itself, and a block has 64 heads.
-    Softmax runs beside the products (sqrt(a^2 + b^2)), but not faster with narrower formats."""
-    d = device
+    Softmax runs beside the products (sqrt(a^2 + b^2)), but not faster with narrower formats. Of a backward pass
+    both take as many times longer."""
+    d, back = device, op.run == "backward"
     new, keys = max(op.m, 1), max(op.n, 1)
     reach = max(op.reach if op.reach > 0 else op.n, 1)
     pairs = max(op.copies * new * reach, 1)
     peak = d.matrix_rate * d.cache_ratio * d.attention_share
-    peak *= d.attention_backward if op.run == "backward" else 1
+    peak *= d.attention_backward if back else 1
     copies, chosen, latents = op.copies, op.keys == "chosen", op.keys in ("latents", "chosen")
     # Kernels for one query of a sequence and for several differ; a prompt may have one token.
     several = (new > 1 or op.keys == "made") and not latents
@@ -88,9 +92,10 @@ def attention_time(op, device):
     mean = min(reach / tile + 0.5 * max(rows_tile / tile, 1), last) if new > 1 else last
     products = padded * tile * d.units * op.work / pairs / peak
     softmax = padded * tile * d.units * d.softmax_work / (d.vector_rate * d.vector_share)
+    softmax *= ATTENTION_BACKWARD / d.attention_backward if back else 1
     # Keys and values of a step, over the 64 KiB of 128 keys of 512 bytes.
     held = max(op.copies / op.group_heads * keys, 1)
-    least = d.attention_step * (op.traffic - op.live) / held / 512
+    least = d.attention_step * (op.traffic - op.live * (2 if back else 1)) / held / 512
     block, block_rows = (
         (d.prompt_block, d.prompt_rows) if several else (d.attention_block, d.attention_rows)
     )

@@ -117,8 +117,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         break;
       }
       case OpKind::attention:
-        // Four products instead of two; the kernel also forms the scores again.
-        op.work = forward.work * 2.5;
+        op.work = forward.work * kAttentionBackward;
         op.traffic = 2.0 * forward.traffic;
         op.unfused_traffic = 2.0 * forward.unfused_traffic;
         break;

@@ -97,6 +97,10 @@ template <class T = double> struct RoutedRows {
   bool one_copy = false;  ///< once to each node and rank on the way, and not once for each expert
 };
 
+/// Arithmetic of the backward pass of fused attention over that of the forward pass: five products for two,
+/// because the scores are formed again. @cite dao2022flashattention, section 3.1
+inline constexpr double kAttentionBackward = 2.5;
+
 /// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
 template <class T = double> struct Op {
   OpKind kind = OpKind::elementwise;

@@ -95,8 +95,11 @@ void use_latent_kernels(AttentionTime::Inputs<T>& in, const Op<T>& op, const Dev
   in.keys = in.reach;
 }
 
-/// One execution of fused attention.
+/// One execution of fused attention. `attention_backward` compares whole kernels, so the softmax of a
+/// backward pass, with the gradient of the scores, takes as many times longer as its products do.
 template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const Device<T>& d) {
+  const bool back = op.pass == Pass::backward;
+  const T longer = back ? T(kAttentionBackward / d.efficiency.attention_backward) : T{1.0};
   const T rows = max(op.m, T{1.0}), keys = max(op.n, T{1.0});
   const bool made = op.keys == Keys::made;
   // Kernels for one query of each sequence and for several are not the same; a prompt may have one token.
@@ -112,19 +115,19 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
       .reach = reach,
       .whole_keys = made || op.keys == Keys::undivided ? T{1.0} : T{0.0},
       .pair_work = op.work / pairs,
-      .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
+      .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector) * longer,
       .traffic = op.traffic,
       .tile = d.tiles.attention_tile,
       .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
       .units = d.compute.units,
       .peak = d.compute.dense * d.compute.cache_ratio *
-              (op.pass == Pass::backward ? d.efficiency.attention * d.efficiency.attention_backward
-                                         : d.efficiency.attention),
+              (back ? d.efficiency.attention * d.efficiency.attention_backward : d.efficiency.attention),
       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.attention_stream,
       .launch = d.kernels.attention_launch,
       .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
       .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
-      .least_step = d.kernels.attention_step * ((op.traffic - op.live) / (held * (512.0 * unit::B))),
+      .least_step = d.kernels.attention_step *
+                    ((op.traffic - op.live * (back ? 2.0 : 1.0)) / (held * (512.0 * unit::B))),
       .split = d.kernels.attention_split};
   if (op.keys == Keys::latents || op.keys == Keys::chosen) use_latent_kernels(in, op, d);
   const auto r = apply<AttentionTime, T>(in);

@@ -70,6 +70,21 @@ TEST_CASE("bf16 products on H100 as measured", "[lowering][measured]") {
         }) < 0.08);
 }
 
+TEST_CASE("the backward pass of attention takes as much longer as its whole kernels do", "[lowering]") {
+  // Long sequences, so that starts of blocks are few: 2.5 times the arithmetic at 0.86 of the rate.
+  for (const char* name : {"A100", "H100", "B200"}) {
+    const auto d = device(name, Phase::training);
+    Op<> op = attention_op<double>({.batch = 1, .new_tokens = 32768, .context = 32768}, 8);
+    const double forward = us(op, d) - d.kernels.attention_launch.in(u::us);
+    op.pass = Pass::backward;
+    op.work *= 2.5;
+    op.traffic *= 2.0;
+    const double back = us(op, d) - d.kernels.attention_launch.in(u::us);
+    INFO(name);
+    CHECK_THAT(back / forward, WithinRel(2.5 / 0.86, 0.03));
+  }
+}
+
 TEST_CASE("attention on H100 as measured", "[lowering][measured]") {
   // Every 450th row of prefill and every 400th of decoding in bf16 (aiconfigurator-attention-h100), head
   // width 128.
