@@ -27,11 +27,14 @@ class OperatorPricing : public Pricing {
                   Notes& notes) const override {
     Device<> d = device_view(hardware, use.precision, c, notes, use.phase, use.execution);
     if (use.phase == Phase::training) {
+      // Narrow formats are for products with weights inside the blocks; the output head stays at 16 bits, and
+      // attention where nothing else is asked.
+      if (use.kernel == AttentionKernel::fused_fp8)
+        d.efficiency.attention *= rate_at(hardware, Precision::fp8) / rate_at(hardware, use.precision);
+      else if (bytes_per_element(use.precision) < 2)
+        d.efficiency.attention *= rate_at(hardware, Precision::bf16) / rate_at(hardware, use.precision);
       if (bytes_per_element(use.precision) < 2) {
-        // Narrow formats are for products with weights inside the blocks; attention and the output head stay
-        // at 16 bits.
         const double rates = rate_at(hardware, Precision::bf16) / rate_at(hardware, use.precision);
-        d.efficiency.attention *= rates;
         Notes quiet;
         d.compute.wide_ratio =
             rates * needed_figure("efficiency.matrix", hardware, c, quiet) / d.efficiency.matrix;

@@ -81,6 +81,9 @@ def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
     state = plan.kv_bytes * f.sequences * min(plan.context, window) * cached_width if serving(f) else 0.0
     if plan.kernel == "unfused":
         return unfused_core(f, share, copies, kv_heads, qk, v, inputs, state, window)
+    if plan.kernel == "fused_fp8":
+        values = f.tokens * (heads * qk + kv_heads * (qk + v))
+        elementwise(f, "attention_cast", "attention", share, values, 1, 0, 2).traffic += values
     pairs, keys = attended(f, reach)
     op = emit(f.ops, "attention", "attention", name, share)
     op.m, op.n, op.k, op.copies = plan.new_tokens / plan.cp, keys, qk, copies

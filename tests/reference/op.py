@@ -98,11 +98,11 @@ def stored_bytes(plan, name, group):
 
 def matmul(f, name, group, share, m, n, k, copies=1.0, parts=()):
     """copies x (m x k)(k x n) with weights: 2 m n k multiplies and adds, each matrix crosses memory once
-    (golub2013matrix, section 1.1). In narrow training its left factor is cast first: read at 16 bits, written
-    at 8 in two layouts. The output head stays wide."""
+    (golub2013matrix, section 1.1). In narrow training its left factor is cast first. The output head stays
+    wide."""
     wide = group == "head"
     if f.plan.narrow and not wide:
-        elementwise(f, "cast", group, share, m * k * copies, 1, 1, 2, parts)
+        cast_factor(f, group, share, m * k * copies, parts)
     op = emit(f.ops, "matmul", group, name, share, parts)
     op.m, op.n, op.k, op.copies = m, n, k, copies
     op.wide = wide and f.plan.narrow
@@ -114,6 +114,14 @@ def matmul(f, name, group, share, m, n, k, copies=1.0, parts=()):
     op.traffic = op.live + stored_bytes(f.plan, name, group) * op.params
     op.by_warp = f.plan.widened and f.plan.phase == "decode"
     return op
+
+
+def cast_factor(f, group, share, values, parts):
+    """Read at 16 bits, written at 8, in two layouts where weights have gradients. Values of 4 bits share a scale by
+    16, and all a second one, for which the maximum is read before (nvidia2025nvfp4)."""
+    op = elementwise(f, "cast", group, share, values, 1, 0, 2, parts)
+    op.live += (0.5625 if f.plan.four_bits else 1.0) * (1 if f.plan.lora_rank else 2) * values
+    op.traffic = op.live + (f.plan.activation_bytes * values if f.plan.four_bits else 0.0)
 
 
 def activation_product(f, name, group, share, m, n, k, copies, parts=()):

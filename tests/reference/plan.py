@@ -73,6 +73,7 @@ def whole_model():
         dropout=False,
         fused=True,
         narrow=False,
+        four_bits=False,
         prefetch=True,
         early_stop=False,  # recomputation ends with the last value that is needed
     )

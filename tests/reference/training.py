@@ -71,10 +71,13 @@ def view(s):
     if BYTES[s.precision] < 2:
         # Narrow formats are for products with weights inside the blocks; attention and the output head stay
         # at 16 bits.
-        p.narrow = True
+        p.narrow, p.four_bits = True, BYTES[s.precision] < 1
         rates = rate_at(s.hardware, "bf16") / rate_at(s.hardware, s.precision)
-        d.attention_share *= rates
+        if s.attention_kernel != "fused_fp8":
+            d.attention_share *= rates
         d.wide_ratio = rates * of(s.hardware, "efficiency.matrix") / d.matrix_share
+    if s.attention_kernel == "fused_fp8":
+        d.attention_share *= rate_at(s.hardware, "fp8") / rate_at(s.hardware, s.precision)
     if s.attention_kernel in ("flash1", "flash2"):
         d.attention_share *= get(s.hardware, "efficiency.flash2", 1.0)
     if s.attention_kernel == "flash1":

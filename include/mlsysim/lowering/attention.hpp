@@ -114,6 +114,11 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
               v);
     return;
   }
+  if (f.structure.kernel == AttentionKernel::fused_fp8) {
+    const T values = f.tokens * (heads * qk + kv_heads * (qk + v));
+    auto& cast = elementwise(f, "attention_cast", OpGroup::attention, count, values, 1, 0, 2);
+    cast.traffic = cast.unfused_traffic = cast.traffic + values * unit::B;
+  }
   const auto seen = attended(f.structure, f.plan, reach);
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, name, count);
   op.m = f.plan.new_tokens / f.plan.cp;

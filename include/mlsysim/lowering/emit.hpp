@@ -104,14 +104,24 @@ template <class T>
 Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& values,
                    double reads, double writes, double flops_per_value, Parts parts = part::none);
 
+/// Casts a factor of a product in narrow training: read at 16 bits and written at 8, once more in the other
+/// layout where weights have gradients. Values of 4 bits have a scale for 16 of them and one for the tensor,
+/// whose maximum is read before. @cite nvidia2025nvfp4
+template <class T>
+void cast_factor(const Frame<T>& f, OpGroup group, const T& count, const T& values, Parts parts) {
+  const bool four = f.structure.four_bits;
+  Op<T>& op = elementwise(f, "cast", group, count, values, 1, 0, 2, parts);
+  op.live += values * ((f.structure.adapts() ? 1.0 : 2.0) * (four ? 0.5625 : 1.0)) * unit::B;
+  op.traffic = op.unfused_traffic = op.live + f.activations(four ? values : T{0.0});
+}
+
 /// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its
-/// left factor is cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs; the
-/// output head stays wide, as it does in the common recipes.
+/// left factor is cast first; the output head stays wide, as it does in the common recipes.
 template <class T>
 Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
               const T& k, const T& copies = T{1.0}, Parts parts = part::none) {
   const bool wide = group == OpGroup::head;
-  if (f.structure.narrow && !wide) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
+  if (f.structure.narrow && !wide) cast_factor(f, group, count, T(m * k * copies), parts);
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
   op.wide = wide && f.structure.narrow;
   op.by_warp = f.structure.widened && f.structure.phase == Phase::decode;

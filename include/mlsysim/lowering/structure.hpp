@@ -65,7 +65,7 @@ struct Structure {
   AttentionKernel kernel = AttentionKernel::fused;
   bool fused = true, drafting = false, capped = false;
   // Stored formats.
-  bool narrow = false, widened = false, unpacks = false, mixed_storage = false;
+  bool narrow = false, four_bits = false, widened = false, unpacks = false, mixed_storage = false;
   // Training.
   Parts recomputed = part::none;
   bool per_operator = false, dropout = false, offloads = false, host_computes = false,
@@ -102,6 +102,7 @@ struct Structure {
         category(&S::drafting, "drafting", "proposes tokens inside the step of another model"),
         category(&S::capped, "capped", "the power or the clock of the devices is limited"),
         category(&S::narrow, "narrow", "training casts the factors of its products to fewer than 16 bits"),
+        category(&S::four_bits, "four_bits", "training casts them to 4 bits, with scales of two levels"),
         category(&S::widened, "widened", "weights have fewer bits than the arithmetic"),
         category(&S::unpacks, "unpacks", "weights of many rows are widened in memory before their product"),
         category(&S::mixed_storage, "mixed_storage",

@@ -92,8 +92,9 @@ enum class Recomputation : std::uint8_t {
 enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe, zero_bubble };
 
 /// Whether an attention kernel keeps its score matrix on chip (fused; flash1 and flash2 are its generations
-/// of 2022 and 2023, slower on devices that came after them) or writes it to memory.
-enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2 };
+/// of 2022 and 2023, slower on devices that came after them; fused_fp8 multiplies in 8 bits what is cast
+/// before it) or writes it to memory.
+enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2, fused_fp8 };
 
 /// Kernels of linear attention: its convolution, or the rule of its state.
 enum class Recurrence : std::uint8_t { none, convolution, gated_delta, kda, state_space };

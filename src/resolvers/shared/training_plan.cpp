@@ -157,6 +157,14 @@ void check_offloaded_gradients(double gradients, double states) {
                      .hint = "give offload_states too"});
 }
 
+void set_step(Device<>& device, const ServingEngine* runtime, Notes& notes) {
+  if (runtime == nullptr || device.software != nullptr) return;  // unfused software counts its own
+  const auto step = stated(*runtime, &FrameworkHost::step);
+  if (!step) return;
+  device.dispatch_overhead += *step;
+  notes.assume("host.step", *step, SharedText(fmt::format("runtime {}", runtime->name)));
+}
+
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
                 Notes& notes) {
   constexpr std::string_view kParts = "parameter, gradient, moment or master";

@@ -56,6 +56,9 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
                 Notes& notes);
 
+/// Adds what the host of a runtime takes between two steps while the devices wait. @pre software is set
+void set_step(Device<>& device, const ServingEngine* runtime, Notes& notes);
+
 /// Refuses gradients in host memory whose optimizer states are not there. @throws DomainError
 void check_offloaded_gradients(double gradients, double states);
 
@@ -139,6 +142,7 @@ template <class In>
   s.host_computes = s.offloads && in.offload_gradients > 0;
   check_offloaded_gradients(in.offload_gradients, in.offload_states);
   s.narrow = bytes_per_element(precision) < 2;
+  s.four_bits = bytes_per_element(precision) < 1;
   v.pricing->warn_of(s, notes);
   DeviceUse use{.precision = precision,
                 .phase = Phase::training,
@@ -152,6 +156,7 @@ template <class In>
   set_products(v.device, runtime, hardware, precision, c, notes);
   if (v.pricing->lists_operators())
     set_recurrences(v.device, v.model, hardware, with_kernels(c, runtime), notes);
+  set_step(v.device, runtime, notes);
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
       s.frees_gradients = *gradients == GradientLife::freed;

@@ -183,6 +183,7 @@ void set_products(Device<>& device, const KernelFamily& family, const HardwareNo
   const auto usual = filled_by_class(figure, hardware, conventions);
   constexpr double same = 0.02;
   if (own && own->own() && usual && std::abs(own->base / usual->base - 1) > same) return;
+  device.compute.wide_ratio *= device.efficiency.matrix / rates->share;  // wide products keep their rate
   device.efficiency.matrix = rates->share;
   device.efficiency.product_stream = rates->stream;
   // With few loads on their way at once, many units are needed to fill a wide memory.

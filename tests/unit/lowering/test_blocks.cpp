@@ -51,6 +51,15 @@ TEST_CASE("products: biases, casts and copies", "[lowering]") {
   head.structure.narrow = true;
   detail::matmul(head.frame(), "logits", OpGroup::head, 1.0, 60.0, 7.0, 11.0);
   CHECK((head["logits"].wide && !head.has("cast")));
+  // Of 4 bits the maximum is read first; values and scales are written in two layouts, where weights are
+  // frozen in one.
+  Bench four(Phase::training), frozen(Phase::training);
+  four.structure.narrow = four.structure.four_bits = frozen.structure.narrow = true;
+  frozen.structure.adapters = Adapters::lora;
+  detail::matmul(four.frame(), "one", OpGroup::feed_forward, 3.0, 60.0, 7.0, 11.0, 5.0);
+  detail::matmul(frozen.frame(), "one", OpGroup::feed_forward, 3.0, 60.0, 7.0, 11.0, 5.0);
+  check(four["cast"], {2 * cast, 0, (2 + 2 * 0.5625) * cast, (4 + 2 * 0.5625) * cast, 0, 0});
+  check(frozen["cast"], {2 * cast, 0, 3 * cast, 3 * cast, 0, 0});
 }
 
 TEST_CASE("norms: what they read, write and keep", "[lowering]") {
