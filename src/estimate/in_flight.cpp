@@ -202,8 +202,7 @@ void describe_service(const InFlightProblem<>& p, double rate, Out& r) {
 void report_first_token(const InFlightProblem<>& p, const Steady::Step& step, FirstOf first, double at_once,
                         Out& r) {
   if (!first.in_step) {
-    const detail::SpreadFirstToken<double> token(step, first.spread.crowd, first.spread.busy,
-                                                 first.spread.late, first.spread.queued, first.spread.wait);
+    const detail::SpreadFirstToken<double> token(step, first.spread);
     const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
     report_quantiles(p50, p99, first.terms, r);
     if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());

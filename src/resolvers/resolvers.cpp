@@ -91,7 +91,8 @@ constexpr Shipped kAll[] = {
         "--max-batch-size 256 --precision bf16"),
     shipped<InFlightBatchingModel>(
         Question::passes,
-        "InFlightStep InFlightFirstToken PromptQueue TokenTimeSpread BurstFirstToken DecayingAcceptance "
+        "InFlightStep PassUnderWay InFlightFirstToken PromptQueue TokenTimeSpread BurstFirstToken "
+        "DecayingAcceptance "
         "QueueWait ErlangC "
         "WaitQuantile",
         "--workload Llama3_8B --hardware H100 --seq-len 1024 --output-tokens 256 --arrival-rate "

@@ -169,7 +169,8 @@ class Steady:
         self.chunks = math.ceil(self.fresh / self.chunk)
         self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
         self.context = s.seq_len + (s.output_tokens + 1) / 2  # token i of n sees the prompt and i tokens
-        self.steps = max(1, s.output_tokens - 1)  # the first token comes with the prompt
+        # The first token comes with the prompt; who ends within a block of steps stays to its end.
+        self.steps = max(1, s.output_tokens - 1) + (s.scheduler_steps - 1) / 2
 
     def lanes(self, running):
         return max(1.0, min(self.s.pp_size, running))
@@ -235,30 +236,34 @@ class Steady:
         lanes, ranks = self.lanes(running), self.s.ep_size
         running, others = running / lanes, others / lanes
         mixed = 1 if self.engine["mixed"] else 0
-        t = SimpleNamespace(device=self.decode_pass(running, lanes))
+        t = SimpleNamespace(device=self.decode_pass(running, lanes), lanes=lanes, requests=running / ranks)
         t.prompts = 0.0 if self.s.prefill_replicas else others / ranks / self.steps
         if self.in_step() and not mixed and not self.s.prefill_replicas:
             # All start together: those whose prompt came first wait for the passes of the others.
             t.prompts = max(0.0, others + 1 - min(self.together, others + 1)) / (2 * self.steps)
-        often = t.prompts * self.chunks
-        share = min(1.0, often)  # of the steps, those that have prompts
+        block = self.s.scheduler_steps  # steps that the host schedules at once; prompts come between them
+        often = t.prompts * self.chunks * block
+        share = min(1.0, often)  # of the blocks, those that have prompts
         # What a step brings in more prompts or chunks than one pass takes, further passes take.
-        prompts = min(max(t.prompts, 1), self.together)
+        prompts = min(max(t.prompts * block, 1), self.together)
         count = max(1.0, often / self.together)
-        prompt = self.prompt_pass(prompts, lanes) * count
+        prompt = one = self.prompt_pass(prompts, lanes)
         if mixed and (self.s.fidelity == "textbook" or self.s.prefill_replicas):
             # Totals read the weights once; the running requests add what they add to a step.
-            prompt += max(t.device - self.decode_pass(ranks, lanes), 0.0)
+            one += max(t.device - self.decode_pass(ranks, lanes), 0.0)
         elif mixed:  # the running requests take their step in one of the passes
-            prompt = self.mixed_pass(prompts, running, lanes) + prompt * (1 - 1 / count)
+            one = self.mixed_pass(prompts, running, lanes)
+        prompt = one + prompt * (count - 1)
+        t.one_pass = self.with_host(one, running / ranks)
         t.decode_pass = self.with_host(t.device, running / ranks)
         t.prompt_pass = self.with_host(prompt, running / ranks)
-        t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share
+        t.block = t.decode_pass * block
+        t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share / block
         t.prompt_passes = share / (1 + (1 - mixed) * share)
-        t.prompt_share = share * t.prompt_pass / t.itl
-        t.mean_pass = t.decode_pass * (1 - t.prompt_passes) + t.prompt_pass * t.prompt_passes
+        t.prompt_share = share * t.prompt_pass / t.itl / block
+        t.mean_pass = t.block * (1 - t.prompt_passes) + t.prompt_pass * t.prompt_passes
         spread = math.sqrt(t.prompt_passes * (1 - t.prompt_passes))
-        t.pass_cv = spread * abs(t.prompt_pass - t.decode_pass) / t.mean_pass
+        t.pass_cv = spread * abs(t.prompt_pass - t.block) / t.mean_pass
         return t
 
     def prompt_slot(self):
@@ -342,49 +347,39 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     meanwhile. A lane is a queue of its own."""
     lanes = steady.lanes(running)
     rate, running = rate / lanes, running / lanes
-    ranks, request_time = s.ep_size, engine["request_time"]
-    busy = min(1.0, running) if s.arrival_rate else min(max(running - 1, 0.0), 1.0)  # others must be there
-    around = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment
-    crowd = (1 - step.prompt_passes) * min(1.0, rate / ranks * around) if busy > 0 else 0.0
-    queued, wait = 0.0, 0.0
-    if s.arrival_rate and not s.prefill_replicas:
-        # Prompts queue in front of the passes: M/D/1 (kleinrock1975queueing, section 5.7) where each takes one.
-        crowd *= 1 - 0.5 / steady.together
-        filled = step.prompts * steady.chunks / steady.together
-        queued = min(min(filled, 1.0) * step.prompt_pass / step.itl, 0.95)
-        one = step.prompt_pass / max(filled, 1.0)
-        wait = queued * (steady.chunks * one / (1 - queued) - one) / (2 * steady.together)
-    lookahead = engine.get("lookahead", 0)
-    late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
+    request_time, lookahead = engine["request_time"], engine.get("lookahead", 0)
+    a = queueing.arrivals_of(s, engine, steady, step, rate, running)
+    shown = step.decode_pass * lookahead
+    late = shown + request_time
     # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3), which hold as many
     # prompts as there are and fit.
-    waiting = max(1.0, at_once / lanes / ranks)
+    waiting = max(1.0, at_once / lanes / s.ep_size)
     together = min(steady.together, waiting)
     prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
-    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late + wait
-    own, shown = steady.alone(running / ranks), step.decode_pass * lookahead
+    mean = a.two * 0.5 * a.busy + a.own + a.each * a.crowd + a.wait + late
+    own = steady.alone(running / s.ep_size)
     if steady.in_step() and at_once / lanes > 1:
         passes = step.prompt_pass * steady.chunks
         mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
         shown = passes * lookahead if engine["mixed"] else 0.0
     else:
-        told = lambda t: queueing.first_token_by(t, step, crowd, busy, late)  # noqa: E731
-        longest = late + step.prompt_pass + step.decode_pass
-        queue_by = lambda q: wait / queued * max(0.0, math.log(queued / (1 - q))) if wait > 0 else 0.0  # noqa: E731
+        told = lambda t: queueing.first_token_by(t, step, a, late)  # noqa: E731
+        longest = late + a.own + a.each * a.crowd + step.prompt_pass + step.block
+        queue_by = lambda q: a.wait / a.queued * max(0.0, math.log(a.queued / (1 - q))) if a.wait > 0 else 0.0  # noqa: E731
         at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q)  # noqa: E731
         out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
-        if s.target_ttft and wait <= 0:
+        if s.target_ttft and a.wait <= 0:
             out["slo_attainment"] = told(s.target_ttft)
         elif s.target_ttft:
             low, high = 0.0, told(s.target_ttft)
-            for _ in range(60):
+            for _ in range(40):
                 middle = (low + high) / 2
                 low, high = (middle, high) if at(middle) <= s.target_ttft else (low, middle)
             out["slo_attainment"] = low
     # Who waits for a slot gets it where a pass ends.
     in_step = steady.in_step() and at_once / lanes > 1
-    out["rest"] = 0.0 if in_step else step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + wait
+    out["rest"] = 0.0 if in_step else a.rest
     out["ttft"] = mean
     owe(out, own, request_time, shown)
     if s.num_requests and not s.arrival_rate:
@@ -453,6 +448,8 @@ REQUEST = dict(
     max_batch_size=None,
     num_requests=None,
     equal_lengths=False,
+    balanced_replicas=1,
+    scheduler_steps=1,
     engine=None,
     cached_prefix_len=0,
     prefill_chunk_tokens=None,
@@ -490,6 +487,8 @@ def answer(**asked):
         engine, passes = NO_ENGINE, TextbookPasses(s)
     else:
         engine = entry("engine", s.engine or "generic")
+        if s.scheduler_steps > 1:
+            engine = {**engine, "mixed": False}
         passes = OperatorPasses(s, engine)
     workers, devices = None, s.tp_size * s.pp_size * s.ep_size
     if s.prefill_replicas:  # workers of other degrees, whose devices count

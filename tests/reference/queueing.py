@@ -33,24 +33,60 @@ def wait_quantile(line, share):
     return line.wait_given * max(0.0, math.log(line.waits / (1 - share)))
 
 
+def arrivals_of(s, engine, steady, step, rate, running):
+    """How a request meets the passes of a lane: the pass under way, its own, and what the prompts of others add."""
+    rate, busy = rate / s.ep_size, min(1.0, running) if s.arrival_rate else min(max(running - 1, 0.0), 1.0)
+    two = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment, of two kinds
+    if not s.arrival_rate or s.prefill_replicas:
+        crowd = (1 - step.prompt_passes) * min(1.0, rate * two) if busy > 0 else 0.0  # others must be there
+        own = step.prompt_pass * steady.chunks
+        return SimpleNamespace(busy=busy, two=two, own=own, each=step.prompt_pass, crowd=crowd, wait=0.0, queued=0.0,
+                               rest=0.5 * busy * two)
+    # Prompts that came in a pass join the next one, so that long passes follow long ones: second moment of
+    # t = fixed + N prompt, where N has the mean rate t (M/D/1 with vacations where a pass takes one).
+    together, arrived = steady.together, step.prompts * s.scheduler_steps
+    further = max(0.0, steady.prompt_pass(2, step.lanes) - steady.prompt_pass(1, step.lanes))
+    alone = max(further, step.one_pass - further * (min(max(arrived, 1), together) - 1))
+    each = (further + (alone - further) / together**2) * steady.chunks
+    fixed = (alone - further) * (1 - 1 / together**2)
+    load = min(0.95, rate * each)
+    square = load * each / s.balanced_replicas + 2 * load * fixed + (1 - load) * (step.block + fixed)
+    around = max(two, (square - step.block * fixed / step.mean_pass) / (1 - load**2))
+    # Passes that are full: what arrives over what the budget leaves beside the running requests.
+    room = steady.chunk - (step.requests if engine["mixed"] else 0)
+    share = min(0.95, arrived * steady.fresh / max(room, steady.fresh))
+    full = (1 - 1 / together**2) * share**3 * step.mean_pass / (2 * together * (1 - share))
+    beside, longer = rate * (1 - 0.5 / together), around - two
+    return SimpleNamespace(
+        busy=busy,
+        two=two,
+        own=fixed + each,
+        each=each,
+        crowd=beside * two,
+        wait=full + longer * (0.5 * busy + beside * each),
+        queued=min(0.95, max(1e-12, step.prompt_passes * step.prompt_pass / step.mean_pass)),
+        rest=0.5 * busy * around + full + each * beside * around / together,
+    )
+
+
 def rest_by(t, step, busy):
     """Share of the arrivals that wait no longer than `t` for the pass under way: residual life of a mixture
     of two kinds of passes (kleinrock1975queueing, section 5.2)."""
     if t < 0:
         return 0.0
     share = step.prompt_passes
-    mean = (1 - share) * step.decode_pass + share * step.prompt_pass
-    under_way = ((1 - share) * max(0.0, step.decode_pass - t) + share * max(0.0, step.prompt_pass - t)) / mean
-    return 1 - busy * under_way
+    under_way = (1 - share) * max(0.0, step.block - t) + share * max(0.0, step.prompt_pass - t)
+    return 1 - busy * under_way / step.mean_pass
 
 
-def first_token_by(t, step, crowd, busy, late):
-    """Share of the requests that have their first token by `t`: k others share the own pass, Poisson with
-    mean `crowd`."""
-    total, weight = 0.0, math.exp(-crowd)
+def first_token_by(t, step, a, late):
+    """Share of the requests that have their first token by `t`: the others that share the own pass are a fixed number
+    and k, Poisson with a mean of at most 1."""
+    random = min(1.0, a.crowd)
+    total, weight = 0.0, math.exp(-random)
     for k in range(60):
-        total += weight * rest_by(t - late - step.prompt_pass * (1 + k), step, busy)
-        weight *= crowd / (k + 1)
+        total += weight * rest_by(t - late - a.own - a.each * (a.crowd - random + k), step, a.busy)
+        weight *= random / (k + 1)
     return min(1.0, total)
 
 

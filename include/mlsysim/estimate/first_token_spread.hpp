@@ -39,34 +39,35 @@ template <class T> struct FirstTokenTerms {
 };
 
 /// Distribution of the time to the first token after an arrival at a random moment: the rest of the pass
-/// under way, then a pass for each of the other prompts that wait, a Poisson number with mean `crowd` of at
-/// most 1, and the own; before that the share `queued` of the prompts waits for those before them, an
+/// under way, then the own passes and what each of the other prompts adds to them, of which those beyond one
+/// are a fixed number and the others a Poisson one; the share `queued` of the prompts waits longer, an
 /// exponential time with mean `wait` over all. Quantiles of both are added: a request that is late in one is
 /// taken to be late in the other.
 template <class T> class SpreadFirstToken {
  public:
-  /// @param step with the passes of a steady state
-  template <class Step>
-  SpreadFirstToken(const Step& step, const T& crowd, const T& busy, const Time<T>& late,
-                   const T& queued = T{0.0}, const Time<T>& wait = {})
-      : decode_(step.decode_pass.base()),
+  /// @param step with the passes of a steady state @param arrivals how requests meet them
+  template <class Step, class Arrivals>
+  SpreadFirstToken(const Step& step, const Arrivals& arrivals)
+      : decode_(step.block.base()),
         prompt_(step.prompt_pass.base()),
+        each_(arrivals.prompt.base()),
         share_(step.prompt_passes),
         mean_(step.mean_pass().base()),
-        busy_(busy),
-        fixed_(late.base()),
-        queued_(queued),
-        wait_(wait.base()) {
-    T weight = exp(-crowd);
+        busy_(arrivals.busy),
+        queued_(arrivals.queued),
+        wait_(arrivals.wait.base()) {
+    const T random = min(arrivals.crowd, T{1.0});
+    fixed_ = (arrivals.own + arrivals.late).base() + each_ * (arrivals.crowd - random);
+    T weight = exp(-random);
     for (int k = 0; k < kOthers; ++k) {
       weights_[k] = weight;
-      weight = weight * (crowd / (k + 1.0));
+      weight = weight * (random / (k + 1.0));
     }
   }
 
   /// Share of the requests that have their token by `t` seconds, by bisection where prompts queue.
   [[nodiscard]] double by(double t) const {
-    if (wait_ <= 0 || t <= fixed_ + prompt_) return at(t).after;
+    if (wait_ <= 0 || t <= fixed_) return at(t).after;
     double low = 0, high = at(t).after;
     while (high - low > 1e-12) {
       const double middle = 0.5 * (low + high);
@@ -79,20 +80,19 @@ template <class T> class SpreadFirstToken {
   template <std::size_t N>
   [[nodiscard]] std::array<Time<T>, N> quantiles(const std::array<double, N>& shares) const {
     const T first = min(decode_, prompt_), second = max(decode_, prompt_);
-    const T start = fixed_ + prompt_;
     struct Reached {
       T time, share;
     };
     std::array<Reached, N> below, above;
     std::array<Time<T>, N> out;
-    const T end = fixed_ + prompt_ * (kOthers + 1.0) + second;
+    const T end = fixed_ + each_ * (kOthers - 1.0) + second;
     for (std::size_t i = 0; i < N; ++i) {
-      below[i] = {start, T{0.0}};
+      below[i] = {fixed_, T{0.0}};
       above[i] = {end, T{1.0}};
     }
     for (int k = 0; k < kOthers; ++k)
       for (const T& more : {T{0.0}, first, second}) {
-        const T t = fixed_ + prompt_ * (1.0 + k) + more;
+        const T t = fixed_ + each_ * static_cast<double>(k) + more;
         const Share f = at(t);
         for (std::size_t i = 0; i < N; ++i) {
           const T wanted{shares[i]};
@@ -124,7 +124,7 @@ template <class T> class SpreadFirstToken {
   [[nodiscard]] Share at(const T& t) const {
     Share sum;
     for (int k = 0; k < kOthers; ++k) {
-      const T left = t - fixed_ - prompt_ * (1.0 + k);
+      const T left = t - fixed_ - each_ * static_cast<double>(k);
       // The own sum may miss the moment of k by a rounding.
       const T close = 1e-12 * t;
       if constexpr (std::is_same_v<T, double>)
@@ -148,7 +148,7 @@ template <class T> class SpreadFirstToken {
     return wait_ / safe * log(max(T(queued_ / (1.0 - share)), T{1.0}));
   }
 
-  T decode_, prompt_, share_, mean_, busy_, fixed_, queued_, wait_;
+  T decode_, prompt_, each_, share_, mean_, busy_, fixed_, queued_, wait_;
   std::array<T, kOthers> weights_;
 };
 

@@ -140,8 +140,10 @@ template <class T = double> struct InFlightProblem {
   T prefill_chunk_tokens{1.0};                                 ///< of a pass of prompts
   RequestRate<T> arrival_rate;                                 ///< of random arrivals
   T concurrency{1.0};                                          ///< requests of a closed loop
-  T max_batch_size{1.0};  ///< most requests that the engine runs, where it has a limit
-  T num_requests{1.0};    ///< of the whole run, where it ends
+  T max_batch_size{1.0};     ///< most requests that the engine runs, where it has a limit
+  T num_requests{1.0};       ///< of the whole run, where it ends
+  T arrival_variation{1.0};  ///< variance over mean of random arrivals
+  T scheduler_steps{1.0};    ///< that the host schedules at once
   T page_tokens{16.0}, kv_share{1.0};
   ReplicaPasses<T> passes;
   EngineTimes<T> engine;
@@ -180,6 +182,8 @@ template <class T = double> struct InFlightProblem {
         field(&P::concurrency, "concurrency", "", "requests that clients keep in flight"),
         field(&P::max_batch_size, "max_batch_size", "", "most requests that decode together"),
         field(&P::num_requests, "num_requests", "", "requests of the whole run"),
+        field(&P::arrival_variation, "arrival_variation", "", "variance over mean of random arrivals"),
+        field(&P::scheduler_steps, "scheduler_steps", "", "steps that the host schedules at once"),
         field(&P::page_tokens, "page_tokens", "", "tokens of a page of the cache"),
         field(&P::kv_share, "kv_share", "", "share of the free memory that the cache may take"),
         field(&P::passes, "", "", ""), field(&P::engine, "engine", "", ""), field(&P::draft, "draft", "", ""),

@@ -146,6 +146,9 @@ void set_requests(const In& in, InFlightProblem<>& p) {
   p.cached_prefix_len = in.cached_prefix_len;
   p.page_tokens = in.page_tokens;
   p.equal_lengths = in.equal_lengths;
+  p.scheduler_steps = in.scheduler_steps;
+  if (in.scheduler_steps > 1) p.engine.mixed = false;
+  p.arrival_variation = 1 / in.balanced_replicas;
   p.network_bandwidth = in.network_bandwidth;
   const auto take = [](const auto& given, auto& number) {
     if (given) number = *given;

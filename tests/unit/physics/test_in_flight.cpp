@@ -4,6 +4,7 @@
 #include <mlsysim/units/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -24,58 +25,100 @@ TEST_CASE("a step in flight: some steps have prompts", "[physics]") {
   CHECK_THAT(itl(3), WithinRel(40.0, 1e-14));
 }
 
-TEST_CASE("a first token waits for the rest of a pass, long ones more often", "[physics]") {
-  const auto first = [](double mean, double cv, double crowd, double busy, double late) {
-    return InFlightFirstToken::solve<double>({.mean_pass = mean * u::ms,
-                                              .pass_cv = cv,
+TEST_CASE("a first token waits for half of the pass under way, and for those beside it", "[physics]") {
+  const auto first = [](double around, double crowd, double busy, double late) {
+    return InFlightFirstToken::solve<double>({.around = around * u::ms,
                                               .own_pass = 40 * u::ms,
+                                              .prompt = 30 * u::ms,
                                               .crowd = crowd,
                                               .busy = busy,
                                               .late = late * u::ms})
         .ttft.in(u::ms);
   };
-  // Nine passes of 10 ms and one of 40 ms: an arrival at a random moment meets the long one in 40 of 130 ms.
-  CHECK_THAT(first(13, std::sqrt(0.1 * 0.9) * 30 / 13, 0, 1, 0),
-             WithinRel(90.0 / 130 * 5 + 40.0 / 130 * 20 + 40, 1e-13));
-  CHECK_THAT(first(10, 0, 0, 1, 0), WithinRel(45.0, 1e-13));
+  CHECK_THAT(first(10, 0, 1, 0), WithinRel(45.0, 1e-13));
   // An idle replica: the own pass alone; a token that is seen late; company in the own pass.
-  CHECK_THAT(first(10, 0, 0, 0, 0), WithinRel(40.0, 1e-13));
-  CHECK_THAT(first(10, 0, 0, 0, 7), WithinRel(47.0, 1e-13));
-  CHECK_THAT(first(10, 0, 0.2, 1, 0), WithinRel(5 + 40 * 1.2, 1e-13));
+  CHECK_THAT(first(10, 0, 0, 0), WithinRel(40.0, 1e-13));
+  CHECK_THAT(first(10, 0, 0, 7), WithinRel(47.0, 1e-13));
+  CHECK_THAT(first(10, 0.2, 1, 0), WithinRel(5 + 40 + 0.2 * 30, 1e-13));
 }
 
-TEST_CASE("prompts queue for passes as in a simulation", "[physics]") {
-  // Passes of 1 s follow each other while prompts are there; each takes up to `together` prompts for `passes`
-  // passes. The wait beyond the rest of the pass under way, of 400,000 prompts.
-  std::mt19937_64 random(1);
-  for (const int together : {1, 4})
-    for (const int passes : {1, 3})
-      for (const double share : {0.5, 0.8, 0.9}) {
-        if (together > 1 && (passes > 1 || share < 0.8)) continue;  // bulk service: near its capacity
-        std::exponential_distribution<double> gap(share * together / passes);
-        double arrival = gap(random), free = 0, waited = 0;
-        int served = 0;
-        std::vector<double> waiting;
-        while (served < 400000) {
-          if (waiting.empty() && arrival > free) free = arrival;  // idle until somebody comes
-          while (arrival <= free) waiting.push_back(arrival), arrival += gap(random);
-          const auto taken = std::min<std::size_t>(waiting.size(), static_cast<std::size_t>(together));
-          for (std::size_t i = 0; i < taken; ++i) waited += free - waiting[i];
-          waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(taken));
-          served += static_cast<int>(taken);
-          free += passes;
-        }
-        const double law = PromptQueue::solve<double>({.pass_time = 1.0 * u::s,
-                                                       .passes = static_cast<double>(passes),
-                                                       .together = static_cast<double>(together),
-                                                       .share = share})
-                               .wait.in(u::s);
-        INFO(together << " together, " << passes << " passes, " << share << " of the capacity");
-        CHECK_THAT(waited / served, WithinRel(law + share * 0.5, together > 1 ? 0.25 : 0.05));
+namespace {
+
+Time<> around(double step, double fixed, double prompt, double load, double mean, double variation = 1) {
+  return PassUnderWay::solve<double>({.step = step * u::ms,
+                                      .fixed = fixed * u::ms,
+                                      .prompt = prompt * u::ms,
+                                      .load = load,
+                                      .mean_pass = mean * u::ms,
+                                      .variation = variation})
+      .around;
+}
+
+/// Mean time to the first token where passes take what came in the one before, up to `together` prompts.
+double played(double rate, double step, double fixed, double prompt, int together) {
+  std::mt19937_64 random(3);
+  std::exponential_distribution<double> gap(rate);
+  double arrival = gap(random), now = 0, waited = 0;
+  constexpr int kRequests = 200000;
+  std::vector<double> waiting;
+  for (int served = 0; served < kRequests;) {
+    while (arrival <= now) waiting.push_back(arrival), arrival += gap(random);
+    const auto taken = std::min<std::size_t>(waiting.size(), static_cast<std::size_t>(together));
+    now += taken == 0 ? step : fixed + prompt * static_cast<double>(taken);
+    for (std::size_t i = 0; i < taken; ++i) waited += now - waiting[i];
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(taken));
+    served += static_cast<int>(taken);
+  }
+  return waited / kRequests;
+}
+
+}  // namespace
+
+TEST_CASE("long passes follow long ones", "[physics]") {
+  // Prompts of 40 ms between steps of 5 ms, at half of the load.
+  CHECK_THAT(around(5, 0, 40, 0.5, 10).in(u::ms), WithinRel(30.0, 1e-13));
+  // Nobody comes: the pass under way is a step. Every pass alike: it is the mean.
+  CHECK_THAT(around(5, 0, 40, 0, 5).in(u::ms), WithinRel(5.0, 1e-13));
+  CHECK_THAT(around(80, 80, 0, 0, 80).in(u::ms), WithinRel(80.0, 1e-13));
+  // Arrivals that are dealt to two replicas in turn vary half as much: 0.5 x 40 x 0.5 = 10 of 20 ms are left.
+  CHECK_THAT(around(5, 0, 40, 0.5, 10, 0.5).in(u::ms), WithinRel((10 + 2.5) / 0.75, 1e-13));
+  // One prompt a pass: M/D/1 with vacations, load prompt / (2 (1 - load)) + step / 2.
+  for (const double load : {0.2, 0.6, 0.9})
+    CHECK_THAT(around(5, 0, 40, load, 10).in(u::ms)*0.5 * (1 + load),
+               WithinRel(load * 40 / (2 * (1 - load)) + 2.5, 1e-12));
+}
+
+TEST_CASE("first tokens of passes that breed, as in a simulation", "[physics]") {
+  for (const auto& [step, fixed, prompt] :
+       {std::array{5e-3, 0.0, 40e-3}, {80e-3, 80e-3, 7e-3}, {20e-3, 10e-3, 40e-3}})
+    for (const int together : {1, 3, 12})
+      for (const double share : {0.3, 0.6, 0.8}) {
+        const double b = together, rate = share * b / (fixed + b * prompt);
+        // Each prompt has its own part, and the common one again where passes are full.
+        const double again = fixed / (b * b), each = prompt + again, shared = fixed - again;
+        const double load = rate * each;
+        // Mean of the passes: fixed + rate prompt mean + (step - fixed) P(no arrival).
+        double mean = step;
+        for (int i = 0; i < 200; ++i)
+          mean = fixed + rate * prompt * mean + (step - fixed) * std::exp(-rate * mean);
+        const double pass = around(step * 1e3, shared * 1e3, each * 1e3, load, mean * 1e3).base();
+        const double full =
+            PromptQueue::solve<double>(
+                {.pass_time = mean * u::s, .together = b, .share = std::min(0.95, rate * mean / b)})
+                .wait.base();
+        const double law = InFlightFirstToken::solve<double>({.around = pass * u::s,
+                                                              .own_pass = (fixed + prompt) * u::s,
+                                                              .prompt = each * u::s,
+                                                              .crowd = rate * pass * (1 - 0.5 / b),
+                                                              .late = full * u::s})
+                               .ttft.base();
+        INFO(step << ", " << fixed << ", " << prompt << " s, " << together << " together, " << share);
+        CHECK_THAT(law, WithinRel(played(rate, step, fixed, prompt, together), 0.07));
       }
-  CHECK_THAT(PromptQueue::solve<double>({.pass_time = 311 * u::ms, .passes = 4, .together = 1, .share = 0.5})
-                 .wait.in(u::ms),
-             WithinRel(544.25, 1e-12));
+  CHECK(PromptQueue::solve<double>({.pass_time = 300 * u::ms, .together = 1, .share = 0.8}).wait.base() == 0);
+  CHECK_THAT(
+      PromptQueue::solve<double>({.pass_time = 300 * u::ms, .together = 4, .share = 0.8}).wait.in(u::ms),
+      WithinRel(90.0, 1e-12));
 }
 
 TEST_CASE("requests differ in their mean time between tokens as in a simulation", "[physics]") {

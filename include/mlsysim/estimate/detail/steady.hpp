@@ -138,50 +138,88 @@ template <class T>
 /// The first token of requests that arrive spread over the steps.
 template <class T> struct SpreadArrivals {
   FirstTokenTerms<T> terms;
-  T crowd{0.0}, busy{0.0};
-  T queued{0.0};       ///< share of the prompts that wait for those before them
-  Time<T> late, wait;  ///< after the own pass; for the prompts before it, mean
-  Time<T> rest;        ///< before the own pass; who waits for a slot gets it where a pass ends
+  T busy{0.0};        ///< probability that a pass is under way
+  Time<T> own, late;  ///< passes of the own prompt, and what comes after them
+  T crowd{0.0};       ///< further prompts of the own pass, mean
+  Time<T> prompt;     ///< what each of them adds
+  T queued{0.0};      ///< share of the time that passes with prompts take
+  Time<T> wait;       ///< what longer passes and full ones add for those that come in them, mean of all
+  Time<T> rest;       ///< before the own pass; who waits for a slot gets it where a pass ends
 };
-/// @param rate of all requests a second @param in_flight of all micro-batches
+
+/// Prompts that arrive at random: those before and beside the own one, passes that are long because the ones
+/// before them were, and passes that are full.
+/// @param rate of a rank and micro-batch @param two mean of the pass under way if there were two kinds
+template <class T>
+void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typename Steady<T>::Step& step,
+                   const T& rate, const Time<T>& two, SpreadArrivals<T>& out) {
+  const T one{1.0}, together = s.together(), arrived = step.prompts * p.scheduler_steps;
+  // A pass of one prompt, from one of as many as are priced.
+  const Time<T> further = s.further_prompt(step.inflight);
+  const Time<T> alone = max(step.one_pass - further * (clamp(arrived, one, together) - 1.0), further);
+  // Prompts that do not fit into one pass pay their common part again.
+  const T again = 1.0 / (together * together);
+  const Time<T> shared = (alone - further) * (1.0 - again);
+  out.prompt = (further + (alone - further) * again) * T{s.chunks()};
+  out.own = shared + out.prompt;
+  const Time<T> around =
+      max(two, apply<PassUnderWay, T>({.step = step.block,
+                                       .fixed = shared,
+                                       .prompt = out.prompt,
+                                       .load = min(T(rate * out.prompt.base()), T{kFullest}),
+                                       .mean_pass = step.mean_pass(),
+                                       .variation = p.arrival_variation})
+                   .around);
+  // Running requests take a part of the budget where passes mix.
+  const T fresh = p.seq_len - p.cached_prefix_len,
+          room = p.prefill_chunk_tokens - (p.engine.mixed ? step.requests : T{0.0});
+  const Time<T> full =
+      apply<PromptQueue, T>({.pass_time = step.mean_pass(),
+                             .together = together,
+                             .share = min(T(arrived * fresh / max(room, fresh)), T{kFullest})})
+          .wait;
+  const T beside = rate * (1.0 - 0.5 / together);  // where a pass takes one, later prompts take others
+  out.queued = clamp(T(step.prompt_passes * (step.prompt_pass / step.mean_pass())), T{0.0}, T{kFullest});
+  out.crowd = beside * two.base();
+  out.wait = full + (around - two) * (0.5 * out.busy) + out.prompt * (beside * (around - two).base());
+  out.rest = full + around * (0.5 * out.busy) + out.prompt * (beside * around.base() / together);
+}
+
+/// @param all_rate of all requests a second @param all_in_flight of all micro-batches
 template <class T>
 [[nodiscard]] SpreadArrivals<T> spread_arrivals(const InFlightProblem<T>& p, const Steady<T>& s,
                                                 const typename Steady<T>::Step& step,
                                                 const typename Steady<T>::Alone& own, const T& all_rate,
                                                 const T& all_in_flight) {
   // A micro-batch is a queue of its own.
-  const T one{1.0}, rate = all_rate / step.inflight, in_flight = all_in_flight / step.inflight;
+  const T one{1.0}, rate = all_rate / step.inflight / p.passes.plan.ep,
+                    in_flight = all_in_flight / step.inflight;
+  const bool random = p.arrivals == ArrivalProcess::random;
   SpreadArrivals<T> out;
   // Others must be there for a pass to be under way.
-  out.busy =
-      p.arrivals == ArrivalProcess::random ? T(min(in_flight, one)) : clamp(T(in_flight - 1.0), T{0.0}, one);
-  // The pass under way at a random moment lasts mean (1 + cv^2) on average. Requests that arrive in it share
-  // the own pass, unless all prompts of that pass are given.
-  const T cv = step.pass_cv(), around = step.mean_pass().base() * (1.0 + cv * cv);
-  out.crowd = select(out.busy > T{0.0},
-                     T((1.0 - step.prompt_passes) * min(T(rate / p.passes.plan.ep * around), one)), T{0.0});
-  if (p.arrivals == ArrivalProcess::random && !s.separate()) {
-    // Where a pass takes one prompt, those that came after it take others.
-    out.crowd = out.crowd * (1.0 - 0.5 / s.together());
-    const T filled = step.prompts * s.chunks() / s.together();
-    out.queued = clamp(T(min(filled, one) * (step.prompt_pass / step.itl)), T{0.0}, T{kFullest});
-    out.wait = apply<PromptQueue, T>({.pass_time = step.prompt_pass / max(filled, one),
-                                      .passes = T{s.chunks()},
-                                      .together = s.together(),
-                                      .share = out.queued})
-                   .wait;
+  out.busy = random ? T(min(in_flight, one)) : clamp(T(in_flight - 1.0), T{0.0}, one);
+  // The pass under way at a random moment lasts mean (1 + cv^2) on average.
+  const T cv = step.pass_cv();
+  const Time<T> around = step.mean_pass() * (1.0 + cv * cv);
+  if (random && !s.separate()) {
+    queue_prompts(p, s, step, rate, around, out);
+  } else {
+    // Requests that arrive in it share the own pass, unless all prompts of that pass are given.
+    out.own = step.prompt_pass * T{s.chunks()};
+    out.prompt = step.prompt_pass;
+    out.crowd =
+        select(out.busy > T{0.0}, T((1.0 - step.prompt_passes) * min(T(rate * around.base()), one)), T{0.0});
+    out.rest = around * (0.5 * out.busy);
   }
   out.terms = {.ingress = p.engine.request_time,
                .queue = {},
                .dispatch = s.dispatch(own, step.requests),
                .prefill = own.kernels,
                .egress = step.decode_pass * p.engine.lookahead};
-  out.rest = step.mean_pass() * (out.busy * (0.5 * (1.0 + cv * cv))) + out.wait;
-  // The chunks of one prompt follow each other.
-  out.late = step.prompt_pass * T{s.chunks() - 1} + out.terms.egress + p.engine.request_time;
-  out.terms.fill_queue(apply<InFlightFirstToken, T>({.mean_pass = step.mean_pass(),
-                                                     .pass_cv = cv,
-                                                     .own_pass = step.prompt_pass,
+  out.late = out.terms.egress + p.engine.request_time;
+  out.terms.fill_queue(apply<InFlightFirstToken, T>({.around = around,
+                                                     .own_pass = out.own,
+                                                     .prompt = out.prompt,
                                                      .crowd = out.crowd,
                                                      .busy = out.busy,
                                                      .late = out.late})
@@ -325,8 +363,7 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   // Others arrive as often as those that decode begin.
   const T begun = running / (step.itl * s.steps()).base();
   SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
-  const SpreadFirstToken<T> token(step, arrivals.crowd, arrivals.busy, arrivals.late, arrivals.queued,
-                                  arrivals.wait);
+  const SpreadFirstToken<T> token(step, arrivals);
   const auto quantiles = token.template quantiles<4>({0.5, 0.9, 0.95, 0.99});
   arrivals.terms.queue += loop.wait;
   arrivals.terms.report(out);

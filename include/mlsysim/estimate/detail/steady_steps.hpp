@@ -35,8 +35,8 @@ template <class T = double> class Steady {
         context_(p.seq_len + (p.output_tokens + 1.0) / 2.0),  // token i of n sees i of them
         drafted_(p.speculates ? p.draft_tokens : T{0.0}),
         tokens_per_pass_(yield_of_check(p)),
-        // The first of the generated tokens comes with the prompt.
-        steps_(max(T((p.output_tokens - 1.0) / tokens_per_pass_), T{1.0})) {
+        // The first of the generated tokens comes with the prompt; who ends within a block stays to its end.
+        steps_(max(T((p.output_tokens - 1.0) / tokens_per_pass_), T{1.0}) + (p.scheduler_steps - 1.0) / 2.0) {
     if (!p.has_draft) return;
     // Draft layers are spread as the model is; a model of its own is held by every group of ranks, which
     // drafts for its own requests. Stages are as full as the fullest.
@@ -48,18 +48,20 @@ template <class T = double> class Steady {
   /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
   struct Step {
     Time<T> itl, decode_pass, prompt_pass;  ///< host included
+    Time<T> one_pass;                       ///< of the passes with prompts of a step
     Time<T> device;                         ///< of a step without prompts
+    Time<T> block;                          ///< of the steps that are scheduled at once
     T prompts{0.0};                         ///< of a rank and step
     T prompt_passes{0.0};                   ///< share of the passes that hold prompts
     T prompt_share{0.0};                    ///< share of the time that they take
     T inflight{1.0};                        ///< micro-batches
     T requests{1.0};                        ///< of a rank and micro-batch
     [[nodiscard]] Time<T> mean_pass() const {
-      return decode_pass * (1.0 - prompt_passes) + prompt_pass * prompt_passes;
+      return block * (1.0 - prompt_passes) + prompt_pass * prompt_passes;
     }
     /// Standard deviation of the passes over their mean.
     [[nodiscard]] T pass_cv() const {
-      return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((prompt_pass - decode_pass) / mean_pass()));
+      return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((prompt_pass - block) / mean_pass()));
     }
   };
   ///
@@ -78,28 +80,31 @@ template <class T = double> class Steady {
       // All start together: those whose prompt came first wait for the passes of the others.
       s.prompts = max(T(others + 1.0 - min(together_, T(others + 1.0))), T{0.0}) / (2.0 * steps_);
     // What a step brings in more prompts or chunks than one pass takes, further passes take.
-    const T often = s.prompts * chunks, share = min(often, one);
-    const T prompts = clamp(s.prompts, one, together_), passes = max(T(often / together_), one);
+    const T& block = p_.scheduler_steps;
+    const T often = s.prompts * block * chunks, share = min(often, one);
+    const T prompts = clamp(T(s.prompts * block), one, together_), passes = max(T(often / together_), one);
     const bool mixes = p_.engine.mixed && !separate();
-    Time<T> prompt;
+    Time<T> single;  // the running requests take their step in one of these passes
     if (mixes && p_.passes.pricing->lists_operators()) {
-      // The running requests take their step in one of these passes.
-      prompt = mixed_pass(prompts, running, s.inflight);
-      if (const T more = passes - 1.0; !known_zero(more)) prompt += prompt_pass(prompts, s.inflight) * more;
+      single = mixed_pass(prompts, running, s.inflight);
     } else {
-      prompt = prompt_pass(prompts, s.inflight) * passes;
+      single = prompt_pass(prompts, s.inflight);
       if (p_.engine.mixed)  // totals read the weights once; the requests add what they add to a step
-        prompt += max(s.device - emptiest(s.inflight), Time<T>());
+        single += max(s.device - emptiest(s.inflight), Time<T>());
     }
+    Time<T> prompt = single;
+    if (const T more = passes - 1.0; !known_zero(more)) prompt += prompt_pass(prompts, s.inflight) * more;
     s.decode_pass = with_host(p_.engine, s.device, s.requests);
+    s.block = s.decode_pass * block;
+    s.one_pass = with_host(p_.engine, single, s.requests);
     s.prompt_pass = with_host(p_.engine, prompt, s.requests);
     const Time<T> replaced = p_.engine.mixed ? s.decode_pass : Time<T>();
     s.itl = apply<InFlightStep, T>({.decode_pass = s.decode_pass,
-                                    .added = max(s.prompt_pass - replaced, Time<T>()),
+                                    .added = max(s.prompt_pass - replaced, Time<T>()) / block,
                                     .prompts_per_step = often})
                 .itl;
     s.prompt_passes = p_.engine.mixed ? share : T(share / (1.0 + share));
-    s.prompt_share = share * s.prompt_pass / s.itl;
+    s.prompt_share = share * s.prompt_pass / (s.itl * block);
     return s;
   }
   /// Device time of a step with one request on each rank.
@@ -116,6 +121,13 @@ template <class T = double> class Steady {
         sum += pipeline_cycle(pass, inflight) * T{times};
       });
       return sum / p_.chunks;
+    });
+  }
+  /// Device time that a further prompt adds to a pass of one.
+  [[nodiscard]] Time<T> further_prompt(const T& inflight) const {
+    return further_.at({inflight}, [&] {
+      const T one{1.0}, two{2.0};
+      return max(prompt_pass(two, inflight) - prompt_pass(one, inflight), Time<T>());
     });
   }
   /// Device time of a pass of `prompts` prompts a rank in which the others of `running` requests take a step:
@@ -285,6 +297,7 @@ template <class T = double> class Steady {
   T draft_steps_{0.0};
   // A search for the number in flight asks for the same prompts, and a few steps, again and again.
   mutable Recent<Time<T>, T, 2> prompt_, emptiest_;
+  mutable Recent<Time<T>, T, 1> further_;
   mutable Recent<PassEstimate<T>, T, 3, 4> prefills_, prompts_;
   mutable Recent<PassEstimate<T>, T, 1, 4> steps_kept_;
 };

@@ -53,6 +53,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     std::optional<RequestRate<>> arrival_rate{};
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
+    double balanced_replicas = 1, scheduler_steps = 1;
     const ServingEngine* engine = nullptr;
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
@@ -105,6 +106,16 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .defaulted("a run without end"),
                field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths")
                    .defaulted("lengths vary enough to spread arrivals"),
+               field(&I::balanced_replicas, "balanced_replicas", "",
+                     "replicas to which a balancer deals the arrivals in turn")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("arrivals of a replica are random"),
+               field(&I::scheduler_steps, "scheduler_steps", "",
+                     "steps that the host schedules at once; prompts come between such blocks")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("1"),
                field(&I::cached_prefix_len, key::cached_prefix_len).defaulted("nothing cached")),
           pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
