@@ -107,11 +107,19 @@ struct ChainLaunch {
     using L = ChainLaunch;
     return rows(
         field(&L::name, "name", "", "what it computes"),
-        field(&L::keys, "keys", "", "arrays as wide as a key, one for each key head").non_negative(),
-        field(&L::wide_keys, "wide_keys", "", "as wide as a key, one for each value head").non_negative(),
-        field(&L::values, "values", "", "as wide as a value").non_negative(),
-        field(&L::squares, "squares", "", "as wide as a chunk, one for each value head").non_negative(),
-        field(&L::cells, "cells", "", "states, one for each chunk and value head").non_negative(),
+        field(&L::keys, "keys", "", "arrays as wide as a key, one for each key head")
+            .non_negative()
+            .defaulted("none"),
+        field(&L::wide_keys, "wide_keys", "", "as wide as a key, one for each value head")
+            .non_negative()
+            .defaulted("none"),
+        field(&L::values, "values", "", "as wide as a value").non_negative().defaulted("none"),
+        field(&L::squares, "squares", "", "as wide as a chunk, one for each value head")
+            .non_negative()
+            .defaulted("none"),
+        field(&L::cells, "cells", "", "states, one for each chunk and value head")
+            .non_negative()
+            .defaulted("none"),
         field(&L::in_order, "in_order", "", "passes from chunk to chunk").defaulted("all chunks at once"));
   }
 };
@@ -128,11 +136,15 @@ struct RecurrenceRates {
         field(&R::generation, "generation", "", "class of the devices"),
         field(&R::launch, "launch", "", "cycles of a launch with hardly any work").non_negative(),
         field(&R::row, "row", "", "cycles of a token of the first chunk: rows of a triangular solve")
-            .non_negative(),
-        field(&R::step, "step", "", "cycles in which the state passes one chunk").non_negative(),
+            .non_negative()
+            .defaulted("none"),
+        field(&R::step, "step", "", "cycles in which the state passes one chunk")
+            .non_negative()
+            .defaulted("none"),
         field(&R::stream, "stream", "", "memory rate of the chain over that of a stream").within(0.05, 1.5),
         field(&R::states, "states", "", "times that the state of a sequence crosses the memory")
-            .non_negative());
+            .non_negative()
+            .defaulted("none"));
   }
 };
 
@@ -150,8 +162,12 @@ struct RecurrenceChain {
                 field(&C::decoding, "decoding", "", "steps of decoding").defaulted("prompts"),
                 field(&C::chunk, "chunk", "", "tokens of a chunk; a sequence is padded to whole ones")
                     .at_least(1)
-                    .counted(),
-                field(&C::columns, "columns", "", "columns of a state in one block").at_least(1).counted(),
+                    .counted()
+                    .defaulted("no chunks"),
+                field(&C::columns, "columns", "", "columns of a state in one block")
+                    .at_least(1)
+                    .counted()
+                    .defaulted("128"),
                 field(&C::launches, "launches", "", "launches of the chain")
                     .defaulted("one, with the traffic of the operator"),
                 field(&C::rates, "rates", "", "constants by generation; the first that fits"));
