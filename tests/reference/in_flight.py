@@ -487,9 +487,9 @@ def answer(**asked):
         engine, passes = NO_ENGINE, TextbookPasses(s)
     else:
         engine = entry("engine", s.engine or "generic")
-        if s.scheduler_steps > 1:
-            engine = {**engine, "mixed": False}
         passes = OperatorPasses(s, engine)
+    if s.scheduler_steps > 1:  # prompts come between the blocks
+        engine = {**engine, "mixed": False}
     workers, devices = None, s.tp_size * s.pp_size * s.ep_size
     if s.prefill_replicas:  # workers of other degrees, whose devices count
         tp, ep = s.prefill_tp_size or s.tp_size, s.prefill_ep_size or s.ep_size

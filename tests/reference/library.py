@@ -226,8 +226,9 @@ def in_flight(**asked):
 
 # What a scenario says beside a request of in-flight batching: the same numbers under its names.
 STEADY = {"concurrency": "batch_size", "arrival_rate": "arrival_rate"}
-NOT_IN_SCENARIOS = {"max_batch_size", "num_requests", "equal_lengths", "page_tokens", "kv_share", "prefill_replicas",
-                    "prefill_tp_size", "prefill_ep_size", "network_bandwidth", "target_ttft", "target_itl"}
+NOT_IN_SCENARIOS = {"max_batch_size", "num_requests", "equal_lengths", "balanced_replicas", "scheduler_steps",
+                    "page_tokens", "kv_share", "prefill_replicas", "prefill_tp_size", "prefill_ep_size",
+                    "network_bandwidth", "target_ttft", "target_itl"}
 OF_THE_STEADY_STATE = {"ttft", "itl", "p99_itl", "p50_ttft", "p99_ttft", "ttft_ingress", "ttft_queue", "ttft_dispatch",
                        "ttft_prefill", "ttft_egress", "request_latency", "p99_request_latency", "token_throughput",
                        "request_throughput", "capacity", "running_requests", "max_active_requests", "kv_cache_size",

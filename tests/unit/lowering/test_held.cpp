@@ -54,21 +54,3 @@ TEST_CASE("a device with three blocks of a kind has three times their adapters",
   all.add(one, 3.0);
   CHECK(all.adapter_params.in(u::param) == 15);
 }
-
-TEST_CASE("a prompt works on the latents where its index leaves some out", "[lowering]") {
-  Bench b(Phase::prefill);
-  ReachView<> reach;
-  reach.selected = true;
-  reach.top_k = 8;
-  reach.index_block = 4;
-  const auto share = [&](double context) {
-    b.plan.context = context;
-    return detail::share_on_latents(b.frame(), reach);
-  };
-  CHECK(share(32) == 0);
-  CHECK(share(33) == 1);
-  reach.selected = false;
-  CHECK(share(33) == 0);
-  b.structure.phase = Phase::decode;
-  CHECK(share(1) == 1);
-}
