@@ -375,8 +375,6 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, detail::pass_memory(r, a), r);
   const auto share = r.share();
-  const double efficiency =
-      request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
   auto& p = out.performance;
   p.metrics = listed(metric("latency", a.latency, "ms", "time of one batch"),
                      metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
@@ -384,8 +382,7 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                      metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
                      metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s",
                             "samples of all devices"),
-                     metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)),
-                            "model FLOPs utilisation"),
+                     metric("mfu", share.filled * a.mfu, "model FLOPs utilisation"),
                      metric("evaluations", a.evaluations, "runs of the network for one batch"));
   if (a.energy) p.metrics.push_back(metric("energy", *a.energy, "J", "energy of one batch on one device"));
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));

@@ -455,17 +455,17 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
   if (metric == "memory")
     return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return detail::memory_text(m); },
             a.fidelity};
-  return {
-      shown(a.latency),
-      [a] {
-        return fmt::format(
-            "  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, "
-            "plus "
-            "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
-            a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
-            shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
-      },
-      a.fidelity};
+  return {shown(a.latency),
+          [a] {
+            const bool in_turn = a.latency_compute + a.latency_memory <= a.latency;
+            return fmt::format(
+                "  {:g} runs of the network: arithmetic {}, memory {}, software {}: {}\n"
+                "  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+                a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+                in_turn ? "one after the other" : "the slower of the first two, plus the third",
+                shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
+          },
+          a.fidelity};
 }
 
 template <class Problem>

@@ -129,7 +129,7 @@ constexpr Shipped kAll[] = {
     shipped<CheckpointModel>(
         Question::none, "CheckpointCost YoungInterval DalyInterval",
         "--workload GPT3 --hardware H100 --fleet Research_256 --asynchronous true --precision bf16"),
-    shipped<InferencePassModel>(Question::none, "Roofline EnergyProportional",
+    shipped<InferencePassModel>(Question::none, "Roofline OperatorLoad EnergyProportional",
                                 "--workload DLRM --hardware H200 --batch-size 2048 --precision fp16"),
     shipped<WeightStreamingModel>(
         Question::none, "WeightStreamLayer ExpertLoad",

@@ -313,12 +313,13 @@ def test_a_policy_that_writes_its_actions_as_tokens():
 def test_an_image_of_stable_diffusion(device, dense):
     """Stable Diffusion 1.5: 50 steps, two evaluations each (with and without the prompt), 402e9 multiply-adds an evaluation, of which
     63e9 are scores of attention: 100 x 803 GFLOP = 80 TFLOP an image. Convolutions of 320 to 1280 channels on 64 x 64 latents sustain 0.3
-    to 0.7 of the dense 16-bit rate: 0.37 to 0.86 s on an A100, 0.7 to 1.6 s on an RTX 4090. Text encoder and decoder are not
-    counted, and 100 launches of 10 us are nothing. As if one evaluation were 20 GFLOP it would be 40 times less.
+    to 0.7 of the dense 16-bit rate: 0.37 to 0.86 s on an A100, 0.7 to 1.6 s on an RTX 4090. PyTorch launches about a thousand
+    kernels a step, 15 to 30 us each with their operators: 0.75 to 1.5 s, the longer on an A100. As if one evaluation were 20 GFLOP
+    it would be 40 times less.
     """
     work = 50 * 2 * 2 * 401.6e9
     card = mlsysim.SystemEvaluator.evaluate("image", Models.StableDiffusion_v1_5, getattr(Hardware, device), 1, "fp16")
-    assert work / (0.7 * dense) < seconds(card.performance["latency"]) < work / (0.3 * dense)
+    assert work / (0.7 * dense) < seconds(card.performance["latency"]) < max(work / (0.3 * dense), 50 * 1000 * 30e-6)
     assert card.performance["evaluations"] == 100
 
 

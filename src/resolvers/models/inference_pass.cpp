@@ -1,11 +1,14 @@
 #include "resolvers/shared/unpriced.hpp"
 
 #include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/inference_pass.hpp>
+#include <mlsysim/timing/detail/diffusion.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
 
@@ -25,6 +28,96 @@ Data<> working_set(const Workload& w, double batch, double bytes) {
   return totals_of(ops, range.forward_end).live;
 }
 
+using Inputs = InferencePassModel::Inputs;
+using Result = InferencePassModel::Result;
+
+/// Runs of the denoiser, and of them those of one step.
+double steps_of(const Inputs& in) {
+  return in.denoising_steps ? *in.denoising_steps : in.workload->diffusion.denoising_steps.value_or(1);
+}
+double evaluations_of(const Workload& w, Notes& notes) {
+  if (!w.diffusion.evaluations_per_step) notes.assume("evaluations_per_step", 1.0, "without guidance");
+  return w.diffusion.evaluations_per_step.value_or(1);
+}
+
+/// Whether a diffusion model is a U-Net whose widths are known.
+bool has_network(const Workload& w) {
+  return w.architecture == Architecture::diffusion && w.outline.hidden && w.diffusion.blocks_per_level &&
+         w.diffusion.resolution;
+}
+/// A U-Net as its paper has it, with the decoder of its latents and the text encoder of CLIP, which is as
+/// wide as the text that the U-Net reads.
+/// @cite rombach-2022-ldm, tables of hyperparameters
+DiffusionNetwork network_of(const Workload& w) {
+  constexpr double decoder_width = 128, encoder_layers = 12;
+  const auto& d = w.diffusion;
+  DiffusionNetwork n;
+  n.height = *d.resolution;
+  n.unet_width = *w.outline.hidden;
+  n.unet_blocks = *d.blocks_per_level;
+  n.context_width = d.context_width.value_or(n.context_width);
+  n.cross_tokens = n.encoded_tokens = d.context_tokens.value_or(1);
+  n.decoder_width = decoder_width;
+  n.encoder_layers = encoder_layers;
+  n.encoder_hidden = n.context_width;
+  n.encoder_width = 8.0 / 3.0 * n.context_width;  // two matrices of four times the width
+  return n;
+}
+
+/// A diffusion model as a pipeline of operators on one device.
+Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c, Notes& notes) {
+  const Workload& w = *in.workload;
+  const HardwareNode& hw = *in.hardware;
+  const ServingEngine* runtime = in.engine;
+  if (runtime == nullptr) {
+    runtime = &standard_zoo().at<ServingEngine>("diffusers");
+    notes.assume("engine", runtime->name, "the usual runtime of diffusion models; name yours");
+  }
+  const DiffusionTask task{
+      .outputs = in.batch_size, .steps = steps_of(in), .evaluations = evaluations_of(w, notes)};
+  DiffusionPipeline pipeline(network_of(w), task, hw, runtime, precision, c, notes);
+  set_matrix_share(pipeline.device, in.efficiency);
+  const Device<>& d = pipeline.device;
+  Result r;
+  PassBreakdown<> sum;
+  for (const auto& stage : pipeline.stages) {
+    const auto cost = pipeline.cost(*stage);
+    sum.add(cost, 1.0);
+    r.latency += DiffusionPipeline::time(cost);
+    for (const auto& op : stage->ops) r.activations = max(r.activations, op.live);
+  }
+  r.evaluations = task.steps * task.evaluations;
+  r.latency_compute = sum.compute_bound;
+  r.latency_memory = sum.memory_bound;
+  r.latency_overhead = r.latency - sum.compute_bound - sum.memory_bound;
+  r.bottleneck = r.latency_overhead > max(r.latency_compute, r.latency_memory) ? Bottleneck::overhead
+                 : r.latency_memory > r.latency_compute                        ? Bottleneck::memory
+                                                                               : Bottleneck::compute;
+  r.throughput = in.batch_size * unit::sample / r.latency;
+  r.mfu = sum.work / (d.compute.dense * r.latency);
+  r.weights = totals_of(w, notes).params * (bytes_per_element(precision) * unit::B / unit::param);
+  r.memory_footprint = r.weights + r.activations;
+  const MemoryLevel level = memory_level(hw, r.memory_footprint);
+  r.weights_in = level.name;
+  r.feasible = r.memory_footprint <= level.capacity;
+  if (!r.feasible) notes.warn("the model does not fit on one device", BreakReason::infeasible_memory);
+  if (hw.power.tdp) {
+    const auto load = OperatorLoad::solve<double>({.work = sum.work,
+                                                   .traffic = sum.traffic,
+                                                   .peak = d.compute.dense,
+                                                   .bandwidth = d.memory.bandwidth,
+                                                   .work_draw = d.draw.work,
+                                                   .traffic_draw = d.draw.traffic});
+    r.energy = EnergyProportional::solve<double>({.tdp = *hw.power.tdp,
+                                                  .utilization = std::min(1.0, load.loaded / r.latency),
+                                                  .time = r.latency,
+                                                  .idle_fraction = d.conventions.idle_fraction})
+                   .energy;
+  }
+  r.fidelity = Fidelity::operator_level;
+  return r;
+}
+
 }  // namespace
 
 InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& notes) const {
@@ -32,6 +125,8 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   const HardwareNode& hw = *in.hardware;
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, hw, notes);
+  if (has_network(w) && in.fidelity != Fidelity::textbook) return pipeline_pass(in, precision, c, notes);
+  detail::warn_of_idle(in, {"engine"}, "on a roofline of totals", notes);
   const double b = bytes_per_element(precision);
   const Totals<> t = totals_of(w, notes);
   const auto stored = b * unit::B / unit::param;
@@ -44,9 +139,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   Result r;
   r.weights = t.params * stored;
   if (w.architecture == Architecture::diffusion) {
-    const double steps = in.denoising_steps ? *in.denoising_steps : w.diffusion.denoising_steps.value_or(1);
-    r.evaluations = steps * w.diffusion.evaluations_per_step.value_or(1);
-    if (!w.diffusion.evaluations_per_step) notes.assume("evaluations_per_step", 1.0, "without guidance");
+    r.evaluations = steps_of(in) * evaluations_of(w, notes);
   } else if (w.architecture == Architecture::ssm) {
     const auto* stack = w.main();
     const StateSpace block =
@@ -87,6 +180,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
                  : r.latency_memory > r.latency_compute                        ? Bottleneck::memory
                                                                                : Bottleneck::compute;
   r.throughput = in.batch_size * unit::sample / r.latency;
+  r.mfu = std::min(1.0, efficiency * (r.latency_compute / r.latency));
   r.memory_footprint = resident + working;
   if (hw.memory.flash_capacity && hw.memory.sram_capacity)
     r.feasible = resident <= *hw.memory.flash_capacity && working <= *hw.memory.sram_capacity;

@@ -276,7 +276,7 @@ TEST_CASE("what eval answers is explained, whatever range a table expects of der
   s.hardware = &zoo.at<HardwareNode>("B300");
   s.precision = Precision::int8;
   CHECK(explanation(s, "step_latency").value > 0);
-  // No operators of a diffusion model are known: the question of fidelity is answered as eval answers it.
+  // A diffusion model is a pipeline of its own: it is explained as eval answers it.
   s = scenario("StableDiffusion_v1_5", Mode::infer, 1);
   s.fidelity = Fidelity::operator_level;
   CHECK(explanation(s, "latency").value ==

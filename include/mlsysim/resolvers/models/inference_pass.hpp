@@ -2,20 +2,23 @@
 /// One inference of any architecture from its totals, with what its kind adds (walls 1 and 2).
 
 #include <mlsysim/resolver_api/contract.hpp>
+#include <mlsysim/resolvers/row_groups.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/hardware.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 namespace mlsysim {
 
-/// Time and memory of one inference of models that have no operator list: state-space, diffusion,
+/// Time and memory of one inference of models that are no stack of layers: state-space, diffusion,
 /// recommendation, and convolutional networks on devices with flash.
 ///
-/// A roofline of totals. Diffusion runs its network once or twice for every denoising step and reads the
+/// A diffusion model whose layers are stated is a pipeline of operators (DiffusionPipeline): text encoder,
+/// denoising steps, decoder, each as long as its kernels or as the host that launches them. Everything else
+/// is a roofline of totals. Diffusion runs its network once or twice for every denoising step and reads the
 /// weights each time. A state-space model reads and writes a state that does not grow with the context.
 /// Recommendation reads a few rows of its tables at random, in whole memory sectors, and its dense layers. On
-/// a device with flash the weights stay there, and the activations must fit into RAM. Textbook fidelity
-/// alone: no launches, no tiles.
+/// a device with flash the weights stay there, and the activations must fit into RAM.
 /// @cite williams2009roofline, section 3; rombach-2022-ldm; gu-2023-mamba; naumov-2019-dlrm
 struct InferencePassModel : Model<InferencePassModel> {
   static constexpr std::string_view id = "InferencePassModel";
@@ -38,19 +41,23 @@ struct InferencePassModel : Model<InferencePassModel> {
     double batch_size = 1;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{}, denoising_steps{};
+    const ServingEngine* engine = nullptr;
+    std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::batch_size, key::batch_size).defaulted("one sample"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency).defaulted(kDefaults.view()),
-                  field(&I::denoising_steps, "denoising_steps", "", "steps of a diffusion model")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("the model's own"),
-                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::batch_size, key::batch_size).defaulted("one sample"),
+                       field(&I::precision, key::precision).defaulted("the device's default precision"),
+                       field(&I::efficiency, key::efficiency)
+                           .defaulted("0.5 (textbook) or the device's share (operator)"),
+                       field(&I::denoising_steps, "denoising_steps", "", "steps of a diffusion model")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("the model's own"),
+                       field(&I::engine, key::engine).defaulted("diffusers, of a diffusion model")),
+                  fidelity_rows<I>());
     }
   };
   struct Result {
@@ -62,6 +69,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     Data<> weights, tables, state, rows_read, activations, memory_footprint;
     std::string weights_in;
     std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
+    double mfu = 0;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
@@ -82,6 +90,7 @@ struct InferencePassModel : Model<InferencePassModel> {
                   field(&R::weights_in, "weights_in", "", "memory that holds the weights"),
                   field(&R::energy, "energy", "J",
                         "electrical energy of the batch; absent where the device has no TDP"),
+                  field(&R::mfu, "mfu", "", "model FLOPs utilisation"),
                   field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

@@ -30,15 +30,12 @@ inline Prediction priced(const OpList<>& ops, const Device<>& d, const Predictio
 
 /// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
 /// textbook knows full power; the roofline a power that rises with the busy time.
-inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
-                        const PredictionContext& context, const Links<>& links = {}) {
+inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> duration,
+                        const PredictionContext& context) {
   if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
-  const auto all = [](const Op<>&) { return true; };
-  PassBreakdown<> sum;
-  for (const auto& op : ops) sum.add(op, price(op, d, links), Time<>());
   const Time<> loaded = context.comparison == Yardstick::textbook ? duration
                         : context.comparison == Yardstick::roofline
-                            ? roofline_of(ops, d, all)
+                            ? max(sum.work / d.compute.dense, sum.traffic / d.memory.bandwidth)
                             : OperatorLoad::solve<double>({.work = sum.work,
                                                            .traffic = sum.traffic,
                                                            .peak = d.compute.dense,
@@ -56,6 +53,12 @@ inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
                    .power.base()};
   if (context.wants_terms) p.terms = {{"load", load, TermRole::fact}};
   return p;
+}
+inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
+                        const PredictionContext& context, const Links<>& links = {}) {
+  PassBreakdown<> sum;
+  for (const auto& op : ops) sum.add(op, price(op, d, links), Time<>());
+  return drawn(sum, d, duration, context);
 }
 
 /// The frame that the rules of the lowering work in, without a model around it.
