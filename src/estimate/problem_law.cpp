@@ -53,6 +53,7 @@ void append_key(std::string& key, const std::shared_ptr<const Software>& softwar
   append_key(key, software->runtime);
   append_key(key, software->clock.base());
   append_key(key, software->l2_cache.base());
+  for (const auto& kernel : software->kernels) append_key(key, kernel.share);
   append_key(key, software->autocast);
   append_key(key, software->full_precision);
 }

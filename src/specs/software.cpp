@@ -50,7 +50,8 @@ Kernels kernels_of(const KernelFamily& family) {
     const auto& rate = family.*row.member;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(rate)>, KernelRate>) {
       if (rate.floor && rate.share)
-        out[static_cast<std::size_t>(*choice_of<LaunchKernel>(row.name))] = {*rate.floor, *rate.share};
+        out[static_cast<std::size_t>(*choice_of<LaunchKernel>(row.name))] = {*rate.floor, *rate.share,
+                                                                             rate.unit_bytes.value_or(0)};
     }
   });
   return out;

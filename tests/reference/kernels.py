@@ -119,6 +119,8 @@ def small_kernel(row, op, arrays, runtime, device):
     read, written = read_and_written(row, op, arrays)
     source = "elementwise" if row.get("row") == "keys" and p.context <= f("register_row") else kind
     floor, share = f(f"{source}.floor"), f(f"{source}.share", 1.0)
+    if (unit_bytes := f(f"{source}.unit_bytes")) > 0:  # an address for each value: bound by instructions
+        share = min(share, device.units * unit_bytes * runtime.clock / device.memory_bandwidth)
     switch = 0.0 if kind == "fused" else f("switch_cycles")
     moved, start = read + written, f("elementwise.floor")
     if row.get("row") in ("hidden", "head"):

@@ -18,14 +18,15 @@ template <> struct ObjectType<KernelFamily> { static constexpr std::string_view 
 
 /// Kernels of one kind: the time of the smallest one, and what large ones reach. See SmallKernelTime.
 struct KernelRate {
-  std::optional<double> floor, share;
+  std::optional<double> floor, share, unit_bytes;
 
   static constexpr auto fields() {
     using K = KernelRate;
     return rows(
         field(&K::floor, "floor", "", "cycles of the device's clock that the smallest one takes")
             .non_negative(),
-        field(&K::share, "share", "", "share of the memory bandwidth that large ones reach").within(0.01, 1));
+        field(&K::share, "share", "", "share of the memory bandwidth that large ones reach").within(0.01, 1),
+        field(&K::unit_bytes, "unit_bytes", "", "bytes that a unit moves in a cycle, at most").positive());
   }
 };
 

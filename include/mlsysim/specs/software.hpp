@@ -16,6 +16,7 @@ namespace mlsysim {
 /// Constants of one kind of kernel. See SmallKernelTime.
 struct SettledKernel {
   double floor = 0, share = 1;
+  double unit_bytes = 0;  ///< bytes that a unit moves in a cycle, at most; 0: no limit
 };
 
 /// What a runtime that does not fuse its kernels makes of an operator list.
