@@ -382,16 +382,15 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                      metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
                      metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s",
                             "samples of all devices"),
-                     metric("mfu", share.filled * a.mfu, "model FLOPs utilisation"),
+                     metric("mfu", share.filled * a.peak_share, "model FLOPs utilisation"),
                      metric("evaluations", a.evaluations, "runs of the network for one batch"));
   if (a.energy) p.metrics.push_back(metric("energy", *a.energy, "J", "energy of one batch on one device"));
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
   p.summary = batch_summary(a.latency, a.bottleneck);
-  const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
   MacroLoad<> load;
   const auto charged = settle_macro(r, load, notes);
   MacroEstimate<> macro;
-  load.utilization = busy * share.working;
+  load.utilization = a.load * share.working;
   if (charged.has_power) macro = macro_estimate(charged, load);
   fill_macro(out, r, charged, macro, false);
 }

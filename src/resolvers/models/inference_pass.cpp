@@ -94,26 +94,27 @@ Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c
                  : r.latency_memory > r.latency_compute                        ? Bottleneck::memory
                                                                                : Bottleneck::compute;
   r.throughput = in.batch_size * unit::sample / r.latency;
-  r.mfu = sum.work / (d.compute.dense * r.latency);
+  r.peak_share = sum.work / (d.compute.dense * r.latency);
   r.weights = totals_of(w, notes).params * (bytes_per_element(precision) * unit::B / unit::param);
   r.memory_footprint = r.weights + r.activations;
   const MemoryLevel level = memory_level(hw, r.memory_footprint);
   r.weights_in = level.name;
   r.feasible = r.memory_footprint <= level.capacity;
   if (!r.feasible) notes.warn("the model does not fit on one device", BreakReason::infeasible_memory);
-  if (hw.power.tdp) {
-    const auto load = OperatorLoad::solve<double>({.work = sum.work,
+  const auto loaded = OperatorLoad::solve<double>({.work = sum.work,
                                                    .traffic = sum.traffic,
                                                    .peak = d.compute.dense,
                                                    .bandwidth = d.memory.bandwidth,
                                                    .work_draw = d.draw.work,
-                                                   .traffic_draw = d.draw.traffic});
+                                                   .traffic_draw = d.draw.traffic})
+                          .loaded;
+  r.load = std::min(1.0, loaded / r.latency);
+  if (hw.power.tdp)
     r.energy = EnergyProportional::solve<double>({.tdp = *hw.power.tdp,
-                                                  .utilization = std::min(1.0, load.loaded / r.latency),
+                                                  .utilization = r.load,
                                                   .time = r.latency,
                                                   .idle_fraction = d.conventions.idle_fraction})
                    .energy;
-  }
   r.fidelity = Fidelity::operator_level;
   return r;
 }
@@ -180,7 +181,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
                  : r.latency_memory > r.latency_compute                        ? Bottleneck::memory
                                                                                : Bottleneck::compute;
   r.throughput = in.batch_size * unit::sample / r.latency;
-  r.mfu = std::min(1.0, efficiency * (r.latency_compute / r.latency));
+  r.peak_share = std::min(1.0, efficiency * (r.latency_compute / r.latency));
   r.memory_footprint = resident + working;
   if (hw.memory.flash_capacity && hw.memory.sram_capacity)
     r.feasible = resident <= *hw.memory.flash_capacity && working <= *hw.memory.sram_capacity;
@@ -189,12 +190,13 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   if (!r.feasible)
     notes.warn("the model does not fit: use a narrower format, several devices, or a smaller model",
                BreakReason::infeasible_memory);
-  const double busy = std::min(1.0, max(r.latency_compute, r.latency_memory) / r.latency);
+  r.load = std::min(1.0, max(r.latency_compute, r.latency_memory) / r.latency);
   if (hw.power.tdp) {
-    r.energy =
-        EnergyProportional::solve<double>(
-            {.tdp = *hw.power.tdp, .utilization = busy, .time = r.latency, .idle_fraction = c.idle_fraction})
-            .energy;
+    r.energy = EnergyProportional::solve<double>({.tdp = *hw.power.tdp,
+                                                  .utilization = r.load,
+                                                  .time = r.latency,
+                                                  .idle_fraction = c.idle_fraction})
+                   .energy;
     notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   }
   return r;

@@ -40,7 +40,7 @@ TEST_CASE("diffusion: a U-Net is a list of operators that PyTorch launches one b
   CHECK(one.evaluations == 100);
   // Published: 803 GFLOP an evaluation; heads of 40 and 80 values are padded to 64 and 96, and the decoder
   // has 2.5 TFLOP.
-  const double work = one.mfu * 312e12 * one.latency.in(unit::s);
+  const double work = one.peak_share * 312e12 * one.latency.in(unit::s);
   CHECK(work > 100 * 803e9);
   CHECK(work < 1.25 * 100 * 803e9);
   // One image waits for the host, 50 steps of 971 launches at 9.6 us and 2,230 operators at 4 us; ten do not.

@@ -69,7 +69,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     Data<> weights, tables, state, rows_read, activations, memory_footprint;
     std::string weights_in;
     std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
-    double mfu = 0;
+    double peak_share = 0, load = 0;
     Fidelity fidelity{};
 
     static constexpr auto fields() {
@@ -90,7 +90,8 @@ struct InferencePassModel : Model<InferencePassModel> {
                   field(&R::weights_in, "weights_in", "", "memory that holds the weights"),
                   field(&R::energy, "energy", "J",
                         "electrical energy of the batch; absent where the device has no TDP"),
-                  field(&R::mfu, "mfu", "", "model FLOPs utilisation"),
+                  field(&R::peak_share, "peak_share", "", "arithmetic over what the peak could do meanwhile"),
+                  field(&R::load, "load", "", "dynamic power over that of full load"),
                   field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
