@@ -365,7 +365,15 @@ detail::ScenarioPoint::ScenarioPoint(const Scenario& scenario) : base_(subject_o
 detail::ScenarioPoint::~ScenarioPoint() = default;
 
 std::vector<double> detail::ScenarioPoint::at(const Scenario& moved) const {
-  if (!known_) return subject_of(moved).point;
+  if (!known_) {
+    // A figure that a class gave and that is now stated stands elsewhere among the inputs.
+    const Subject other = subject_of(moved);
+    std::vector<double> out;
+    for (const auto& input : base_.entry.inputs)
+      if (const auto* f = find_field(other.entry.inputs, input.name); f != nullptr)
+        out.push_back(other.point[static_cast<std::size_t>(f - other.entry.inputs.data())]);
+    return out;
+  }
   Notes quiet;
   const auto problem = settle(ResolvedScenario(moved, quiet), quiet);
   const auto& [state, plan] = *known_;
