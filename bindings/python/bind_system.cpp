@@ -48,7 +48,6 @@ void bind_system(py::module_& m) {
   SpecClass<LaunchPart>(m, "LaunchPart", "One row of a launch list.");
   SpecClass<ExpertChoice>(m, "ExpertChoice", "The kernels that compute routed experts, and where.");
   SpecClass<FrameworkHost>(m, "FrameworkHost", "Host time of a framework.");
-  SpecClass<RuntimePower>(m, "RuntimePower", "What a device draws under a runtime, over its TDP.");
   SpecClass<CompilerHost>(m, "CompilerHost", "Host time of a compiler.");
   SpecClass<ServingEngine>(m, "ServingEngine",
                            "Software that serves models: how it schedules, and what its host side costs.");

@@ -321,7 +321,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   describe_service(p, rate, r);
   // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
   // one runs for that share of the time.
-  const Time<> loaded = (s.busy(running / step.inflight) + s.busy_prompts(step)) * step.inflight;
+  const Time<> loaded = s.busy_step(running / step.inflight, step) * step.inflight;
   r.utilization = std::min(1.0, running) * std::min(s.most_busy(), loaded / (plan.pp * step.itl));
   return r;
 }

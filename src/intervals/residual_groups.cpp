@@ -140,6 +140,7 @@ std::string link_kind(const HardwareNode& device, const Node* node, double devic
 HardwareNode as_of_its_class(HardwareNode device) {
   device.efficiency = {};
   device.draw = {};
+  device.power.idle.reset();
   device.kernels = {};
   device.tiles = {};
   device.collectives = {};

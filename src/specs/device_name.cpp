@@ -245,6 +245,7 @@ DeviceSlice slice_of(const HardwareNode& device, const PartitionProfile& profile
   scale(out.memory.bandwidth, memory);
   scale(out.memory.l2_cache, memory);
   scale(out.power.tdp, units);
+  scale(out.power.idle, units);
   scale(out.unit_cost, units);
   scale(out.unit_cost_max, units);
   out.rental.clear();  // nobody rents out a slice at a price that is known

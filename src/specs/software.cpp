@@ -92,12 +92,6 @@ std::optional<Time<>> stated(const ServingEngine& runtime, std::optional<Time<>>
   return std::nullopt;
 }
 
-std::optional<double> stated(const ServingEngine& runtime, std::optional<double> RuntimePower::*member) {
-  for (const auto* r = &runtime; r != nullptr; r = r->extends)
-    if (r->power.*member) return r->power.*member;
-  return std::nullopt;
-}
-
 std::optional<Time<>> stated(const ServingEngine& runtime, std::optional<Time<>> CompilerHost::*member) {
   for (const auto* r = &runtime; r != nullptr; r = r->extends)
     if (r->compile.*member) return r->compile.*member;

@@ -187,7 +187,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
      "+clocked +fixed +work_load +traffic_load -tdp +power_cap +clock_limit -idle_fraction +memory_share "
      "+knee"},
     {"OperatorLoad", "loaded",
-     "+work +traffic -peak -bandwidth +work_draw +traffic_draw +streaming +streaming_draw"},
+     "+work +traffic -peak -bandwidth +work_draw +traffic_draw +resident +resident_draw"},
 
     {"FacilityEnergy", "facility_energy", "+energy +pue"},
     {"OperationalCarbon", "operational", "+facility_energy +carbon_intensity"},

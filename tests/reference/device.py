@@ -136,7 +136,7 @@ def device_view(hardware, precision, phase, kv_precision=None, execution=None):
     d.dispatch = of(hardware, "dispatch_overhead")
     d.host_bandwidth = of(hardware, "host_link.bandwidth")
     # Power: what the full rates draw, and what is limited.
-    d.work_draw, d.traffic_draw = of(hardware, "draw.work"), of(hardware, "draw.traffic")
+    d.work_draw, d.traffic_draw, d.resident_draw = (of(hardware, "draw." + name) for name in ("work", "traffic", "resident"))
     d.limits = None
     d.layer_issue = 0.0  # host time of a layer of a pass that is no captured graph
     d.runtime = None  # that does not fuse kernels, see kernels.py

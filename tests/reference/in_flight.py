@@ -115,7 +115,7 @@ class OperatorPasses:
 
 class TextbookPasses:
     """Passes of one lane from totals."""
-    device = SimpleNamespace(limits=None)  # it has no operators that a clock could slow
+    device = SimpleNamespace(limits=None, resident_draw=0.0)  # it has no operators that a clock could slow
 
     def __init__(self, s):
         self.s, self.t = s, textbook.totals(s.workload)
@@ -570,10 +570,10 @@ def answer(**asked):
     rates_and_latencies(s, out, rate, devices)
     # Share of a cycle that draws full power, of all devices: every stage works on each lane once. A mean of less
     # than one request is one that is there for that share of the time.
-    work = passes.decode(max(lane, 1.0), steady.context).busy + steady.busy_of_prompts(step)
-    busy = steady.lanes(running) * work / (s.pp_size * step.itl)
+    sampled = engine.get("sampling", 0.0) * max(lane, 1.0) * passes.device.resident_draw
+    work = passes.decode(max(lane, 1.0), steady.context).busy + steady.busy_of_prompts(step) + sampled
     limits = passes.device.limits  # each pass keeps to a cap; their mean does too
-    out["utilization"] = min(1.0, running) * min(limits.budget if limits else 1.0, busy)
+    out["utilization"] = min(1.0, running) * min(limits.budget if limits else 1.0, steady.lanes(running) * work / (s.pp_size * step.itl))
     return out
 
 

@@ -101,5 +101,5 @@ def by_hand(s):
 
 def infer(s):
     out = by_hand(s) if s.fidelity == "textbook" else operator(s)
-    out.energy = device_energy(s.hardware, out.utilization, out.latency)
+    out.energy = device_energy(s.hardware, out.utilization, out.latency, s.fidelity)
     return out

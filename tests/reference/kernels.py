@@ -42,7 +42,6 @@ class Runtime:
             key: stated("engine", name, f"host.{key}", 0.0)
             for key in ("launch", "operation", "record", "backward_operation", "hook", "module", "step", "allocation", "gap")
         }
-        self.power = {key: stated("engine", name, f"power.{key}", None) for key in ("held", "work", "streaming")}
         self.early_stop = stated("engine", name, "early_stop", False)
         family = stated("engine", name, "small_kernels", None)
         self.family = lambda path, otherwise=0.0: stated("kernel_family", family, path, otherwise)
@@ -159,9 +158,9 @@ def own_price(op, executions, arrays, runtime, device, links):
 
 
 def own_kernel(op, times, arrays, runtime, device, links):
-    """Time of an operator's own law, that of its bytes, and how many products it is."""
+    """Time of an operator's own law, that in its kernels, and how many products it is."""
     cost, parts = own_price(op, times, arrays, runtime, device, links)
-    return parts * cost.total, parts * cost.memory, parts
+    return parts * cost.total, parts * (cost.total - cost.overhead), parts
 
 
 def conditions(h, ops, decode):

@@ -7,15 +7,17 @@ from zoo import default, entry, figure, get
 DAY, YEAR = 86400.0, 365 * 86400.0
 
 
-def device_power(hardware, utilization):
+def device_power(hardware, utilization, fidelity):
     """Power rises linearly from its idle share to the thermal design power (barroso2018datacenter)."""
     tdp = get(hardware, "power.tdp", 0.0)
     idle = default("idle_fraction")
+    if fidelity != "textbook" and tdp:
+        idle = get(hardware, "power.idle", idle * tdp) / tdp
     return tdp * (idle + (1 - idle) * utilization)
 
 
-def device_energy(hardware, utilization, time):
-    return device_power(hardware, utilization) * time
+def device_energy(hardware, utilization, time, fidelity):
+    return device_power(hardware, utilization, fidelity) * time
 
 
 def host_power(hardware, given=None):
@@ -65,6 +67,7 @@ def macro(
     unit_cost=None,
     infrastructure=1.0,
     beside=0.0,
+    fidelity="textbook",
 ):
     """`fleet`: hardware and devices. Prices in USD, USD/J; energies in J. `beside`: power of hosts and switches
     for each device."""
@@ -78,7 +81,7 @@ def macro(
 
     it_energy = 0.0
     for _ in range(int(fleet.devices)):
-        it_energy += device_energy(hardware, utilization, period) + beside * period
+        it_energy += device_energy(hardware, utilization, period, fidelity) + beside * period
     out.energy = it_energy * out.pue  # of the facility (barroso2018datacenter)
     out.water = it_energy * wue  # WUE is per IT energy (greengrid2011wue)
 

@@ -31,11 +31,11 @@ class Sum:
 
     def loaded(self, device):
         """Time at full power that draws as much: the full arithmetic rate would draw `work_draw` times what lies
-        between idle and full power, the whole bandwidth `traffic_draw` of it (ml-energy-leaderboard)."""
+        between idle and full power, the whole bandwidth `traffic_draw` of it, a kernel `resident_draw` (measured-h100)."""
         if self.limited is not None:
             return self.limited
         by_work = device.work_draw * self.work / device.matrix_rate
-        return by_work + device.traffic_draw * self.traffic / device.memory_bandwidth
+        return by_work + device.traffic_draw * self.traffic / device.memory_bandwidth + device.resident_draw * self.kernels()
 
     limited = None  # the same under limits of power and clock, see power_cap.py
 

@@ -17,7 +17,8 @@ def limits_of(hardware, power_cap, clock_limit):
     """What a request limits, or None."""
     if power_cap is None and clock_limit == 1:
         return None
-    tdp, idle = get(hardware, "power.tdp"), default("idle_fraction")
+    tdp = get(hardware, "power.tdp")
+    idle = get(hardware, "power.idle", default("idle_fraction") * tdp) / tdp
     share = (power_cap or tdp) / tdp
     return SimpleNamespace(budget=min(1.0, (share - idle) / (1 - idle)), clock=clock_limit)
 
@@ -27,7 +28,8 @@ def slowed(time, clocked, whole, device):
     limits = device.limits
     traffic = device.traffic_draw * whole.traffic / device.memory_bandwidth
     moved = MEMORY * min(traffic, time)
-    worked = min(device.work_draw * whole.work / device.matrix_rate + traffic, time) - moved
+    drawn = device.work_draw * whole.work / device.matrix_rate + device.resident_draw * whole.kernels() + traffic
+    worked = min(drawn, time) - moved
 
     def lasts(clock):
         return time - clocked + clocked / clock

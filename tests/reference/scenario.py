@@ -173,6 +173,7 @@ def with_macro(out, s, utilization, tokens):
         s.unit_cost,
         s.infrastructure_multiplier,
         power_beside(s),
+        s.fidelity,
     )
     for name, value in vars(m).items() if m else []:
         out["macro." + name] = value

@@ -18,7 +18,7 @@ import model
 import operators
 import passes
 import training
-from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, rows_of, small_kernel, stated, vanishes
+from kernels import Arrays, Runtime, allocations, conditions, key_of, own_kernel, read_and_written, rows_of, small_kernel, stated, vanishes
 from device import device_view, fleet_of, links_view
 from plan import serving_plan, training_plan
 from zoo import entry, under
@@ -80,7 +80,7 @@ def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
     arrays, holds, host = Arrays(ops, h, plan), conditions(h, ops, False), runtime.host
     names = ("forward", "backward", "update")
     sums = {one: SimpleNamespace(device=0.0, host=0.0) for one in names}
-    work = streaming = 0.0
+    work = traffic = resident = 0.0
     for op in ops:
         times = op.share * (layers if op.place == "block" else 1)
         if op.kind == "collective" or not times:
@@ -104,19 +104,20 @@ def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
                 here.host += many * allocations(op, arrays) * host["allocation"]
                 continue
             if own:
-                time, memory, parts = own_kernel(op, times, arrays, runtime, device, links)
-                work += times * op.work
+                time, running, parts = own_kernel(op, times, arrays, runtime, device, links)
+                work, traffic = work + times * op.work, traffic + times * op.traffic
                 kernels = parts * times
             else:
-                (time, memory), kernels = small_kernel(row, op, arrays, runtime, device), many
+                (time, running), kernels = small_kernel(row, op, arrays, runtime, device), many
+                traffic += many * sum(read_and_written(row, op, arrays))
             here.device += many * time + kernels * runtime.family("gap")
-            streaming += many * memory
+            resident += many * running
             here.host += kernels * (host["launch"] + row.get("operators", 1) * operator)
             here.host += many * row.get("modules", 0) * host["module"]
     both = max(sums["forward"].device, sums["forward"].host) + max(sums["backward"].device, sums["backward"].host)
     total = both + device.dispatch + sums["update"].device
-    power = runtime.power
-    return total, min(1.0, (power["work"] * work / device.matrix_rate + power["streaming"] * streaming) / total)
+    loaded = device.work_draw * work / device.matrix_rate + device.traffic_draw * traffic / device.memory_bandwidth
+    return total, min(1.0, (loaded + device.resident_draw * resident) / total)
 
 
 COMPILER = "pytorch_compiled"

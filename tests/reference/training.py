@@ -276,7 +276,9 @@ def limit(out, passed, update, device):
     """The step at the clock that power and clock leave. A bubble is too long to be averaged with the passes beside
     it, and lasts longer where they do. @return what the passes take longer, and what they draw"""
     whole = passes.Sum(
-        work=passed.work * out.m + update.work, traffic=passed.traffic * out.m + update.traffic
+        work=passed.work * out.m + update.work,
+        traffic=passed.traffic * out.m + update.traffic,
+        memory_bound=passed.kernels() * out.m + update.kernels(),
     )
     running = out.total - out.bubble
     time, loaded = power_cap.slowed(running, out.compute, whole, device)

@@ -126,7 +126,7 @@ ZOO = load()
 
 
 # What a runtime has of the one that it extends, unless it states its own.
-INHERITED = ("host_step", "host_request", "measured_requests", "request_time", "prefill_issue", "prompt_layer", "beside", "mixed", "host_rows",
+INHERITED = ("host_step", "host_request", "sampling", "measured_requests", "request_time", "prefill_issue", "prompt_layer", "beside", "mixed", "host_rows",
              "unpack_rows", "lookahead", "memory")
 
 

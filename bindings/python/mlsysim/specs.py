@@ -12,7 +12,7 @@ from ._mlsysim import (
     LatentAttention, LaunchPart, Layer,
     LayerRun, LinearAttention, LinkLevel, ListedOperator, Lookup, EngineMemoryRule, MemoryHierarchy, MemoryKept, MemoryStep,
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
-    Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, RecurrenceChain, RecurrenceRates, Recurrent, Residual, RuntimePower, ScalarFigure, SecondMemoryTier,
+    Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, RecurrenceChain, RecurrenceRates, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
 )
@@ -26,13 +26,13 @@ __all__ = [
     "KernelRate", "KernelTimes", "LatentAttention", "LaunchPart", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "ListedOperator", "Lookup",
     "MemoryHierarchy", "MemoryKept", "MemoryStep", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",
-    "Reach", "RecommendationShape", "RecurrenceChain", "RecurrenceRates", "Recurrent", "Residual", "RuntimePower", "ScalarFigure", "SecondMemoryTier", "Selection",
+    "Reach", "RecommendationShape", "RecurrenceChain", "RecurrenceRates", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
     "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "Workload",
 ]
 
 _PARTS = (
-    ChainLaunch, RecurrenceChain, RecurrenceRates, CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, RuntimePower, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    ChainLaunch, RecurrenceChain, RecurrenceRates, CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

@@ -21,6 +21,7 @@ template <> inline constexpr auto names_of<Load> = ChoiceNames{"load"};
 /// What the software of a replica adds to its passes.
 template <class T = double> struct EngineTimes {
   Time<T> host_step, host_request;  ///< host time of a pass, and of each request in it
+  Time<T> sampling;                 ///< part of host_request in which the device samples
   Time<T> request_time;             ///< outside the engine
   T lookahead{0.0};                 ///< passes by which a first token is seen late
   bool beside = false;              ///< host work runs beside the device
@@ -31,6 +32,8 @@ template <class T = double> struct EngineTimes {
     return rows(
         field(&E::host_step, "host_step", "ms", "host time of one pass").non_negative(),
         field(&E::host_request, "host_request", "us", "host time of each request in a pass").non_negative(),
+        field(&E::sampling, "sampling", "us", "part of host_request in which the device samples")
+            .non_negative(),
         field(&E::request_time, "request_time", "ms", "time of a request outside the engine").non_negative(),
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late").non_negative());
   }

@@ -70,14 +70,16 @@ template <class H = Stated> struct SustainedShare {
 
 /// What a device draws of its power beyond what it draws idle, at full rates. See OperatorLoad.
 template <class H = Stated> struct PowerDraw {
-  typename H::number work = H::from(0), traffic = H::from(0);
+  typename H::number work = H::from(0), traffic = H::from(0), resident = H::from(0);
 
   static constexpr auto fields() {
     using P = PowerDraw;
     return rows(field(&P::work, "work", "",
                       "dynamic power of the full matrix rate over what lies between idle and full power")
                     .within(0, 20),
-                field(&P::traffic, "traffic", "", "the same of the full memory bandwidth").within(0, 5));
+                field(&P::traffic, "traffic", "", "the same of the full memory bandwidth").within(0, 5),
+                field(&P::resident, "resident", "", "the same of a kernel, whatever it computes or moves")
+                    .within(0, 5));
   }
 };
 

@@ -167,7 +167,7 @@ struct IOInterconnect {
 };
 
 struct PowerEnvelope {
-  std::optional<Power<>> tdp, tdp_min, tdp_max;
+  std::optional<Power<>> tdp, tdp_min, tdp_max, idle;
   std::optional<Energy<>> battery_capacity;
   std::optional<Power<>> measured_min, measured_mean, measured_max;  ///< drawn in production
 
@@ -176,11 +176,17 @@ struct PowerEnvelope {
     return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive().sum_of_parts(),
                 field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
                 field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
+                field(&P::idle, "idle", "W", "drawn while it holds a context and runs nothing")
+                    .positive()
+                    .sum_of_parts(),
                 field(&P::battery_capacity, "battery_capacity", "J", "battery").positive(),
                 field(&P::measured_min, "measured_min", "W", "lowest power measured").positive(),
                 field(&P::measured_mean, "measured_mean", "W", "mean power measured").positive(),
                 field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
   }
+
+  /// Share of the TDP that it draws while it runs nothing, or what is usual where it does not state it.
+  [[nodiscard]] double idle_share(double usual) const { return idle && tdp ? *idle / *tdp : usual; }
 };
 
 /// A slice into which the device can be divided.

@@ -96,24 +96,6 @@ struct CompilerHost {
   }
 };
 
-/// What a device draws while this software runs on it, over what it may draw. See OperatorLoad.
-struct RuntimePower {
-  std::optional<double> held, work, streaming;
-
-  static constexpr auto fields() {
-    using P = RuntimePower;
-    return rows(field(&P::held, "held", "", "power of an idle device that holds a context, over its TDP")
-                    .within(0, 1),
-                field(&P::work, "work", "",
-                      "dynamic power of the full matrix rate over what lies between idle and full power")
-                    .within(0, 20),
-                field(&P::streaming, "streaming", "",
-                      "the same of a kernel that streams, whatever share of the "
-                      "bandwidth it reaches")
-                    .within(0, 5));
-  }
-};
-
 /// A serving engine or a framework. Its figures belong to the software: never to a model, and a device keeps
 /// its own. What `extends` states holds where nothing is stated here; a list of launches replaces the rows of
 /// its operations.
@@ -121,6 +103,7 @@ struct ServingEngine {
   std::string name;
   std::string version;                 ///< release that it describes; empty: not stated
   Time<> host_step{}, host_request{};  ///< host time of a pass, and of each request in it
+  Time<> sampling{};                   ///< part of host_request in which the device samples
   double measured_requests = 0;        ///< in a pass, up to which the two were measured; 0: not stated
   Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
   std::optional<Time<>>
@@ -151,7 +134,6 @@ struct ServingEngine {
   std::vector<ExpertChoice> experts{};  ///< the first that fits
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
-  RuntimePower power{};
   CompilerHost compile{};
   const Entry* entry = nullptr;
 
@@ -164,6 +146,10 @@ struct ServingEngine {
             .non_negative()
             .defaulted("none"),
         field(&E::host_request, "host_request", "us", "host time of each request in a pass")
+            .non_negative()
+            .defaulted("none"),
+        field(&E::sampling, "sampling", "us",
+              "part of host_request in which kernels of the sampler run on the device")
             .non_negative()
             .defaulted("none"),
         field(&E::measured_requests, "measured_requests", "",
@@ -227,7 +213,6 @@ struct ServingEngine {
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),
         field(&E::host, "host", "", "host time of a framework").defaulted("absent"),
-        field(&E::power, "power", "", "power that a device draws under it").defaulted("absent"),
         field(&E::compile, "compile", "", "times of its compiler").defaulted("absent"));
   }
 };

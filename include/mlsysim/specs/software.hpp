@@ -53,11 +53,9 @@ template <class M>
 /// The same of a family of kernels.
 [[nodiscard]] const KernelFamily* stated(const ServingEngine& runtime,
                                          const KernelFamily* ServingEngine::*member);
-/// The same of the times of the host, of power and of the compiler.
+/// The same of the times of the host and of the compiler.
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
                                            std::optional<Time<>> FrameworkHost::*member);
-[[nodiscard]] std::optional<double> stated(const ServingEngine& runtime,
-                                           std::optional<double> RuntimePower::*member);
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
                                            std::optional<Time<>> CompilerHost::*member);
 

@@ -60,14 +60,9 @@ template <class T = double> struct DeviceHostLink {
 
 template <class T = double> struct DevicePower {
   Power<T> tdp;
-  T streaming_draw{0.0};  ///< see OperatorLoad; of the runtime, which then states it instead of traffic
 
   static constexpr auto fields() {
-    return rows(field(&DevicePower::tdp, "tdp", "W", "thermal design power").non_negative(),
-                field(&DevicePower::streaming_draw, "streaming_draw", "",
-                      "dynamic power of a kernel that streams, over what lies between idle and full power")
-                    .non_negative()
-                    .fixed());
+    return rows(field(&DevicePower::tdp, "tdp", "W", "thermal design power").non_negative());
   }
 };
 

@@ -14,7 +14,7 @@ namespace mlsysim {
 /// Sums over a set of operators.
 template <class T = double> struct PassBreakdown {
   Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
-      overhead, host_launch_time, sequence_mixing, streaming;
+      overhead, host_launch_time, sequence_mixing;
   Work<T> work;
   Data<T> traffic;
 
@@ -36,8 +36,6 @@ template <class T = double> struct PassBreakdown {
               "time in which the host launches the kernels one by one; 0 for a captured graph"),
         field(&P::sequence_mixing, "sequence_mixing", "ms",
               "attention and recurrences, which see each sequence by itself"),
-        field(&P::streaming, "streaming", "ms",
-              "time that the memory traffic of the kernels takes, whether or not it limits them"),
         field(&P::work, "work", "GFLOP", "arithmetic"),
         field(&P::traffic, "traffic", "GB", "memory traffic"));
   }
@@ -74,7 +72,6 @@ template <class T = double> struct PassBreakdown {
     memory_bound += select(by_compute, Time<T>(), kernel);
     if (op.parts & part::aside) overlap_compute += kernel;
     overhead += cost.overhead;
-    streaming += cost.memory;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
   }
@@ -85,7 +82,6 @@ template <class T = double> struct PassBreakdown {
     const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
     total += named(op.name, launched.total + gaps);
     memory_bound += launched.memory;
-    streaming += launched.memory;
     overhead += launched.total - launched.memory + gaps;
     traffic += launched.traffic;
     host_launch_time += launch_overhead * launched.kernels;

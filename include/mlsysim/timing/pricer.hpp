@@ -37,7 +37,6 @@ template <class T = double> struct StepEstimate {
   Time<T> exposed_communication;  ///< what the step waits for
   Work<T> work;                   ///< of a device, recomputation and update included
   Data<T> traffic;                ///< of a device
-  Time<T> streaming;              ///< time that this traffic takes its kernels
   Work<T> model_work;             ///< forward and backward passes of the whole model over the whole batch
   T again{1.0};                   ///< work that runs over the work that the model needs
   StageDemands<T> demands;        ///< what the devices hold

@@ -77,7 +77,7 @@ Prediction generation_energy(const DiffusionRow& row, const PredictionContext& c
     for (const auto& stage : g.pipeline.stages)
       for (const auto& op : stage->ops)
         g.sum.add(op, price(op, g.pipeline.device, g.pipeline.links), Time<>());
-  Prediction energy = drawn(g.sum, g.pipeline.device, g.time, context);
+  Prediction energy = drawn(g.sum, g.pipeline.device, g.time, g.sum.kernels(), context);
   energy.base *= g.time.base() * row.accelerators / row.outputs;
   if (context.wants_terms) energy.terms.push_back({"time [s]", g.time.base(), TermRole::fact});
   return energy;

@@ -135,6 +135,7 @@ struct AttentionRow {
   bool writes_cache = false;
   const KernelFamily* family = nullptr;
   Time<> duration{};
+  double settled = 1;
   static constexpr auto fields() {
     using R = AttentionRow;
     return join(
@@ -153,7 +154,11 @@ struct AttentionRow {
                  .defaulted("no"),
              field(&R::duration, "duration", "us", "measured time of one call, where power is asked")
                  .non_negative()
-                 .defaulted("not needed")));
+                 .defaulted("not needed"),
+             field(&R::settled, "settled", "",
+                   "how far the meter gets from idle power to what is drawn while the calls last")
+                 .within(0, 1)
+                 .defaulted("1")));
   }
 };
 
@@ -207,7 +212,7 @@ Prediction attention_power(const AttentionRow& c, const PredictionContext& conte
   if (c.duration <= Time<>()) return {0, {}, "no duration"};
   Bare bare(inference_storage(c.precision, c.kv_precision));
   add_attention(c, bare);
-  return drawn(bare.ops, attention_device(c, context), c.duration, context);
+  return drawn(bare.ops, attention_device(c, context), c.duration, context, c.settled);
 }
 
 struct ExpertsRow {

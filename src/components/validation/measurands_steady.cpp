@@ -143,10 +143,7 @@ Prediction energy(const ServingRow& row, const PredictionContext& context) {
   const auto& power = replica.inputs().hardware->power;
   if (!power.tdp) return {0, {}, "the device states no power"};
   const double busy = context.comparison == Yardstick::operators ? r.utilization : 1.0;
-  // A runtime may state what a device draws that only holds its context.
-  const auto* engine = replica.inputs().engine;
-  const auto held = engine != nullptr ? stated(*engine, &RuntimePower::held) : std::nullopt;
-  const double idle = held.value_or(context.constants->conventions().idle_fraction);
+  const double idle = power.idle_share(context.constants->conventions().idle_fraction);
   const Energy<> step = EnergyProportional::solve<double>(
                             {.tdp = *power.tdp, .utilization = busy, .time = r.itl, .idle_fraction = idle})
                             .energy;

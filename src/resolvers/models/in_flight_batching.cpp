@@ -202,6 +202,7 @@ void note_of(const In& in, const ServingEngine& engine, const InFlightEstimate<>
 EngineTimes<> engine_times(const ServingEngine& e) {
   return {.host_step = e.host_step,
           .host_request = e.host_request,
+          .sampling = e.sampling,
           .request_time = e.request_time,
           .lookahead = e.lookahead,
           .beside = e.beside,

@@ -51,12 +51,14 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   if (in.hardware->power.tdp) {
     // Share of the time at full power: all of it (textbook), or the time in kernels (operator).
     const double drawn = r.fidelity == Fidelity::textbook ? 1.0 : serving.utilization;
-    r.energy_per_query = EnergyProportional::solve<double>({.tdp = *in.hardware->power.tdp * in.tp_size,
-                                                            .utilization = drawn,
-                                                            .time = r.total_reasoning_time,
-                                                            .idle_fraction = c.idle_fraction})
-                             .energy;
-    if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, kDefaults);
+    const auto& power = in.hardware->power;
+    r.energy_per_query =
+        EnergyProportional::solve<double>({.tdp = *power.tdp * in.tp_size,
+                                           .utilization = drawn,
+                                           .time = r.total_reasoning_time,
+                                           .idle_fraction = power.idle_share(c.idle_fraction)})
+            .energy;
+    if (drawn < 1 && !power.idle) notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   } else {
     notes.warn(
         [&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); },

@@ -18,7 +18,7 @@ bool set_power_limits(Plan<>& plan, std::optional<Power<>> power_cap, double clo
                       .found = hardware.name + " without a TDP",
                       .expected = "a thermal design power",
                       .hint = "give the device power: {tdp: ...}"});
-  const auto idle = conventions.idle_fraction * *power.tdp,
+  const auto idle = power.idle_share(conventions.idle_fraction) * *power.tdp,
              least = power.tdp_min ? max(idle, *power.tdp_min) : idle;
   if (power_cap && (*power_cap <= idle || *power_cap < least))
     throw DomainError({.id = "mlsysim.catalogue.142",
@@ -37,7 +37,7 @@ bool set_power_limits(Plan<>& plan, std::optional<Power<>> power_cap, double clo
                          pretty(AnyQuantity(*power_cap), 3), hardware.name,
                          pretty(AnyQuantity(*power.tdp), 3));
     });
-  notes.assume("idle_fraction", conventions.idle_fraction, kDefaults);
+  if (!power.idle) notes.assume("idle_fraction", conventions.idle_fraction, kDefaults);
   plan.power_cap = power_cap.value_or(*power.tdp);
   plan.clock_limit = clock_limit;
   return true;

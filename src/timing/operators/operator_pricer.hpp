@@ -10,7 +10,7 @@ namespace mlsysim::detail {
 
 /// Time at full power that draws what kernels do; waiting draws idle power.
 template <class T>
-[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Time<T>& streaming,
+[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Time<T>& resident,
                              const Device<T>& d) {
   return apply<OperatorLoad, T>({.work = work,
                                  .traffic = traffic,
@@ -18,23 +18,23 @@ template <class T>
                                  .bandwidth = d.memory.bandwidth,
                                  .work_draw = d.draw.work,
                                  .traffic_draw = d.draw.traffic,
-                                 .streaming = streaming,
-                                 .streaming_draw = d.power.streaming_draw})
+                                 .resident = resident,
+                                 .resident_draw = d.draw.resident})
       .loaded;
 }
 template <class T> [[nodiscard]] Time<T> loaded(const PassBreakdown<T>& pass, const Device<T>& d) {
-  return loaded(pass.work, pass.traffic, pass.streaming, d);
+  return loaded(pass.work, pass.traffic, pass.kernels(), d);
 }
 
 /// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
 template <class T>
 [[nodiscard]] CappedClock::Result<T> capped(const Plan<T>& plan, const Device<T>& device, const Time<T>& time,
                                             const Time<T>& clocked, const Work<T>& work,
-                                            const Data<T>& traffic, const Time<T>& streaming) {
+                                            const Data<T>& traffic, const Time<T>& resident) {
   return apply<CappedClock, T>({.clocked = clocked,
                                 .fixed = time - clocked,
-                                .work_load = loaded(work, Data<T>(), Time<T>(), device),
-                                .traffic_load = loaded(Work<T>(), traffic, streaming, device),
+                                .work_load = loaded(work, Data<T>(), resident, device),
+                                .traffic_load = loaded(Work<T>(), traffic, Time<T>(), device),
                                 .tdp = device.power.tdp,
                                 .power_cap = plan.power_cap,
                                 .clock_limit = plan.clock_limit,
@@ -45,7 +45,7 @@ template <class T>
 /// slower alike.
 template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const Device<T>& device) {
   const auto r = capped(plan, device, pass.total, pass.cost.compute_bound, pass.cost.work, pass.cost.traffic,
-                        pass.cost.streaming);
+                        pass.cost.kernels());
   const Time<T> more = r.slowed - pass.total;
   pass.slot = pass.slot * (r.slowed / pass.total);
   pass.total = r.slowed;
@@ -58,7 +58,8 @@ template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const D
 /// passes do.
 template <class T> void slow(StepEstimate<T>& step, const Plan<T>& plan, const Device<T>& device) {
   const Time<T> running = step.total - step.bubble;
-  const auto r = capped(plan, device, running, step.compute, step.work, step.traffic, step.streaming);
+  const auto r =
+      capped(plan, device, running, step.compute, step.work, step.traffic, step.compute + step.memory);
   const Time<T> more = r.slowed - running, idle = step.bubble * (more / step.slots);
   step.total += more + idle;
   step.slots += more;
@@ -94,7 +95,6 @@ template <class T>
   out.exposed_communication = max(out.total - kernels - out.overhead - out.bubble, Time<T>());
   out.work = passes.work * m + update.work;
   out.traffic = passes.traffic * m + update.traffic;
-  out.streaming = passes.streaming * m + update.streaming;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
   if (model.structure.capped) slow(out, plan, device);
   return out;

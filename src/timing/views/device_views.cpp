@@ -168,7 +168,7 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
   notes.assume("memory_reserve", d.conventions.memory_reserve, kDefaults);
   notes.assume("memory_fragmentation", c.memory_fragmentation, kDefaults);
   d.power.tdp = hardware.power.tdp.value_or(Power<>());
-  d.conventions.idle_fraction = c.idle_fraction;
+  d.conventions.idle_fraction = hardware.power.idle_share(c.idle_fraction);
   return d;
 }
 
@@ -187,20 +187,6 @@ std::optional<Execution> execution_of(std::optional<Execution> asked, const Serv
   if (asked || runtime == nullptr) return asked;
   const auto* own = stated(*runtime, &ServingEngine::execution);
   return own == nullptr ? asked : std::optional(*own);
-}
-
-/// What a device draws under a runtime, where that states it.
-static void set_power(Device<>& device, const ServingEngine& runtime, Notes& notes) {
-  const auto words = [&] { return SharedText(fmt::format("runtime {}", runtime.name)); };
-  if (const auto held = stated(runtime, &RuntimePower::held)) {
-    device.conventions.idle_fraction = *held;
-    notes.assume("power.held", *held, words());
-  }
-  if (const auto work = stated(runtime, &RuntimePower::work)) device.draw.work = *work;
-  if (const auto streaming = stated(runtime, &RuntimePower::streaming)) {
-    device.draw.traffic = 0;
-    device.power.streaming_draw = *streaming;
-  }
 }
 
 /// Sums in fp16 run at a rate of their own where the device has one.
@@ -262,7 +248,6 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
       notes.assume("memory.l2_cache", "none", "not stated; every kernel reads from memory");
     device.software = std::make_shared<Software>(*std::move(s));
   }
-  set_power(device, *runtime, notes);
   auto launch = stated(*runtime, &FrameworkHost::launch);
   // Where the host does not run ahead, each kernel waits for its launch.
   if (const auto gap = stated(*runtime, &FrameworkHost::gap)) launch = gap;

@@ -68,7 +68,7 @@ EnergyProportional tdp=700W utilization={0,0.4,1} time=1h
 EnergyProportional tdp=700W utilization=0.4 time=1h idle_fraction=0
 ClosPower ports={1,64,65,2048,2049,100000} radix={32,64} port_power=27W
 OperatorLoad work=2TFLOP traffic=16GB peak=989TFLOP/s bandwidth=3350GB/s
-OperatorLoad work=2TFLOP traffic=16GB peak=989TFLOP/s bandwidth=3350GB/s traffic_draw=0 streaming=5ms streaming_draw=0.7
+OperatorLoad work=2TFLOP traffic=16GB peak=989TFLOP/s bandwidth=3350GB/s traffic_draw=0 resident=5ms resident_draw=0.7
 EnergyPerOperation work=2TFLOP traffic=16GB energy_per_work=0.5pJ/FLOP energy_per_data=30pJ/B \
     static_power=100W time=5ms
 FacilityEnergy energy=1000kWh pue={1,1.5}

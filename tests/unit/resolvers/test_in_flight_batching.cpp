@@ -106,6 +106,7 @@ ReplicaPasses<> plain_passes() {
   ReplicaPasses<> v;
   v.pricing = &pricing;
   v.step_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
+  v.step_device.draw.resident = 0.5;
   return v;
 }
 
@@ -245,6 +246,12 @@ TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_fli
   const auto slow = steady(in, engine);
   CHECK_THAT(slow.itl.base(), WithinRel(PlainPasses::step(1) + 3e-3, 1e-12));
   CHECK_THAT(slow.ttft->base(), WithinRel(PlainPasses::prompt(1000) + 3e-3 + 7e-3 + slow.itl.base(), 1e-12));
+  // The sampler takes no more time than the host, but draws power: 0.4 of 1 ms at half of the dynamic power.
+  engine.sampling = 0.4 * unit::ms;
+  const auto sampled = steady(in, engine);
+  CHECK_THAT(sampled.itl.base(), WithinRel(slow.itl.base(), 1e-12));
+  CHECK_THAT(sampled.utilization - slow.utilization,
+             WithinRel(std::min(1.0, slow.running_requests) * 0.5 * 0.4e-3 / slow.itl.base(), 1e-9));
 }
 
 TEST_CASE("in flight: chunks of one prompt follow each other and stop no step for long",

@@ -427,7 +427,7 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   out.prefill_mfu = min(one, T(own.cost.work / (v.device.compute.dense * stages * alone)));
   out.mfu = share * min(one, T((decode.cost.work + own.cost.work * step.prompts) * step.inflight /
                                (v.device.compute.dense * stages * step.itl)));
-  const Time<T> loaded = (s.busy(requests) + s.busy_prompts(step)) * step.inflight;
+  const Time<T> loaded = s.busy_step(requests, step) * step.inflight;
   // Each pass keeps to the cap; that of a mean number of requests may be a little off their mean.
   out.utilization = share * min(s.most_busy(), T(loaded / (stages * step.itl)));
 }

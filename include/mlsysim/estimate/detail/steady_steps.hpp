@@ -222,6 +222,12 @@ template <class T = double> class Steady {
     return share * (p_.engine.mixed ? max(sum - busy(ranks), Time<T>()) : sum);
   }
 
+  /// Both, and what the kernels of the sampler draw.
+  [[nodiscard]] Time<T> busy_step(const T& running, const Step& s) const {
+    return busy(running) + busy_prompts(s) +
+           p_.engine.sampling * (max(running, T{1.0}) * p_.passes.step_device.draw.resident);
+  }
+
   /// The largest share of the time in which a device may draw its full power: under a cap, what draws it.
   [[nodiscard]] T most_busy() const {
     const T one{1.0};

@@ -28,10 +28,13 @@ inline Prediction priced(const OpList<>& ops, const Device<>& d, const Predictio
   return {max(sum.total, sum.host_launch_time).base(), terms_of(sum, context)};
 }
 
-/// Mean power of a device that executes these operators over and over, each round in `duration` [W]. The
-/// textbook knows full power; the roofline a power that rises with the busy time.
-inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> duration,
-                        const PredictionContext& context) {
+/// Reading of the power of a device that executes what `sum` adds up over and over, each round in `duration`
+/// [W]. The textbook knows full power; the roofline a power that rises with the busy time.
+/// @param resident time in kernels
+/// @param settled how far a meter that averages over a window gets from idle power to what is drawn before
+/// the rounds end
+inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> duration, Time<> resident,
+                        const PredictionContext& context, double settled = 1) {
   if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
   const Time<> loaded = context.comparison == Yardstick::textbook ? duration
                         : context.comparison == Yardstick::roofline
@@ -42,10 +45,10 @@ inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> du
                                                            .bandwidth = d.memory.bandwidth,
                                                            .work_draw = d.draw.work,
                                                            .traffic_draw = d.draw.traffic,
-                                                           .streaming = sum.streaming,
-                                                           .streaming_draw = d.power.streaming_draw})
+                                                           .resident = resident,
+                                                           .resident_draw = d.draw.resident})
                                   .loaded;
-  const double load = std::min(1.0, loaded / duration);
+  const double load = std::min(1.0, loaded / duration) * settled;
   Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
                                                   .utilization = load,
                                                   .time = duration,
@@ -54,11 +57,13 @@ inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> du
   if (context.wants_terms) p.terms = {{"load", load, TermRole::fact}};
   return p;
 }
+/// ... of operators, whose kernels are resident for all of that but their launches and transfers.
 inline Prediction drawn(const OpList<>& ops, const Device<>& d, Time<> duration,
-                        const PredictionContext& context, const Links<>& links = {}) {
+                        const PredictionContext& context, double settled = 1) {
   PassBreakdown<> sum;
-  for (const auto& op : ops) sum.add(op, price(op, d, links), Time<>());
-  return drawn(sum, d, duration, context);
+  for (const auto& op : ops) sum.add(op, price(op, d, {}), Time<>());
+  const Time<> resident = max(duration - sum.overhead - sum.network - sum.host, Time<>());
+  return drawn(sum, d, duration, resident, context, settled);
 }
 
 /// The frame that the rules of the lowering work in, without a model around it.
