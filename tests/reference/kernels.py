@@ -46,6 +46,7 @@ class Runtime:
         family = stated("engine", name, "small_kernels", None)
         self.family = lambda path, otherwise=0.0: stated("kernel_family", family, path, otherwise)
         self.clock = of(hardware, "compute.clock") or 1.7e9
+        self.counted = "part" in hardware or get(hardware, "compute.units") is not None
         self.cache = get(hardware, "memory.l2_cache", 0.0)
         self.joined = stated("engine", name, "joined", True)
         self.masked = stated("engine", name, "masked", False)
@@ -118,7 +119,7 @@ def small_kernel(row, op, arrays, runtime, device):
     read, written = read_and_written(row, op, arrays)
     source = "elementwise" if row.get("row") == "keys" and p.context <= f("register_row") else kind
     floor, share = f(f"{source}.floor"), f(f"{source}.share", 1.0)
-    if (unit_bytes := f(f"{source}.unit_bytes")) > 0:  # an address for each value: bound by instructions
+    if runtime.counted and (unit_bytes := f(f"{source}.unit_bytes")) > 0:  # an address for each value: bound by instructions
         share = min(share, device.units * unit_bytes * runtime.clock / device.memory_bandwidth)
     switch = 0.0 if kind == "fused" else f("switch_cycles")
     moved, start = read + written, f("elementwise.floor")

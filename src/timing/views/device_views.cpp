@@ -237,11 +237,14 @@ void set_software(Device<>& device, const ServingEngine* runtime, const Hardware
       if (const auto* grouped = std::get_if<GroupedView<>>(&mixer.rule))
         s->head_norm = s->head_norm || grouped->qk_norm_head > 0;
     s->clock = needed<Frequency<>>("compute.clock", hardware, c, notes);
-    // Kernels that compute an address for each value are bound by their instructions.
-    for (auto& kernel : s->kernels)
-      if (kernel.unit_bytes > 0)
-        kernel.share = std::min(kernel.share, device.compute.units * kernel.unit_bytes * unit::B * s->clock /
-                                                  device.memory.bandwidth);
+    // Kernels that compute an address for each value are bound by their instructions, where units are
+    // counted.
+    static const FigureRow& units = *find_figure_row("compute.units");
+    if (const auto counted = filled(units, hardware, c); counted && counted->origin != FigureOrigin::per_unit)
+      for (auto& kernel : s->kernels)
+        if (kernel.unit_bytes > 0)
+          kernel.share = std::min(kernel.share, device.compute.units * kernel.unit_bytes * unit::B *
+                                                    s->clock / device.memory.bandwidth);
     if (hardware.memory.l2_cache)
       s->l2_cache = *hardware.memory.l2_cache;
     else
