@@ -206,6 +206,7 @@ constexpr Row kLabels[] = {
     {"plan.cp", "context parallelism"},
     {"engine.host_step", "host time per engine step"},
     {"engine.host_request", "host time per request and step"},
+    {"engine.sampling", "sampling time per request and step"},
     {"engine.request_time", "server time per request"},
     {"engine.lookahead", "steps scheduled ahead"},
     {"conventions.memory_reserve", "reserved memory"},

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from zoo import default, get
 
-MEMORY = 0.3  # of the energy of a byte: 3.92 pJ/bit of HBM2 (oconnor2017fgdram) of the 110 pJ/B of an H100
+MEMORY = 0.3  # of the energy of a byte: 3.92 pJ/bit of HBM2 (oconnor2017fgdram) of the 95 pJ/B of a B200
 KNEE = 0.6  # clock below which the voltage stays
 
 

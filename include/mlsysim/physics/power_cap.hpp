@@ -21,8 +21,8 @@ namespace mlsysim {
 /// falls without overshooting: seven steps leave less than 1e-12 down to a knee of 0.4.
 /// Ranges: times, loads >= 0; tdp > 0; power_cap > idle_fraction tdp; memory_share in [0, 1]; clock_limit in
 /// (0, 1]; knee in [0.4, 1].
-/// @cite horowitz2014energy, on voltage and frequency; oconnor2017fgdram, 3.92 pJ/bit of HBM2, of the 110
-/// pJ/B that an H100 draws; mlsysim-conventions on the knee
+/// @cite horowitz2014energy, on voltage and frequency; oconnor2017fgdram, 3.92 pJ/bit of HBM2, of the 95
+/// pJ/B that a B200 draws; mlsysim-conventions on the knee
 struct CappedClock {
   static constexpr LawInfo info{
       "CappedClock",
@@ -53,7 +53,7 @@ struct CappedClock {
           field(&Inputs::memory_share, "memory_share", "",
                 "share of a byte's energy that memory itself takes")
               .within(0, 1)
-              .defaulted("3.92 pJ/bit (oconnor2017fgdram) of the 110 pJ/B of an H100; 0.2 to 0.5"),
+              .defaulted("3.92 pJ/bit (oconnor2017fgdram) of the 95 pJ/B of a B200; 0.2 to 1"),
           field(&Inputs::knee, "knee", "", "clock below which the voltage stays, over that at full power")
               .within(0.4, 1)
               .defaulted("convention of MLSys-im; 0.4 to 0.75"));

@@ -216,7 +216,7 @@ TEST_CASE("a space over other figures is another space", "[explore][space]") {
   Conventions conventions = conventions_of(standard_zoo());
   s.conventions = &conventions;
   const auto own_conventions = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
-  conventions.idle_fraction = 0.123;
+  conventions.memory_fragmentation = 0.123;
   CHECK(own_conventions != after);
   CHECK(Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint() != own_conventions);
 }
