@@ -323,8 +323,8 @@ def compressed(f, share, a, reach):
         index(f, share, reach, q_lora, block)
     op = emit(f.ops, "attention", "attention", "compressed_attention", share)
     op.m, op.n, op.k, op.copies = plan.new_tokens, seen, qk, f.sequences * heads
-    op.group_heads = heads
-    op.keys = "chosen" if serving(f) else "cached"
+    if serving(f):
+        op.group_heads, op.keys = heads, "chosen"
     op.params = heads
     op.work = 4 * f.tokens * heads * seen * qk
     op.state = plan.kv_bytes * f.sequences * (min(plan.context, window) + blocks) * qk

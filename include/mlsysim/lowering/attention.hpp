@@ -412,8 +412,10 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   op.n = seen;
   op.k = h.width;
   op.copies = f.sequences * heads;
-  op.group_heads = heads;
-  op.keys = serves(f) ? Keys::chosen : Keys::cached;
+  if (serves(f)) {
+    op.group_heads = heads;
+    op.keys = Keys::chosen;
+  }
   op.params = params<T>(heads);
   op.work = flops<T>(4.0 * f.tokens * heads * seen * h.width);
   op.state = f.plan.kv_bytes * (f.sequences * (window + blocks) * h.width);
