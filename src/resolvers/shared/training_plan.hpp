@@ -125,7 +125,8 @@ template <class In>
   const Precision precision = precision_or_default(in.precision, hardware, notes);
   TrainingProblem<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  if (!v.pricing->lists_operators()) warn_of_operator_plan(in, notes);
+  const bool lists = v.pricing->lists_operators();
+  if (!lists) warn_of_operator_plan(in, notes);
   v.model = v.pricing->model(*in.workload, Phase::training, notes);
   auto& s = v.model.structure;
   s.recomputed = parts_of(in.recomputation);
@@ -136,8 +137,7 @@ template <class In>
   s.dropout = in.dropout;
   s.fused = in.kernel_fusion;
   s.per_operator = in.recomputation == Recomputation::per_operator;
-  const double moved =
-      v.pricing->lists_operators() ? 1.0 : 0.0;  // what lies in host memory is not priced without operators
+  const double moved = lists ? 1.0 : 0.0;  // what lies in host memory is not priced without operators
   s.offloads = moved > 0 && (in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0);
   s.host_computes = s.offloads && in.offload_gradients > 0;
   check_offloaded_gradients(in.offload_gradients, in.offload_states);
@@ -149,13 +149,12 @@ template <class In>
                 .params = v.model.totals.params,
                 .kernel = in.attention_kernel};
   const ServingEngine* runtime = nullptr;
-  if constexpr (requires { in.engine; }) runtime = v.pricing->lists_operators() ? in.engine : nullptr;
+  if constexpr (requires { in.engine; }) runtime = lists ? in.engine : nullptr;
   if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
   v.device = v.pricing->device(hardware, use, with_kernels(c, runtime), notes);
   set_software(v.device, runtime, hardware, precision, v.model, c, notes);
   set_products(v.device, runtime, hardware, precision, c, notes);
-  if (v.pricing->lists_operators())
-    set_recurrences(v.device, v.model, hardware, with_kernels(c, runtime), notes);
+  if (lists) set_recurrences(v.device, v.model, hardware, with_kernels(c, runtime), notes);
   set_step(v.device, runtime, notes);
   if (runtime != nullptr)
     if (const auto* gradients = stated(*runtime, &ServingEngine::gradients))
@@ -195,7 +194,7 @@ template <class In>
   if (const auto* states = runtime == nullptr ? nullptr : stated(*runtime, &ServingEngine::states);
       states != nullptr && !in.states)
     set_states(*states, precision, in.optimizer, p, notes);
-  if (in.states && v.pricing->lists_operators()) set_states(*in.states, precision, in.optimizer, p, notes);
+  if (in.states && lists) set_states(*in.states, precision, in.optimizer, p, notes);
   set_trained(in, v, notes);
   if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   return v;
