@@ -30,9 +30,9 @@ struct OperatorLoad {
     Data<T> traffic;
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
-    T work_draw{1.5}, traffic_draw{0.18};
+    T work_draw{2.0}, traffic_draw{0.18};
     Time<T> resident{};
-    T resident_draw{0.58};
+    T resident_draw{0.54};
     static constexpr auto fields() {
       return rows(
           field(&Inputs::work, key::work).non_negative(),
