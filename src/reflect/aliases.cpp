@@ -37,6 +37,7 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"osl", "output_tokens"},
      {"output_len", "output_tokens"},
      {"dtype", "precision"},
+     {"sustained_share", "clock_limit"},  // of a site: what its power and cooling leave of the clock
      {"kv_cache_dtype", "kv_precision"},
      {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
      {"comm_overhead", "communication_latency"},

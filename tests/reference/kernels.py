@@ -203,7 +203,7 @@ def expanded(ops, h, plan, device, links, executions):
                 continue
             if row["kernel"] != "own":
                 times, (time, memory) = row.get("times", 1), small_kernel(row, op, arrays, device.runtime, device)
-                kernel = SimpleNamespace(total=time, compute=0.0, memory=memory, overhead=time - memory, network=0.0)
+                kernel = SimpleNamespace(total=time, compute=0.0, memory=memory, overhead=time - memory, network=0.0, launches=1)
                 moved = sum(read_and_written(row, op, arrays))
                 out.append((op.like(kind="stream", name="kernel", share=op.share * times, work=0.0, traffic=moved), kernel))
                 continue

@@ -65,6 +65,7 @@ struct MeasuredTable {
   std::size_t sample_of = 0;  ///< records of the table of which the shipped file is a sample; 0: it is all
   bool whole = true;          ///< `data` holds all records
   double tolerance = 0.005;   ///< by which an error may grow before the check fails
+  double aim = 0;             ///< median error that the laws are meant to reach; 0: none
 
   /// "M 7 GPUs, 512 tokens": the row for readers, from its label columns.
   [[nodiscard]] std::string label(std::size_t row) const;

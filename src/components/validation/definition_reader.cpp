@@ -30,9 +30,9 @@ class Reader {
             "keys such as 'title' and 'data'", "");
       raise();
     }
-    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured",
-                 "inputs", "derived", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted",
-                 "sample_of", "busy", "join"});
+    known(root, {"schema",    "title",       "data",      "source",   "note",   "definitions", "measurand",
+                 "measured",  "inputs",      "derived",   "left_out", "groups", "labels",      "repeats",
+                 "tolerance", "unpredicted", "sample_of", "busy",     "join",   "aim"});
     if (word(root, "schema") != kDefinitionSchema)
       fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
             "begin with 'schema: mlsysim/validation@1'");
@@ -239,12 +239,8 @@ class Reader {
       t_.median_of_repeats = v->text == "median";
       if (!t_.median_of_repeats) fault(*v, "'repeats' has no such choice", v->describe(), "median", "");
     }
-    if (const YamlValue* v = root.find("tolerance")) {
-      const auto* end = v->text.data() + v->text.size();
-      const auto [stop, failed] = std::from_chars(v->text.data(), end, t_.tolerance);
-      if (failed != std::errc{} || stop != end || !(t_.tolerance >= 0 && t_.tolerance <= 1))
-        fault(*v, "'tolerance' is not a share", v->describe(), "a number from 0 to 1", "");
-    }
+    share(root, "tolerance", t_.tolerance);
+    share(root, "aim", t_.aim);
   }
   void measured(const YamlValue& root) {
     const YamlValue* m = root.find("measured");
@@ -290,6 +286,14 @@ class Reader {
             "a word, an expression or a map with 'column'", "");
     }
     t_.inputs.push_back(std::move(rule));
+  }
+  void share(const YamlValue& root, std::string_view key, double& to) {
+    const YamlValue* v = root.find(key);
+    if (v == nullptr) return;
+    const auto* end = v->text.data() + v->text.size();
+    const auto [stop, failed] = std::from_chars(v->text.data(), end, to);
+    if (failed != std::errc{} || stop != end || !(to >= 0 && to <= 1))
+      fault(*v, fmt::format("'{}' is not a share", key), v->describe(), "a number from 0 to 1", "");
   }
   void sample_of(const YamlValue& v) {
     const auto* end = v.text.data() + v.text.size();

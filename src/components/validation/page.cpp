@@ -158,6 +158,31 @@ std::string largest_errors(std::span<const TableResult> results) {
              none.empty() ? "-" : fmt::format("{}", fmt::join(none, ", ")));
 }
 
+/// Aims of the tables that state one, two a line; what is missed is bold.
+std::string aims(std::span<const TableResult> results) {
+  std::vector<std::string> cells;
+  std::size_t reached = 0;
+  for (const auto& r : results) {
+    if (r.table->aim <= 0 || r.errors.rows == 0) continue;
+    const bool met = r.errors.median <= r.table->aim;
+    reached += met ? 1U : 0U;
+    cells.push_back(fmt::format(met ? " {} | {} | {} |" : " {} | {} | **{}** |", r.table->name,
+                                detail::percent(r.table->aim), detail::percent(r.errors.median)));
+  }
+  if (cells.empty()) return {};
+  std::string out = fmt::format(
+      "## Aims\n\nMedian errors that the laws are meant to reach, stated in the definitions of {} tables; {} "
+      "reach "
+      "theirs. Whole tables and\ngroups left out are in [the notes](../../zoo/validation/residuals.md).\n\n"
+      "| table | aim | reached | table | aim | reached |\n| --- | ---: | ---: | --- | ---: | ---: |\n",
+      cells.size(), reached);
+  const std::size_t half = (cells.size() + 1) / 2;
+  for (std::size_t i = 0; i < half; ++i)
+    out +=
+        fmt::format("|{}{}\n", cells[i], i + half < cells.size() ? cells[i + half] : std::string(" | | |"));
+  return out + "\n";
+}
+
 /// Constants of each device and engine that come from a fit rather than from a data sheet or the priors of
 /// zoo/defaults.yaml.
 std::string fitted_constants(const Zoo& zoo) {
@@ -279,6 +304,7 @@ std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::pat
 std::string accuracy_page(std::span<const TableResult> results, std::span<const Calibration> calibrations) {
   std::string out(kHead);
   out += topics(results);
+  out += aims(results);
   out += largest_errors(results);
   out += strata();
   if (!calibrations.empty()) out += cross_validation(calibrations);

@@ -43,6 +43,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
+TEST_CASE("tables: an aim is a share", "[validation]") {
+  const std::string csv = "gpu,half,n,latency\nh,512,1024,20\n", head = "measurand: matrix_product\n";
+  CHECK(sample(csv).aim == 0);
+  CHECK(sample(csv, replaced(kDefinition, head, head + "aim: 0.09\n")).aim == 0.09);
+  CHECK_THROWS_AS((void)sample(csv, replaced(kDefinition, head, head + "aim: 9 %\n")), Error);
+}
+
 TEST_CASE("tables: rows become inputs, the rest is left out with its reason", "[validation]") {
   const auto t = sample("gpu,half,n,latency\nh,512,1024,20\nx,1,1,1\nh,1,9999,1\ny,1,1,1\nh,1,1,\n");
   const auto rows = rows_of(t, standard_zoo());
