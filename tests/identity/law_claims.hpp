@@ -36,6 +36,12 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ConvolutionTime", "compute",
      "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +wave +split_depth -rate -clock"},
     {"ConvolutionTime", "memory", "+traffic -bandwidth"},
+    {"RecurrenceTime", "time",
+     "+launches +rows +chunks +blocks -units +work +aside +in_order +states -peak -bandwidth +launch +row "
+     "+step"},
+    {"RecurrenceTime", "compute", "+rows +chunks +blocks -units +work -peak +row +step"},
+    {"RecurrenceTime", "memory", "+aside +in_order +states -bandwidth"},
+    {"RecurrenceTime", "overhead", "+launches +launch"},
 
     {"MatmulWork", "work", "+m +n +k +count"},
     {"MatmulWork", "traffic", "+m +n +k +count +a_bytes +b_bytes +c_bytes"},

@@ -12,6 +12,8 @@ AttainableRate peak=989TFLOP/s bandwidth=3.35TB/s arithmetic_intensity={1FLOP/B,
 SoftRoofline work=2TFLOP traffic={16GB,160MB,6.4GB} peak=1000TFLOP/s bandwidth=3.2TB/s
 SmallKernelTime read={8kB,1GB} written={8kB,1GB} row={0B,8kB} l2_cache=50MB rows={1,4096} units=132 floor=8470 start=2600 \
     switched=1200 share=0.907 cached=0.6 bandwidth=3.35TB/s clock=1.98GHz
+RecurrenceTime launches=8 rows=64 chunks={1,512} blocks={8,264} units=132 work=50GFLOP aside=80MB in_order=40MB states=4MB peak=500TFLOP/s \
+    bandwidth=2.4TB/s launch=2.4us row=0.2us step=1.6us
 ConvolutionTime m={12544,802816} n=64 k={147,576} groups=1 tile_m=128 tile_n=64 group_n=8 depth_step=32 units=132 floor=7700 \
     wave=3600 split=30000 split_depth=700 rate=350TFLOP/s traffic=10MB bandwidth=3TB/s clock=1.98GHz
 MatmulWork m={1,4096} n=4096 k=14336 count={1,8} a_bytes=2B b_bytes={2B,1B} c_bytes=2B
