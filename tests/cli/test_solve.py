@@ -89,7 +89,7 @@ def test_a_cap_that_nobody_gave(run):
     asked = ("Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "64", "--seq-len", "8192", "--output-tokens", "256")
     found = run("solve", *asked, "ttft <= 30 s", "power_cap", "-o", "json").json()
     cap = found["value"]
-    assert 210 < cap < 700 and found["unit"] == "W"
+    assert 119 < cap < 700 and found["unit"] == "W"  # an H100 with a context draws 119 W
     at = run("eval", *asked, "--power-cap", f"{cap!r} W", "-o", "json").json()
     assert at["p_ttft"] == pytest.approx(30e3, rel=1e-6)
     rows = run("sensitivity", *asked, "energy_per_token", "--inputs", "power_cap", "-o", "json").json()["levers"]
