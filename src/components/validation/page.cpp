@@ -166,8 +166,9 @@ std::string aims(std::span<const TableResult> results) {
     if (r.table->aim <= 0 || r.errors.rows == 0) continue;
     const bool met = r.errors.median <= r.table->aim;
     reached += met ? 1U : 0U;
-    cells.push_back(fmt::format(met ? " {} | {} | {} |" : " {} | {} | **{}** |", r.table->name,
-                                detail::percent(r.table->aim), detail::percent(r.errors.median)));
+    const auto found = detail::percent(r.errors.median);
+    cells.push_back(fmt::format(" {} | {} | {} |", r.table->name, detail::percent(r.table->aim),
+                                met ? found : "**" + found + "**"));
   }
   if (cells.empty()) return {};
   std::string out = fmt::format(
