@@ -44,7 +44,7 @@ def test_solve(chat):
     # Nobody gave a cap: it starts from the TDP of the device.
     batch = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=64, seq_len=8192)
     capped = batch.solve("ttft <= 30 s", "power_cap")
-    assert Hardware.H100.power.tdp > capped.value > mlsysim.Q_("210 W")
+    assert Hardware.H100.power.tdp > capped.value > mlsysim.Q_("119 W")
     given = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=64, seq_len=8192, power_cap=capped.value)
     assert given.results["ttft"].m_as("s") == pytest.approx(30, rel=1e-9)
 
