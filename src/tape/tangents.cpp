@@ -233,8 +233,11 @@ void Tangents::step(std::size_t n) {
   }
   const bool two = operands_of(node.op) == 2;
   const double v = values_[n] = compute(node.op, a, b);
-  marks_[n] = marks_[node.a];
-  if (two) marks_[n].steps |= marks_[node.b].steps, marks_[n].kinks |= marks_[node.b].kinks;
+  // A factor beside a zero moves nothing, whatever steps it takes.
+  const bool product = node.op == TapeOp::multiply;
+  marks_[n] = product && b == 0 ? Marks{} : marks_[node.a];
+  if (two && !(product && a == 0))
+    marks_[n].steps |= marks_[node.b].steps, marks_[n].kinks |= marks_[node.b].kinks;
   clear_row(n);
   const bool by_a = moves_[node.a] != 0, by_b = two && moves_[node.b] != 0;
   if (node.op == TapeOp::abs && a == 0) {
