@@ -95,9 +95,10 @@ def test_a_higher_rate_never_finds_fewer_in_flight(seed):
     found = one.sweep({"arrival_rate": [Q_(share * capacity, "request/s") for share in shares]},
                       ["running_requests", "itl", "ttft", "request_latency"], anything=True).columns
     running, itl = list(found["running_requests"]), list(found["itl"])
-    for name in ("running_requests", "itl", "ttft", "request_latency"):
+    assert running[:35] == sorted(running[:35]), asked
+    for name, kept in {"running_requests": 0.98, "itl": 0.98, "ttft": 0.99, "request_latency": 0.99}.items():
         values = list(found[name])
-        assert all(b >= a * 0.98 for a, b in zip(values, values[1:])), (asked, name)
+        assert all(b >= a * kept for a, b in zip(values, values[1:])), (asked, name)
     steps, to_seconds = max(1, asked["output_tokens"] - 1), 1e-3
     for share, n, time in zip(shares, running, itl):
         assert n == pytest.approx(share * capacity * steps * time * to_seconds, rel=0.01), (asked, share)
