@@ -15,16 +15,10 @@ DiffusionPipeline::DiffusionPipeline(const DiffusionNetwork& network, const Diff
   list_decoder(network, task, *stages[2]);
   const Conventions c = with_kernels(conventions, runtime);
   device = device_view(hardware, precision, c, notes, Phase::inference, execution_of(std::nullopt, runtime));
-  const auto draw = device.draw;
-  const auto power = device.power;
-  const double idle = device.conventions.idle_fraction;
   ModelView<> model;
   model.structure = stages[1]->structure;
   set_software(device, runtime, hardware, precision, model, c, notes);
   set_products(device, runtime, hardware, precision, c, notes);
-  device.draw = draw;
-  device.power = power;
-  device.conventions.idle_fraction = idle;
   links = links_view(hardware, task.devices, c, notes, Phase::inference);
 }
 

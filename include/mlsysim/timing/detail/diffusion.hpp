@@ -14,8 +14,7 @@ namespace mlsysim {
 /// A pipeline on a device: text encoder, denoiser and decoder, each a list of operators.
 ///
 /// Each stage takes the longer of the device's kernels and of the host that launches them; one stage waits
-/// for the one before. Without a runtime kernels are fused and a graph launches them. Devices draw power as
-/// under any load that keeps them busy; a runtime's own figures of power are not read.
+/// for the one before. Without a runtime kernels are fused and a graph launches them.
 struct DiffusionPipeline {
   std::array<std::unique_ptr<DiffusionStage>, 3> stages;
   Device<> device;
