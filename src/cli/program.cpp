@@ -80,7 +80,7 @@ bool lists_everything(std::string_view command) {
 }  // namespace
 
 Program::Program(std::vector<std::string> words)
-    : words_(std::move(words)),
+    : words_(with_known_command(std::move(words))),
       shows_all_(std::find(words_.begin(), words_.end(), "--help-all") != words_.end()) {
   app_.require_subcommand(1);
   app_.fallthrough();

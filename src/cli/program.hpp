@@ -48,6 +48,9 @@ template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T
 /// Thrown by the option that asks how to cite the program.
 struct CallForCitation {};
 
+/// Words of a call whose command has the name that the program knows it by: "trace" is "traffic".
+[[nodiscard]] std::vector<std::string> with_known_command(std::vector<std::string> words);
+
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
  public:

@@ -38,7 +38,20 @@ const CLI::Option* option_of(const CLI::App* at, const std::string& name) {
   return nullptr;
 }
 
+/// Second names of commands.
+constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"trace", "traffic"}, {"graph-breaks", "compile"}, {"model-graph", "program"}});
+
 }  // namespace
+
+std::vector<std::string> with_known_command(std::vector<std::string> words) {
+  const auto command = std::find_if(words.begin(), words.end(),
+                                    [](const std::string& word) { return !word.starts_with('-'); });
+  if (command == words.end()) return words;
+  for (const auto& [name, known] : kCommands)
+    if (*command == name) *command = known;
+  return words;
+}
 
 void Program::take_other_words() {
   const CLI::App* at = &app_;

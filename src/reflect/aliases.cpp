@@ -39,6 +39,16 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"dtype", "precision"},
      {"sustained_share", "clock_limit"},  // of a site: what its power and cooling leave of the clock
      {"kv_cache_dtype", "kv_precision"},
+     {"intra_node_bandwidth", "intra_node_bw"},
+     {"inter_node_bandwidth", "fabric_bandwidth"},
+     {"dispatch_mode", "expert_copies"},  // DeepEP
+     {"expert_imbalance", "rank_imbalance"},
+     {"decode_step_time", "decode_pass"},  // vLLM calls a pass of its engine a step
+     {"mixed_step_time", "prompt_pass"},
+     {"memory_shortfall", "memory_missing"},
+     {"resolvers", "also"},
+     {"request_trace", "traffic_file"},  // an option that is no field, as the next one
+     {"include_infeasible", "anything"},
      {"step_latency_total", "step_latency"},  // MLSys-im, as the next ones
      {"comm_overhead", "communication_latency"},
      {"fleet_throughput", "effective_throughput"},

@@ -1,8 +1,11 @@
 """Words that people bring from engines, benchmarks and other commands mean what they mean there."""
 
 import json
+import pathlib
 
 import pytest
+
+GRAPH = str(pathlib.Path(__file__).parents[1] / "data/programs/mhlo/bert_tiny_forward_generic_form.mlir")
 
 
 def said(run, *words):
@@ -31,6 +34,12 @@ SAME = [
     (["fit", "--model", "Llama3_8B", "--hardware", "H100"], ["fit", "Llama3_8B", "H100"]),
     (["fit", "Llama3_70B", "8xH100"], ["fit", "Llama3_70B", "H100", "--accelerators", "8"]),
     (["memory", "Llama3_70B", "8xH100"], ["memory", "Llama3_70B", "H100", "--tp-size", "8"]),
+    (["eval", "Llama3_70B", "16xH100", "--inter-node-bandwidth", "25 GB/s"],
+     ["eval", "Llama3_70B", "H100", "--accelerators", "16", "--fabric-bandwidth", "25 GB/s"]),
+    (["eval", "Mixtral_8x7B", "8xH100", "--ep", "8", "--dispatch-mode", "per_node", "--expert-imbalance", "1.3"],
+     ["eval", "Mixtral_8x7B", "H100", "--accelerators", "8", "--ep-size", "8", "--expert-copies", "per_node", "--rank-imbalance", "1.3"]),
+    (["eval", "Llama3_8B", "H100", "--resolvers", "SustainabilityModel"], ["eval", "Llama3_8B", "H100", "--also", "SustainabilityModel"]),
+    (["model-graph", "show", GRAPH], ["program", "show", GRAPH]),
     (["compare", "Llama3_8B,Qwen3_8B", "H100"], ["compare", "Llama3_8B", "H100", "--with", "workload=Qwen3_8B"]),
 ]
 
