@@ -49,7 +49,7 @@ class Lister {
     op.live = f_.activations(2 * op.copies * queries * head);
     op.traffic = op.unfused_traffic = op.live + f_.activations(2 * op.copies * keys * head);
   }
-  /// @param values of the larger side of a convolution: outputs, or inputs that a stride thins out
+  /// @param pixels of the output; a stride reads stride^2 as many
   void convolution(double count, double pixels, double in, double out, double kernel, double frames = 1,
                    double stride = 1) {
     f_.ops.reserve(2);
@@ -78,8 +78,8 @@ class Lister {
     if (in != out) convolution(1, rows, in, out, 1);
     chain("residual", OpGroup::convolution, 1, rows * out);
   }
-  void end(std::size_t first, double rounds) {
-    for (std::size_t i = first; i < f_.ops.size(); ++i) f_.ops[i].count *= rounds;
+  void repeat(double rounds) {
+    for (std::size_t i = 0; i < f_.ops.size(); ++i) f_.ops[i].count *= rounds;
   }
 
   Frame<double> f_;
@@ -134,7 +134,7 @@ class TransformerLister : Lister {
       chain(norm_name(), OpGroup::feed_forward, skips, 2 * own_patches_ * hidden_);
       product("skip_projection", OpGroup::feed_forward, skips, own_patches_, hidden_, 2 * hidden_);
     }
-    end(0, task_.steps);
+    repeat(task_.steps);
   }
 
   static double patches_of(const DiffusionNetwork& d) {
@@ -293,7 +293,7 @@ class UnetLister : Lister {
     chain("group_norm", OpGroup::convolution, 1, images_ * pixels(0) * in);
     chain("image_activation", OpGroup::convolution, 1, images_ * pixels(0) * in);
     convolution(1, images_ * pixels(0), in, latent, 3);
-    end(0, steps_);
+    repeat(steps_);
   }
 
  private:

@@ -187,7 +187,7 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
   // Entries of many tokens are few, and their kernels fused.
   const T alone = select(h.index_block > T{1.0}, T{0.0}, T{1.0});
   choice.searched = f.tokens * alone;
-  // Norm, rotation, Hadamard transform and quantisation of queries and keys, weights of the heads, the cache;
+  // Norm, rotation, Hadamard transform and quantization of queries and keys, weights of the heads, the cache;
   // where entries are compressed they are fused in three. As many passes over the queries as three of eight.
   elementwise(f, "index_preparation", OpGroup::attention, count * alone * (h.compressed ? 3.0 : 8.0),
               f.tokens * width * 0.375, 1, 1, 6);
@@ -335,7 +335,7 @@ void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cache
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
 /// projections absorbed into the query and the output; so do prompts of which an index chooses entries. The
-/// absorbed part of a query and its rotated part are joined by a kernel, and so are both latents normalised.
+/// absorbed part of a query and its rotated part are joined by a kernel, and so are both latents normalized.
 template <class T>
 void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const LatentView<T>& h) {
   const T& hidden = f.stack.hidden;
@@ -450,6 +450,21 @@ void recur(const Frame<T>& f, Op<T>& op, Recurrence kernels, const T& heads, con
   op.unfused_traffic = op.traffic;
 }
 
+/// The convolution over time before a recurrence, which needs the last tokens before the next one. They are
+/// read and written in the format of activations.
+/// @param width channels
+/// @param weights of the layer that no product has, the convolution's among them
+template <class T, class View>
+void short_convolution(const Frame<T>& f, const T& count, const View& h, const T& width, const T& weights) {
+  auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * width, 1, 1, 8);
+  const T tokens_before = f.sequences * max(h.conv_width - 1.0, T{0.0});
+  conv.params = params<T>(weights);
+  conv.kept = f.activations(f.tokens * width);
+  conv.state = h.state_bytes * (tokens_before * width);
+  conv.traffic += f.activations(2.0 * tokens_before * width);
+  recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
+}
+
 /// Gated linear attention with a recurrent state per value head (delta rule).
 template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const LinearView<T>& h) {
   const T& hidden = f.stack.hidden;
@@ -470,14 +485,7 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
     auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, values * h.key_dim, h.decay_rank);
     up.params += params<T>(values * h.key_dim - values);
   }
-  auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * mixed, 1, 1, 8);
-  conv.params = params<T>(h.conv_width * mixed + 2.0 * values + h.value_dim);
-  conv.kept = f.activations(f.tokens * mixed);
-  // The convolution needs the tokens before the next one.
-  conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  // They are read and written in the format of activations.
-  conv.traffic += f.activations(2.0 * f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
+  short_convolution(f, count, h, mixed, h.conv_width * mixed + 2.0 * values + h.value_dim);
 
   Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
   const T cells = width * h.key_dim;
@@ -505,14 +513,8 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
       matmul(f, "state_space_input", OpGroup::attention, count, f.tokens, inner + mixed + heads, hidden);
   in.params += params<T>(h.bias * (inner + mixed + heads));
   in.kept *= f.split;
-  auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * mixed, 1, 1, 8);
   // Decay, step and skip of each head, and the norm before the output.
-  conv.params = params<T>((h.conv_width + h.conv_bias) * mixed + 3.0 * heads + inner);
-  conv.kept = f.activations(f.tokens * mixed);
-  conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  // They are read and written in the format of activations.
-  conv.traffic += f.activations(2.0 * f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
-  recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
+  short_convolution(f, count, h, mixed, (h.conv_width + h.conv_bias) * mixed + 3.0 * heads + inner);
 
   Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
   const T cells = inner * h.state;

@@ -368,10 +368,10 @@ std::vector<double> detail::ScenarioPoint::at(const Scenario& moved) const {
   if (!known_) {
     // A figure that a class gave and that is now stated stands elsewhere among the inputs.
     const Subject other = subject_of(moved);
-    std::vector<double> out;
-    for (const auto& input : base_.entry.inputs)
-      if (const auto* f = find_field(other.entry.inputs, input.name); f != nullptr)
-        out.push_back(other.point[static_cast<std::size_t>(f - other.entry.inputs.data())]);
+    std::vector<double> out = base_.point;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (const auto* f = find_field(other.entry.inputs, base_.entry.inputs[i].name); f != nullptr)
+        out[i] = other.point[static_cast<std::size_t>(f - other.entry.inputs.data())];
     return out;
   }
   Notes quiet;

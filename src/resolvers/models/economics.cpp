@@ -59,7 +59,8 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
 
 }  // namespace
 
-SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied) {
+SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied,
+                    bool stated_idle) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -74,11 +75,12 @@ SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optiona
   auto& p = out.problem;
   p.region = e.grid->name;
   p.has_power = true;
+  stated_idle = stated_idle && device.power.idle;
   out.load = {.tdp = *device.power.tdp,
-              .idle_fraction = c.idle_fraction,
+              .idle_fraction = stated_idle ? device.power.idle_share(c.idle_fraction) : c.idle_fraction,
               .accelerators = in.fleet->total_accelerators(),
               .utilization = in.utilization.value_or(in.mfu)};
-  notes.assume("idle_fraction", c.idle_fraction, kDefaults);
+  if (!stated_idle) notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   if (!in.host_power)
     notes.assume("host_power", Power<>(),
                  "accelerators only: processors, adapters and storage of the nodes are not counted");

@@ -152,8 +152,8 @@ template <class Problem> void complete(const In& in, const Problem& problem, Out
   out.bottleneck = slowest(out);
   if (!in.hardware->power.tdp) return;
   out.energy = energy_of_batch(device, out.device_utilization, out.latency);
-  const double usual = conventions_or_standard(in.conventions).idle_fraction;
-  if (device.conventions.idle_fraction == usual) notes.assume("idle_fraction", usual, kDefaults);
+  if (!in.hardware->power.idle || out.fidelity == Fidelity::textbook)
+    notes.assume("idle_fraction", device.conventions.idle_fraction, kDefaults);
 }
 
 }  // namespace

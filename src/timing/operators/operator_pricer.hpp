@@ -1,30 +1,12 @@
 #pragma once
 // The operator pricer over any scalar; instantiated once for each in a file of its own.
 
-#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/physics/power_cap.hpp>
+#include <mlsysim/timing/detail/loaded.hpp>
 #include <mlsysim/timing/pricer.hpp>
 #include <mlsysim/timing/spill.hpp>
 
 namespace mlsysim::detail {
-
-/// Time at full power that draws what kernels do; waiting draws idle power.
-template <class T>
-[[nodiscard]] Time<T> loaded(const Work<T>& work, const Data<T>& traffic, const Time<T>& resident,
-                             const Device<T>& d) {
-  return apply<OperatorLoad, T>({.work = work,
-                                 .traffic = traffic,
-                                 .peak = d.compute.dense,
-                                 .bandwidth = d.memory.bandwidth,
-                                 .work_draw = d.draw.work,
-                                 .traffic_draw = d.draw.traffic,
-                                 .resident = resident,
-                                 .resident_draw = d.draw.resident})
-      .loaded;
-}
-template <class T> [[nodiscard]] Time<T> loaded(const PassBreakdown<T>& pass, const Device<T>& d) {
-  return loaded(pass.work, pass.traffic, pass.kernels(), d);
-}
 
 /// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
 template <class T>

@@ -5,7 +5,7 @@
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/physics/energy.hpp>
-#include <mlsysim/physics/operator_load.hpp>
+#include <mlsysim/timing/detail/loaded.hpp>
 #include <mlsysim/timing/pass_cost.hpp>
 
 #include <algorithm>
@@ -36,19 +36,11 @@ inline Prediction priced(const OpList<>& ops, const Device<>& d, const Predictio
 inline Prediction drawn(const PassBreakdown<>& sum, const Device<>& d, Time<> duration, Time<> resident,
                         const PredictionContext& context, double settled = 1) {
   if (d.power.tdp <= Power<>()) return {0, {}, "the device states no power"};
-  const Time<> loaded = context.comparison == Yardstick::textbook ? duration
-                        : context.comparison == Yardstick::roofline
-                            ? max(sum.work / d.compute.dense, sum.traffic / d.memory.bandwidth)
-                            : OperatorLoad::solve<double>({.work = sum.work,
-                                                           .traffic = sum.traffic,
-                                                           .peak = d.compute.dense,
-                                                           .bandwidth = d.memory.bandwidth,
-                                                           .work_draw = d.draw.work,
-                                                           .traffic_draw = d.draw.traffic,
-                                                           .resident = resident,
-                                                           .resident_draw = d.draw.resident})
-                                  .loaded;
-  const double load = std::min(1.0, loaded / duration) * settled;
+  const Time<> full = context.comparison == Yardstick::textbook ? duration
+                      : context.comparison == Yardstick::roofline
+                          ? max(sum.work / d.compute.dense, sum.traffic / d.memory.bandwidth)
+                          : detail::loaded(sum.work, sum.traffic, resident, d);
+  const double load = std::min(1.0, full / duration) * settled;
   Prediction p{EnergyProportional::solve<double>({.tdp = d.power.tdp,
                                                   .utilization = load,
                                                   .time = duration,
