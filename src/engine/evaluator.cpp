@@ -402,7 +402,7 @@ std::string runtime_of(const ResolvedScenario& r) {
   if (s.engine != nullptr)
     return s.execution ? fmt::format("{}, {}", s.engine->name, name_of(*s.execution)) : s.engine->name;
   if (r.load() != Load::burst && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
-    return fmt::format("{} engine", usual_engine().name);
+    return fmt::format("{} engine", usual_engine(r.hardware()).name);
   const bool eager = s.execution ? *s.execution == Execution::eager : r.mode() == Mode::train;
   return eager ? "fused kernels, launched one by one" : "fused kernels in a captured graph";
 }

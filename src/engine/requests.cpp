@@ -318,7 +318,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   if (r.load() == Load::burst) return in;
   Notes quiet;
   if (in.engine == nullptr && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
-    in.engine = &usual_engine();
+    in.engine = &usual_engine(r.hardware());
   return in;
 }
 

@@ -61,7 +61,7 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
     out.chunked_prefill = true;
   }
   if (s.arrival_rate) out.arrival_rate = *s.arrival_rate;
-  out.engine = engine_times(engine_or_generic(s.engine, *out.pricing, notes));
+  out.engine = engine_times(engine_or_usual(s.engine, r.hardware(), *out.pricing, notes));
   out.kv_share = figures.number("catalogue.serving.kv_share");
   out.page_tokens = InFlightBatchingModel::Inputs{}.page_tokens;
   notes.assume("page_tokens", out.page_tokens, "pages of vLLM, kwon2023vllm");
@@ -163,7 +163,7 @@ MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad
                                                .host_power = s.host_power.value_or(Power<>()),
                                                .network_power = s.network_power.value_or(Power<>()),
                                                .conventions = s.conventions},
-                        notes);
+                        notes, std::nullopt, counts_servers);
   out = m.problem;
   if (rented) {
     out.rented = true;

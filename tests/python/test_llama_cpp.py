@@ -47,3 +47,35 @@ def test_a_step_does_not_fill_the_memory_of_an_a100():
     step = times("A100")[1]
     assert 2 * WEIGHTS / (0.99e12) < step < 1.5 * 2 * WEIGHTS / (0.99e12)
     assert 0.8 < 1 / step / 53.5 < 1.25
+
+
+@pytest.mark.parametrize("device, bits, prompts, steps", [
+    ("AppleM1_GPU8", 8.5, 117.25, 7.91), ("AppleM1Max_GPU32", 16, 599.53, 23.03), ("AppleM2Ultra_GPU76", 4.55, 1238.48, 94.27)])
+def test_metal_comes_out_as_published(device, bits, prompts, steps):
+    """LLaMA 7B with build 8e672ef, prompts of 512 tokens and steps after one (llama.cpp, discussion 4167), tokens a second."""
+    def told(tokens):
+        return mlsysim.ServingModel.solve(
+            workload="Llama2_7B", hardware=device, precision="fp16", weight_bits=bits, engine="llama_cpp_metal@b1538",
+            seq_len=tokens, output_tokens=128, prefill_chunk_tokens=512)
+    assert 512 / told(512).ttft.m_as("s") / prompts == pytest.approx(1, abs=0.2)
+    assert 1 / told(1).itl.m_as("s") / steps == pytest.approx(1, abs=0.2)
+
+
+def test_mlx_launches_fewer_kernels():
+    """MLX has one kernel for a norm with its weight and one for the gated activation, llama.cpp two; activations keep 16 bits."""
+    def step(engine):
+        return mlsysim.ServingModel.solve(workload="Llama2_7B", hardware="AppleM2Max_GPU38", precision="fp16", weight_bits=4.5,
+                                          engine=engine, seq_len=512).itl.m_as("s")
+    fewer = 2 * 32 + 1 + 32
+    assert fewer * 3e-6 < step("llama_cpp_metal") - step("mlx") < fewer * 20e-6
+
+
+@pytest.mark.parametrize("device, runtime", [("AppleM4Max_GPU40", "llama_cpp_metal"), ("H100", "generic"), ("MI300X", "generic")])
+def test_the_class_of_a_device_names_the_usual_runtime(device, runtime):
+    assert runtime in mlsysim.ask("Llama3_8B", device).evaluate().runtime
+
+
+def test_a_server_of_llama_cpp_on_a_mac_is_its_port():
+    line = "llama-server -hf bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q4_K_M -c 4096"
+    assert mlsysim.launches.read(line, hardware="AppleM2Max_GPU38")["fields"]["engine"] == "llama_cpp_metal"
+    assert mlsysim.launches.read(line, hardware="RTX4090")["fields"]["engine"] == "llama_cpp"

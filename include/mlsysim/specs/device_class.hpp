@@ -19,6 +19,17 @@ struct FigureRule {
   }
 };
 
+/// The runtimes of a class of devices where a question names none, by their keys.
+struct UsualRuntimes {
+  std::string serve, diffuse;
+
+  static constexpr auto fields() {
+    using R = UsualRuntimes;
+    return rows(field(&R::serve, "serve", "", "of language models that serve requests"),
+                field(&R::diffuse, "diffuse", "", "of diffusion models"));
+  }
+};
+
 /// Figures that devices of one kind have in common, under the paths that the devices' own have. A figure is a
 /// value or a rule; what neither says is that of the class `like`, if there is one.
 struct DeviceClass {
@@ -33,6 +44,7 @@ struct DeviceClass {
   Tiles<> tiles;
   CollectiveTimes collectives;
   std::vector<FigureRule> rules;
+  UsualRuntimes runtimes;
   const Entry* entry = nullptr;  ///< the zoo's entry, null for a class made by hand
 
   static constexpr auto fields() {
@@ -50,7 +62,8 @@ struct DeviceClass {
         field(&C::kernels, "kernels", "", "fixed times of kernels").defaulted("absent"),
         field(&C::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
         field(&C::collectives, "collectives", "", "collectives inside a node").defaulted("absent"),
-        field(&C::rules, "rules", "", "figures that follow from others of the device").defaulted("none"));
+        field(&C::rules, "rules", "", "figures that follow from others of the device").defaulted("none"),
+        field(&C::runtimes, "runtimes", "", "runtimes where a question names none").defaulted("absent"));
   }
 };
 

@@ -305,6 +305,20 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   }
 }
 
+/// An engine on the machines for which the zoo has its port: llama.cpp on a Mac is llama_cpp_metal.
+void take_port(Launch& launch, std::string_view engine, const Zoo& zoo) {
+  auto& named = launch.fields.at("engine");
+  const auto machine = launch.fields.find("hardware");
+  const auto* device = machine == launch.fields.end() ? nullptr : zoo.find<HardwareNode>(machine->second);
+  if (device == nullptr || named != engine) return;
+  for (const auto* c = device->device_class; c != nullptr; c = c->like)
+    if (c->runtimes.serve.starts_with(engine)) {
+      named = c->runtimes.serve;
+      launch.notes.push_back(fmt::format("{} on {} is {}", engine, device->name, named));
+      return;
+    }
+}
+
 }  // namespace
 
 Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
@@ -359,6 +373,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else
     detail::training_fields(settings, out, zoo);
   settings.finish();
+  if (serves) take_port(out, detail::engine_entry(*format), zoo);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
   return out;

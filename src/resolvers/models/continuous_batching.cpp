@@ -79,7 +79,7 @@ void with_engine(const ContinuousBatchingModel::Inputs& in, const Pricing& prici
   request.seq_len = detail::prompt_tokens(mean, answer);
   request.output_tokens = answer;
   request.page_tokens = 1;  // the pages are in `held`
-  const auto engine = engine_or_generic(in.engine, pricing, notes);
+  const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
   const auto passes = pass_times(request, engine, notes);
   const double kv_share = detail::number("catalogue.serving.kv_share", notes);
   const auto fit = [&](double tokens) {

@@ -242,7 +242,7 @@ InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, 
   // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
   Notes quiet;
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);
-  const auto engine = engine_or_generic(in.engine, pricing, notes);
+  const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
   const auto passes = pass_times(in, engine, notes);
   Result r = in_flight(in, engine, passes, notes);
   r.fidelity = pricing.fidelity();

@@ -1,11 +1,12 @@
 #include "resolvers/shared/unpriced.hpp"
 
 #include <mlsysim/physics/energy.hpp>
-#include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/models/inference_pass.hpp>
 #include <mlsysim/timing/detail/diffusion.hpp>
+#include <mlsysim/timing/detail/loaded.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -70,7 +71,7 @@ Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c
   const HardwareNode& hw = *in.hardware;
   const ServingEngine* runtime = in.engine;
   if (runtime == nullptr) {
-    runtime = &standard_zoo().at<ServingEngine>("diffusers");
+    runtime = &usual_engine(hw, &UsualRuntimes::diffuse);
     notes.assume("engine", runtime->name, "the usual runtime of diffusion models; name yours");
   }
   const DiffusionTask task{
@@ -101,14 +102,7 @@ Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c
   r.weights_in = level.name;
   r.feasible = r.memory_footprint <= level.capacity;
   if (!r.feasible) notes.warn("the model does not fit on one device", BreakReason::infeasible_memory);
-  const auto loaded = OperatorLoad::solve<double>({.work = sum.work,
-                                                   .traffic = sum.traffic,
-                                                   .peak = d.compute.dense,
-                                                   .bandwidth = d.memory.bandwidth,
-                                                   .work_draw = d.draw.work,
-                                                   .traffic_draw = d.draw.traffic})
-                          .loaded;
-  r.load = std::min(1.0, loaded / r.latency);
+  r.load = std::min(1.0, detail::loaded(sum, d) / r.latency);
   if (hw.power.tdp)
     r.energy = EnergyProportional::solve<double>({.tdp = *hw.power.tdp,
                                                   .utilization = r.load,

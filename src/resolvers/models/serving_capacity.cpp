@@ -78,7 +78,7 @@ class InFlightFleet {
     request.max_batch_size = slots;
     request.page_tokens = 1;  // the pages are in the number of slots
     request.target_itl.reset();
-    const auto engine = engine_or_generic(in.engine, pricing, notes);
+    const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
     const auto passes = pass_times(request, engine, notes);
     request.arrival_rate = in.arrival_rate;
     Notes quiet;

@@ -2,8 +2,10 @@
 
 #include <mlsysim/estimate/detail/steady.hpp>
 #include <mlsysim/reflect/take_fields.hpp>
+#include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/timing/fill.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -63,7 +65,12 @@ std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel:
   return {std::move(draft), weights};
 }
 
-const ServingEngine& usual_engine() { return standard_zoo().at<ServingEngine>("generic"); }
+const ServingEngine& usual_engine(const HardwareNode& hardware, std::string UsualRuntimes::*use) {
+  const Zoo& zoo = standard_zoo();
+  const DeviceClass* c = &class_of(hardware, conventions_or_standard(nullptr));
+  while ((c->runtimes.*use).empty()) c = c->like != nullptr ? c->like : &zoo.at<DeviceClass>("device");
+  return zoo.at<ServingEngine>(c->runtimes.*use);
+}
 
 /// Notes what an engine states.
 static void note_stated(const ServingEngine& e, Notes& notes) {
@@ -81,18 +88,19 @@ static void note_stated(const ServingEngine& e, Notes& notes) {
   });
 }
 
-ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {
+ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
+                              const Pricing& pricing, Notes& notes) {
   if (!pricing.prices_engines()) {
     if (engine != nullptr)
       notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
     return {.name = "none"};
   }
-  const ServingEngine& e = engine != nullptr ? *engine : usual_engine();
+  const ServingEngine& e = engine != nullptr ? *engine : usual_engine(hardware);
   if (engine == nullptr)
-    notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
+    notes.assume("engine", e.name, "usual on such devices; name yours for its host time and scheduling");
   if (!notes.wanted()) return e;
   // The entry of one zoo stays as it is, and so do its notes. Plugins may bring another zoo.
-  static const ServingEngine& usual = usual_engine();
+  static const ServingEngine& usual = standard_zoo().at<ServingEngine>("generic");
   if (&e != &usual) {
     note_stated(e, notes);
     return e;

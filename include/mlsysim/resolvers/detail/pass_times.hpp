@@ -4,17 +4,19 @@
 
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
+#include <mlsysim/specs/device_class.hpp>
 
 #include <utility>
 
 namespace mlsysim {
 
-/// The engine where none is named: `generic` of zoo/runtimes.
-[[nodiscard]] const ServingEngine& usual_engine();
+/// The runtime where none is named: what the class of the device, or the class that it is like, states.
+[[nodiscard]] const ServingEngine& usual_engine(const HardwareNode& hardware,
+                                                std::string UsualRuntimes::*use = &UsualRuntimes::serve);
 /// The engine, `usual_engine` where none is given, each of its figures noted; none where the
 /// pricing has none.
-[[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing,
-                                              Notes& notes);
+[[nodiscard]] ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
+                                            const Pricing& pricing, Notes& notes);
 /// What of an engine counts in a steady state.
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
