@@ -30,8 +30,8 @@ struct Grade {
 [[nodiscard]] std::vector<Grade> grade(const Assignment& assignment, const ResolverRegistry& registry,
                                        const Zoo& zoo);
 
-/// What usually makes a number this many times too large: "1000 times: a decimal prefix?"; empty for a factor
-/// that says nothing.
+/// Names the usual cause of a number that is `factor` times too large: "1000 times: a decimal prefix?".
+/// A factor without a usual cause gives "3.7 times"; 0 and non-finite factors give an empty text.
 [[nodiscard]] std::string factor_words(double factor);
 
 /// Points of what passed, and of everything.

@@ -29,7 +29,7 @@ class ResolvedScenario {
   [[nodiscard]] Load load() const { return load_; }
   /// Copies of the model: each device in inference, else as many as the degrees leave.
   [[nodiscard]] double replicas() const { return replicas_; }
-  /// What each of them gets of the batch.
+  /// Share of the batch that each replica gets.
   [[nodiscard]] BatchShare<> share() const { return share_batch(asked_.batch_size, replicas_); }
 
  private:

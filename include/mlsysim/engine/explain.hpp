@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What `explain` can take apart into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency",
+/// Numbers that `explain` splits into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency",
 /// "step_latency". `explanation` of explore/subject/explanation.hpp derives all numbers of the scorecard.
 [[nodiscard]] std::vector<std::string> explainable(const Scenario& scenario);
 
@@ -35,8 +35,7 @@ struct DeviceFigure {
 };
 [[nodiscard]] std::vector<DeviceFigure> device_figures(const Scenario& scenario);
 
-/// What a number of a scenario is made of, prepared once: the rows are there, the text is written when it is
-/// read.
+/// The terms of a number of a scenario. The rows are computed at once, the text when it is read.
 struct NumberTerms {
   std::function<std::string()> text;   ///< what `explain` says; empty for a number that has no table of terms
   std::vector<OperatorRow> operators;  ///< `operator_table`, where the number is the time of listed operators

@@ -1,5 +1,5 @@
 #pragma once
-/// What must hold of a scorecard, and whether it does.
+/// Bounds on the metrics of a scorecard, and the check whether they hold.
 
 #include <mlsysim/engine/scorecard.hpp>
 

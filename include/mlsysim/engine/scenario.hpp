@@ -18,7 +18,7 @@
 
 namespace mlsysim {
 
-/// What is done with the workload.
+/// Use of the workload: one batch, a service, or optimizer steps.
 enum class Mode : std::uint8_t { infer, serve, train };
 template <> inline constexpr auto names_of<Mode> = ChoiceNames{"mode"};
 

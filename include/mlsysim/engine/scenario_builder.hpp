@@ -30,7 +30,7 @@ class ScenarioBuilder {
   /// A field of the table of Scenario; "hardware" also takes what `hardware` does.
   /// @throws LookupError for a field that there is not, with near misses
   ScenarioBuilder& set(std::string_view field, std::string_view text, const Location& where = {});
-  /// What it runs on: a device, a node, a pod or a cluster of the zoo, or a YAML file with one of these.
+  /// Sets the hardware: a device, node, pod or cluster of the zoo, or a YAML file with one of these.
   ScenarioBuilder& hardware(std::string_view text, const Location& where = {}) {
     return set("hardware", text, where);
   }

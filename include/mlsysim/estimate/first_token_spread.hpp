@@ -142,7 +142,7 @@ template <class T> class SpreadFirstToken {
     return 1.0 - busy_ * under_way;
   }
 
-  /// What a share of the prompts waits at most for those before them.
+  /// Queueing time that this share of the prompts does not exceed [s].
   [[nodiscard]] T queue_by(double share) const {
     const T safe = max(queued_, T{1e-12});
     return wait_ / safe * log(max(T(queued_ / (1.0 - share)), T{1.0}));

@@ -80,7 +80,7 @@ template <class T = double> struct ReplicaPasses {
     const T fit = plan.ep * floor(kv_share * max(rest, none) / max(m.kv_cache, least));
     return select(rest > none, select(m.kv_cache > none, fit, uncounted), T{0.0});
   }
-  /// What the two ends of the pipeline hold in a step of `requests` of `tokens`.
+  /// Memory demands of the two ends of the pipeline in a step of `requests` requests of `tokens` tokens each.
   [[nodiscard]] StageDemands<T> demands(const T& requests, const T& tokens) const {
     return pricing->template pricer<T>().pass_demands(decoding(), pass(requests, T{1.0}, tokens));
   }
@@ -253,7 +253,7 @@ template <class T = double> struct InFlightEstimate {
              field(&R::overloaded, "overloaded", "", "the arrivals exceed what a full replica serves"),
              field(&R::prompt_bound, "prompt_bound", "", "the prefill workers are the bottleneck")));
   }
-  /// What a resolver reports; the rest is for its warnings.
+  /// Fields that a resolver reports. The other fields serve its warnings.
   static constexpr auto reported_fields() {
     using R = InFlightEstimate;
     return join(

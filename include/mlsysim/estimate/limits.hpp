@@ -1,12 +1,12 @@
 #pragma once
-/// What a plan must satisfy to be one, over any scalar: full nodes, whole replicas, no more parts than a
-/// model has; and whether it fits.
+/// Whether a plan is valid and fits in memory, over any scalar. A valid plan has full nodes, whole replicas
+/// and no more parts than the model has.
 
 #include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 
-/// What a plan is held to. A model without layers or heads has no limit for them.
+/// Limits that a plan must keep. A model without layers or heads has no limit for them.
 template <class T = double> struct PlanLimits {
   T per_node{1.0};            ///< devices come in this many, or in the number of nodes that was given
   bool has_layers = false;    ///< the model states its layers
@@ -58,7 +58,7 @@ auto divides(const PlanLimits<T>& limits, const ModelView<T>& model, const Plan<
   auto ok = whole(replicas) && full_nodes(limits, devices) &&
             (plan.ep <= (model.structure.moe && model.stack ? model.stack->experts : T{1.0}));
   const T layers = model.stack ? model.stack->layers : T{0.0};
-  // Of an interleaved pipeline the two ends of the model may be chunks of their own.
+  // An interleaved pipeline may run the two ends of the model as chunks of their own.
   if (limits.has_layers)
     ok = ok &&
          (plan.pp * plan.virtual_stages <= layers + select(plan.virtual_stages > T{1.0}, T{2.0}, T{0.0}));

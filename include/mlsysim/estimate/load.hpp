@@ -18,7 +18,7 @@ namespace mlsysim {
 enum class Load : std::uint8_t { concurrency, rate, burst };
 template <> inline constexpr auto names_of<Load> = ChoiceNames{"load"};
 
-/// What the software of a replica adds to its passes.
+/// Times that the software of a replica adds to its passes.
 template <class T = double> struct EngineTimes {
   Time<T> host_step, host_request;  ///< host time of a pass, and of each request in it
   Time<T> sampling;                 ///< part of host_request in which the device samples

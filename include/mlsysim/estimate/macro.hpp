@@ -1,5 +1,5 @@
 #pragma once
-/// What running at a load for a period costs, draws and emits, over any scalar.
+/// Cost, energy, water and emissions of running at a load for a period, over any scalar.
 
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
@@ -46,7 +46,7 @@ template <class T = double> struct Facility {
   }
 };
 
-/// What is charged: prices, grid and facility of a run.
+/// Prices, grid and facility of a run.
 template <class T = double> struct MacroProblem {
   T duration_days{30.0};
   T infrastructure_multiplier{1.0};  ///< purchase over that of the devices alone
@@ -80,7 +80,7 @@ template <class T = double> struct MacroProblem {
   }
 };
 
-/// What runs for the period: devices and how busy they are.
+/// The devices that run for the period, and how busy they are.
 template <class T = double> struct MacroLoad {
   Power<T> tdp;          ///< of one device
   T idle_fraction{0.0};  ///< share of it that an idle device draws

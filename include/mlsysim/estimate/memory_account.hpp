@@ -20,7 +20,7 @@ struct EngineMemoryRule;
 struct HardwareNode;
 struct ServingEngine;
 
-/// What an item is.
+/// Use of an item's bytes. Those of `host` lie in host memory.
 enum class MemoryPart : std::uint8_t {
   weights,
   cache,
@@ -48,7 +48,7 @@ struct MemoryItem {
   double cap = 0;      ///< tokens after which a cache does not grow; 0: it always does
 };
 
-/// What an engine was told about the memory of a device. Absent: as it does by itself.
+/// Memory settings of an engine for one device. An absent setting keeps the engine's default.
 struct EngineShares {
   std::optional<double> fraction;      ///< (0, 1] of the device, in the engine's own sense
   std::optional<double> pass_tokens;   ///< of the largest pass [1, ...)
@@ -71,7 +71,7 @@ struct MemoryQuestion {
   double offload_weights = 0, offload_experts = 0;  ///< shares in host memory, see Plan
 };
 
-/// What an engine makes of a device: the pool of its cache.
+/// The memory of a device as an engine divides it, with the pool of its cache.
 struct EngineMemory {
   std::vector<MemoryItem> held;  ///< what it keeps from the cache beside weights
   Data<> pool;                   ///< bytes of its cache

@@ -23,8 +23,8 @@ struct ProblemLaw : LawEntry {
 /// Records the tape of a problem: some hundred microseconds, so callers keep it.
 [[nodiscard]] std::shared_ptr<const ProblemLaw> record_problem_law(const AnyProblem& problem);
 
-/// What decides the tape of a problem, as bytes: the question, all categories of its table, the records of a
-/// convolutional network, and which layers of a stack are alike.
+/// A key for the tape of a problem, as bytes: the question, all categories of its table, the records of a
+/// convolutional network or program, and which layers of a stack are alike.
 [[nodiscard]] std::string problem_key(const AnyProblem& problem);
 
 /// The numbers of a problem, in the order of its law's inputs.

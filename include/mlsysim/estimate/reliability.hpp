@@ -1,5 +1,5 @@
 #pragma once
-/// What failures leave of a job's time, over any scalar.
+/// Share of a job's time that failures and checkpoints leave, over any scalar.
 
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/vocabulary.hpp>

@@ -6,8 +6,8 @@
 
 namespace mlsysim {
 
-/// What a replica gets of a global batch. All replicas are priced as slow as the fullest one; what they
-/// finish in that time is the batch, not `replicas` times the sequences of the fullest.
+/// Division of a global batch over replicas. All replicas are estimated to be as slow as the fullest one. In
+/// that time they finish the batch, not `replicas` times the sequences of the fullest.
 template <class T = double> struct BatchShare {
   T sequences{1.0};  ///< of the fullest replica, one at least
   T working{1.0};    ///< share of the replicas that have a sequence at all

@@ -1,5 +1,5 @@
 #pragma once
-/// What of an estimate a resolver reports.
+/// Selects the fields of an estimate that a resolver reports.
 
 #include <mlsysim/reflect/field.hpp>
 

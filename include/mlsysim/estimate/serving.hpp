@@ -123,7 +123,7 @@ template <class T = double> struct ServingProblem {
   [[nodiscard]] const Device<T>& step_device() const { return disaggregated ? decode_device : device; }
 };
 
-/// What a steady state has beside the numbers of a static batch.
+/// Numbers of a steady state that a static batch does not have.
 template <class T = double> struct SteadyEstimate {
   T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
   RequestRate<T> request_throughput, capacity, overload;
@@ -257,7 +257,7 @@ template <class T> [[nodiscard]] Time<T> prompt_launch_overhead(const ServingPro
   return Time<T>();
 }
 
-/// What the passes of a problem have in common: the division of its sequences, and host time of a kernel.
+/// Values that all passes of a problem share: the division of its sequences, and the host time of a kernel.
 template <class T> struct ServingPasses {
   MicroBatches<T> batches;
   ModelView<T> decode;  ///< the model in a step of decoding

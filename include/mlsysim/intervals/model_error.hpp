@@ -29,7 +29,7 @@ inline constexpr std::array<int, 3> kIntervalLevels{50, 80, 95};
 /// The largest distance there is.
 inline constexpr std::size_t kFarthestGroup = 7;
 
-/// What measurements are of a prediction: between `low` and `high` times it.
+/// The range that should hold a measurement: `low` to `high` times the prediction.
 struct ModelErrorBand {
   int level = 80;                    ///< percent that it is to hold
   double low = 1, high = 1;          ///< factors on a time, or on bytes or joules; see `of_rate`
@@ -51,9 +51,9 @@ struct BandCoverage {
   struct Range {
     double low = 0, high = 1;
   };
-  /// What so many rows in so many groups show of bands that hold exactly their level, nine times in ten:
-  /// shares of as many independent rows as they are worth, whose number is binomial. Rows of a group are held
-  /// or missed together, by the correlation that all tables show.
+  /// The central 90 % of the coverage that these rows would show if bands held exactly their level. Rows of a
+  /// group are held or missed together, with the correlation over all tables. The rows therefore count as
+  /// fewer independent ones, and the number held among these is binomial.
   std::array<Range, kIntervalLevels.size()> allowed{};
 };
 
@@ -75,24 +75,23 @@ struct StratumCoverage {
 /// @param n at least 1 @param p from 0 to 1, both ends excluded
 [[nodiscard]] BandCoverage::Range binomial_range(std::size_t n, double p);
 
-/// The groups with what the bands of each distance need.
+/// Groups of residuals, and the factors that widen the bands of each distance.
 ///
-/// What a subject is expected to miss is a mixture of residuals. A group that nobody has seen is taken to be
-/// as likely itself as each of the n groups at the smallest distance: these have n / (n + 1) of the weight
-/// (n counts devices, releases or kinds of link where they have none in common with the subject: forty groups
-/// of one device are one witness of what another device misses), what is left goes to the groups of the next
-/// distance by the same rule, and what is left after the farthest lies outside of all residuals, half on
-/// either side (conformal prediction for groups, with a group's parents in place of an infinite interval).
-/// The band is what lies between the two tails of the mixture, or reaches to zero and is as likely, where a
-/// tail lies beyond the prediction. Both sides are multiplied by the factor that held the level over the
-/// groups of the data, one more than there are, when each was asked about as if nothing nearer than this
-/// distance had been measured; from one step on factors do not fall. A device whose kernels nobody measured
-/// is predicted with the figures of its class, so its band is read from devices in the same case, and from
-/// what those that were measured would have missed with the figures of their class:
-/// `ResidualGroup::unmeasured`. These count for no device that was measured. Rule: "groups as likely as the
-/// next, conformal by distance". References: Lee, Barber and Willett, "Distribution-free inference with
-/// hierarchical data" (2023); Dunn, Wasserman and Ramdas, "Distribution-free prediction sets for two-layer
-/// hierarchical models" (2023).
+/// The expected error of a subject is a mixture of residuals. The n groups at the smallest distance and the
+/// unseen group of the subject are equally likely, so these n share the weight n / (n + 1). The rest passes
+/// to the next distance by the same rule. The rest after the farthest distance lies outside of all
+/// residuals, half on either side (conformal prediction for groups, with a group's parents in place of an
+/// infinite interval). n counts devices, releases or kinds of link if the groups share none of them with the
+/// subject: forty groups of one device are one witness of another device's error. The band lies between the
+/// two tails of the mixture. If a tail lies beyond the prediction, the band ends at the prediction and keeps
+/// its probability. The half width is multiplied by the factor that held the level over the groups and one
+/// more, when each was predicted as if no group nearer than this distance had been measured. From one step
+/// on, factors do not fall. A device without measured kernels is predicted with the values of its class. Its
+/// band uses devices in the same case, and the errors that measured devices would have with the values of
+/// their class (`ResidualGroup::unmeasured`). Those errors do not count for a measured device. Rule: "groups
+/// as likely as the next, conformal by distance". References: Lee, Barber and Willett, "Distribution-free
+/// inference with hierarchical data" (2023); Dunn, Wasserman and Ramdas, "Distribution-free prediction sets
+/// for two-layer hierarchical models" (2023).
 class ErrorBook {
  public:
   /// @param factors of these groups as `factors` gives them; found here where there are none

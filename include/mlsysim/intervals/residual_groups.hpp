@@ -1,5 +1,5 @@
 #pragma once
-/// What predictions missed, by groups of measured rows: data of their own, from which intervals are read.
+/// Prediction errors by group of measured rows. Intervals are computed from these data.
 
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
@@ -13,7 +13,7 @@
 
 namespace mlsysim {
 
-/// What tables measure.
+/// A metric that tables of measurements hold.
 struct MeasuredMetric {
   std::string_view key;    ///< of the metric of an estimate, or of what one kernel or device does
   std::string_view words;  ///< for readers
@@ -49,7 +49,7 @@ inline constexpr MeasuredMetric kMeasuredMetrics[] = {{"ttft", "first token"},
   throw "no table measures a metric of this key";
 }
 
-/// What a number is about, as far as errors depend on it. An empty text is not known.
+/// The properties of a number that its prediction error depends on. An empty text means unknown.
 struct ErrorSubject {
   std::string metric;      ///< a key of kMeasuredMetrics
   std::string device;      ///< key of the zoo

@@ -32,7 +32,7 @@ enum class LaunchFormat : std::uint8_t {
 };
 template <> inline constexpr auto names_of<LaunchFormat> = ChoiceNames{"launch format"};
 
-/// What became of a flag.
+/// Whether a flag is used, is ignored, or contradicts an assumption of the library.
 enum class FlagUse : std::uint8_t { used, ignored, contradicts };
 template <> inline constexpr auto names_of<FlagUse> = ChoiceNames{"use of a flag"};
 
@@ -65,7 +65,7 @@ struct Launch {
   [[nodiscard]] BuiltScenario build(const Zoo& zoo) const;
 };
 
-/// What is read, and what its reader knows beside it.
+/// A launch to read, and facts about it that its text does not state.
 struct LaunchQuestion {
   std::string text;                    ///< a command line, or the content of a file
   std::string name = "command line";   ///< of the text, for messages and formats
@@ -86,7 +86,7 @@ struct LaunchQuestion {
 /// The launch as a plan file; what it contradicts stands in comments.
 [[nodiscard]] std::string launch_plan(const Launch& launch);
 
-/// What starts a plan.
+/// The text that starts a plan, and the fields of the plan that it cannot carry.
 struct LaunchText {
   std::string text;  ///< a script, or a configuration file; loses are comments where it can have any
   std::vector<std::string> not_carried;  ///< fields of the plan for which the engine has no flag

@@ -193,7 +193,7 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
               f.tokens * width * 0.375, 1, 1, 6);
 }
 
-/// What attention reads where an index chooses: so many entries of each query's past. Everything is kept.
+/// Keys that attention reads if an index chooses: `top_k` entries of each query's past. The cache keeps all.
 template <class T> [[nodiscard]] ReachView<T> chosen_reach(const ReachView<T>& reach) {
   ReachView<T> chosen = reach;
   chosen.windowed = true;

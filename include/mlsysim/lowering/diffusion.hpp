@@ -8,7 +8,7 @@
 
 namespace mlsysim {
 
-/// What a pipeline makes, and on how many devices.
+/// The output of a pipeline, its sampling steps, and the devices that share the work.
 struct DiffusionTask {
   double outputs = 1;            ///< images or videos made together
   double steps = 1;              ///< of the sampler

@@ -17,7 +17,7 @@ template <class T> [[nodiscard]] T sequences_of(const Plan<T>& p) {
   return select(ranks > T{1.0}, max(p.batch / ranks, T{1.0}), p.batch);
 }
 
-/// What every rule of the forward pass needs: sizes of this device's share of one micro-batch.
+/// Inputs of every forward rule: model, plan, and the sizes of this device's share of one micro-batch.
 template <class T> struct Frame {
   const Structure& structure;
   const StackView<T>& stack;
@@ -208,7 +208,7 @@ template <class T> void dropout_mask(const Frame<T>& f, Op<T>& op, const T& valu
   if (f.structure.dropout && f.training()) op.kept += values * unit::B;
 }
 
-/// The same mask as traffic of the kernel that writes it; what the backward pass reads follows by its rules.
+/// Adds the bytes of the dropout mask to the kernel that writes it. The backward rules add the reads.
 template <class T> void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
   if (!f.structure.dropout || !f.training()) return;
   op.traffic += values * unit::B;

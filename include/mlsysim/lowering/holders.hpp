@@ -1,5 +1,5 @@
 #pragma once
-/// Who holds the same weights.
+/// Replication and sharding of weights over the ranks of a plan.
 
 #include <mlsysim/specs/views.hpp>
 #include <mlsysim/units/quantity.hpp>

@@ -5,7 +5,7 @@
 
 namespace mlsysim::detail {
 
-/// What prices an operator of a program.
+/// The cost model of an operator of a program.
 [[nodiscard]] constexpr OpKind kind_of(ListedKind kind) {
   switch (kind) {
     case ListedKind::convolution:

@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What `lower` made.
+/// The extent of the passes that `lower` appended, and the sums over the forward pass.
 template <class T = double> struct Lowered {
   std::size_t forward_end = 0;  ///< operators [0, forward_end) are one forward pass
   std::size_t end = 0;
@@ -67,7 +67,7 @@ template <class T>
   return place_totals_of(ops, ops.size());
 }
 
-/// The same of a training pass, with what recomputation need not keep.
+/// Totals of the forward pass of a training step, without the activations that recomputation drops.
 template <class T>
 [[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const StackView<T>& stack,
                                              const Listed& layers, const Plan<T>& plan, OpList<T>& ops) {

@@ -41,7 +41,7 @@ template <class T>
   return out;
 }
 
-/// What the memory model needs to know about a pass on one device.
+/// Inputs of the memory model for a pass on one device.
 template <class T = double> struct MemoryDemand {
   Params<T> dense_params, expert_params;  ///< weights stored on the device before data-parallel sharding
   Params<T> adapter_params;               ///< weights of low-rank adapters, likewise

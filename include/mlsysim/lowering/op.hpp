@@ -15,7 +15,7 @@
 
 namespace mlsysim {
 
-/// What prices an operator.
+/// The kind of an operator, which selects its cost model.
 enum class OpKind : std::uint8_t {
   matmul,
   attention,
@@ -56,7 +56,7 @@ static_assert(Choices<Pass>::names.size() == kPasses);
 enum class Place : std::uint8_t { block, first, last, stage };
 inline constexpr std::size_t kPlaces = 4;
 
-/// What a collective or transfer can run beside.
+/// The work that can hide a collective or transfer.
 enum class Beside : std::uint8_t {
   nothing,  ///< what follows waits for it
   pass,     ///< the other blocks of its pass: it was issued ahead
@@ -120,8 +120,7 @@ template <class T = double> struct Op {
   std::string_view name{};                   ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
-  // Of linear attention: m tokens of a sequence; copies x (k x n) states; convolutions: copies
-  // sequences.
+  // Linear attention: m tokens of a sequence, copies x (k x n) states. Its convolutions: copies sequences.
   T reach{0.0};                 ///< attention: keys that a query sees, mean; 0: all n
   T group_heads{1.0};           ///< attention: query heads that share a key-value head
   T searched{0.0};              ///< rows that are searched for their highest values, one a block
@@ -137,7 +136,7 @@ template <class T = double> struct Op {
   Data<T> live;                 ///< activations in and out
   Data<T> state;                ///< KV or recurrent state held
   Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
-  Data<T> message_back;         ///< the same in the backward pass, of the experts' exchange
+  Data<T> message_back;         ///< payload of the experts' exchange in the backward pass, per rank
   T ranks{1.0};                 ///< participants
   T stride{1.0};                ///< devices between neighbours of the group: 1 is innermost
   Bandwidth<T> host_bandwidth;  ///< of the host's memory, where the host computes

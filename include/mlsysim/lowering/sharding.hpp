@@ -31,8 +31,8 @@ void pipeline_transfer(const Structure& structure, const StackView<T>& stack, co
 /// Collectives in which `bytes` of a stage's weights or gradients travel over the replicas, of `layers`
 /// layers.
 ///
-/// What is small waits until a bucket is full, and what is larger than a bucket goes on its own (Li et al.
-/// 2020, section 3.2.2). ZeRO-3 has its weights for one layer at a time, so that it cannot wait.
+/// A bucket collects small messages until it is full. A layer larger than a bucket travels on its own (Li et
+/// al. 2020, section 3.2.2). ZeRO-3 holds the weights of one layer at a time, so it cannot wait.
 /// @cite li2020pytorch, section 3.2.2
 template <class T>
 [[nodiscard]] T exchanges_of(const Structure& structure, const Plan<T>& plan, const T& layers,

@@ -144,8 +144,8 @@ class StatedNumbers {
 /// @param place of the stack in its workload
 template <class T = double>
 [[nodiscard]] std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place);
-/// The same with other numbers in the place of those that are stated. Which layers are alike is settled by
-/// the numbers that are stated: those of a kind are read where the file states them first.
+/// The view of a stack with `values` in place of the stated numbers. The stated numbers decide which layers
+/// are alike. The numbers of a kind are read where the file first states them.
 template <class T>
 [[nodiscard]] std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place,
                                                              const StatedNumbers& numbers,

@@ -8,7 +8,7 @@
 
 namespace mlsysim {
 
-/// What one pass over the model does.
+/// Task of one pass over the model.
 enum class Phase : std::uint8_t { prefill, decode, training, inference };
 template <> inline constexpr auto names_of<Phase> = ChoiceNames{"phase"};
 
@@ -24,9 +24,9 @@ struct Parts {
 namespace part {
 inline constexpr Parts none{0}, core{1}, attention{2}, norm{4}, activation{8}, feed_forward{16}, block{32};
 inline constexpr Parts all{63};
-/// Of a routed expert: stored once per expert-parallel group. Not a part that recomputation names.
+/// Part of a routed expert, stored once per expert-parallel group. Recomputation does not name this part.
 inline constexpr Parts routed{64};
-/// Of a low-rank adapter: trained, where the weights beside it are not. Likewise.
+/// Part of a low-rank adapter, which is trained while the weights beside it are not. Likewise.
 inline constexpr Parts adapter{128};
 /// Makes stored weights as wide as a product takes them. Likewise.
 inline constexpr Parts widened{256};

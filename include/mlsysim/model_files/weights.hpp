@@ -1,5 +1,5 @@
 #pragma once
-/// What files of weights say of themselves in their headers.
+/// Reads the tensors that weight files list in their headers.
 
 #include <cstdint>
 #include <filesystem>

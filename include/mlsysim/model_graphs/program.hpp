@@ -36,7 +36,7 @@ struct TensorType {
   [[nodiscard]] double bytes() const { return elements() * element->bits / 8; }
 };
 
-/// What a value is to the program.
+/// Whether a program computes a value when it runs, stores it as a weight, or computes it at compile time.
 enum class ValueRole : std::uint8_t {
   activation,
   weight,   ///< stated by the file as a parameter of the model
@@ -103,7 +103,7 @@ struct Program {
   std::unique_ptr<Names> names;  ///< texts that no file holds
 };
 
-/// What a reader is told beside the file.
+/// Settings of a reader that the file does not state.
 struct ProgramOptions {
   std::map<std::string, double, std::less<>> dims;   ///< sizes by symbol
   std::map<std::string, double, std::less<>> trips;  ///< of loops whose count depends on data
@@ -117,7 +117,7 @@ struct ProgramOptions {
 /// Reads a program. "model.onnx?batch=8&seq=128" binds sizes in the path itself.
 /// @throws InputError with file, line or node, what was found and expected, and what to do
 [[nodiscard]] Program read_program(const std::filesystem::path& path, const ProgramOptions& options = {});
-/// The same from the contents of a file; `name` stands for it in messages, and its ending says what it is.
+/// Reads a program from the contents of a file. Messages show `name`, and its ending gives the format.
 [[nodiscard]] Program read_program_text(std::string contents, const std::string& name,
                                         const ProgramOptions& options = {});
 [[nodiscard]] Program read_mlir(std::string text, const std::string& name,

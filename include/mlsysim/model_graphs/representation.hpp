@@ -1,5 +1,5 @@
 #pragma once
-/// What a program is written in, as a backend has to know it before it is handed one.
+/// Format and version of a program, which a backend must know before it receives the program.
 
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct Representation {
 };
 
 [[nodiscard]] Representation representation_of(const Program& program);
-/// Of a file whose operators are not read: a portable artifact that states its version.
+/// Reads the version that a portable artifact states, without its operators; none for other files.
 [[nodiscard]] std::optional<Representation> representation_of(std::string_view bytes);
 
 }  // namespace mlsysim

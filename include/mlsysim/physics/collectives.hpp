@@ -12,7 +12,7 @@ namespace mlsysim {
 
 namespace detail {
 
-/// What a collective on equal links needs.
+/// Inputs of a collective on equal links.
 template <class T> struct CollectiveInputs {
   Data<T> message;
   T ranks;

@@ -8,9 +8,8 @@ namespace mlsysim {
 
 /// Time between two tokens of a request in an engine that batches in flight [s].
 ///
-/// Of the steps of the batch, the share min(prompts_per_step, 1) also has prompts to process, which makes it
-/// longer by `added`: the pass of the prompts less the step that it replaces where both share a pass, all of
-/// it where they do not.
+/// A share min(prompts_per_step, 1) of the steps also has prompts to process and is longer by `added`. If
+/// prompts and step share a pass, `added` is that pass minus the step. Otherwise it is the whole prompt pass.
 ///     itl = decode_pass + min(prompts_per_step, 1) added
 /// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_pass > 0; added, prompts_per_step >=
 /// 0.

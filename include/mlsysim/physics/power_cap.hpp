@@ -1,5 +1,5 @@
 #pragma once
-/// What a cap on power, or on the clock, makes of a pass.
+/// The clock and the time of a pass under a cap on power or on the clock.
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>

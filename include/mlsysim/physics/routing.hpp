@@ -145,8 +145,8 @@ struct DistinctParts {
         return T(so_far * (max(T(without - i), T(0.0)) / max(T(from - i), T(1.0))));
       });
     };
-    // Of `taken` draws of groups the first j are held here and the others not, in any order: ways and
-    // probability grow from j to j + 1.
+    // j of the `taken` groups are held here and the others are not. The number of orders and the probability
+    // of j draws follow from those of j - 1 by a factor each.
     using State = std::array<T, 3>;
     const auto held_here = [&](const State& s, const T& j) -> State {
       const T others = missed(max(T(taken - j), T(0.0)), T(all - held), T(all - j));

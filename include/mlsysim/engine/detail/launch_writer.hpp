@@ -8,7 +8,7 @@
 
 namespace mlsysim::detail {
 
-/// What an engine does of a served model: all, or one half of a disaggregated service.
+/// The part of a service that the launched engine runs: all of it, or one half of a disaggregated service.
 enum class ServingRole : std::uint8_t { whole, prefill, decode };
 
 /// Writes the command of a scenario. @throws Error where the engine does not do what the scenario asks for

@@ -9,7 +9,7 @@
 
 namespace mlsysim::detail {
 
-/// What a name of a checkpoint says.
+/// The zoo entry and the formats that the name of a checkpoint states.
 struct ModelName {
   std::string entry;                        ///< of the zoo, or a file; empty where the name is not known
   std::string weight_format, cache_format;  ///< that an ending states; empty where it states none

@@ -17,7 +17,7 @@ namespace mlsysim {
 /// @param inputs a live struct of the resolver @throws what its `solve` throws
 [[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
 
-/// What a scenario is charged, for a pass that InferencePassModel describes.
+/// Settles the prices, grid and facility of a scenario for a pass that InferencePassModel describes.
 /// @param load receives what the devices draw
 [[nodiscard]] MacroProblem<> settle_macro(const ResolvedScenario& scenario, MacroLoad<>& load, Notes& notes);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What limits an answer, read off its numbers: the longest of the times that it is made of.
+/// Bottleneck of an estimate: the longest of its compute, memory, network and overhead times, or capacity.
 
 #include <mlsysim/estimate/inference.hpp>
 #include <mlsysim/estimate/serving.hpp>

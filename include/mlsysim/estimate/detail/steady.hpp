@@ -40,7 +40,7 @@ template <class T> struct ClosedLoop {
 template <class T, class F>
 [[nodiscard]] ClosedLoop<T> closed_loop(const Steady<T>& s, const T& requests, const T& slots, F&& before) {
   const T most = min(requests, slots), one{1.0}, none{0.0};
-  // Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
+  // Without a queue for slots, no request waits for its own prompt while it decodes: `own` is its share.
   const auto queued = requests > slots;
   const T own = select(queued, none, T(one / max(most, one)));
   ClosedLoop<T> out;
@@ -64,7 +64,7 @@ template <class T, class F>
     out.running = min(out.running, T(out.rate * out.decoding.base()));
   } else {
     const T second = others_at(first);
-    // What is missing falls on the way from all to fewer, so that the secant divides by more than nothing.
+    // The residual x - f(x) falls from `all` to `first`. The bound keeps the secant's divisor positive.
     const T fall = max(T((second - first) - (first - all)), T{1e-12});
     (void)others_at(clamp(T(first - (second - first) * (first - all) / fall), none, all));
   }

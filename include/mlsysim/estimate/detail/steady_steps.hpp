@@ -1,6 +1,6 @@
 #pragma once
-// What a replica in steady state asks of its passes, over any scalar: steps with and without prompts, a
-// prompt alone, what fits.
+// Passes of a replica in steady state, over any scalar: steps with and without prompts, a prompt alone, and
+// the requests that fit.
 
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/estimate/recent.hpp>
@@ -25,7 +25,7 @@ template <class T> [[nodiscard]] bool known_zero(const T& x) {
 /// A steady state prices a prompt several times, and its chunks more coarsely than a burst.
 inline constexpr ChunkSampling kSteadyChunks{.priced = 512, .runs = 128};
 
-/// What a problem asks for, in the terms of the laws. One thread at a time.
+/// Step and prompt times of a problem, in the terms of the laws. Use it from one thread at a time.
 template <class T = double> class Steady {
  public:
   explicit Steady(const InFlightProblem<T>& p)
@@ -79,7 +79,7 @@ template <class T = double> class Steady {
     if (in_step() && !p_.engine.mixed && !separate())
       // All start together: those whose prompt came first wait for the passes of the others.
       s.prompts = max(T(others + 1.0 - min(together_, T(others + 1.0))), T{0.0}) / (2.0 * steps_);
-    // What a step brings in more prompts or chunks than one pass takes, further passes take.
+    // If a step brings more prompts or chunks than one pass takes, further passes process the rest.
     const T& block = p_.scheduler_steps;
     const T often = s.prompts * block * chunks, share = min(often, one);
     const T prompts = clamp(T(s.prompts * block), one, together_), passes = max(T(often / together_), one);
@@ -176,8 +176,8 @@ template <class T = double> class Steady {
     });
     return out;
   }
-  /// What launches and the host add to a prompt that is alone.
-  /// @param requests whose books the host keeps in its passes, at most its own
+  /// Time that launches and the host add to a prompt that runs alone.
+  /// @param requests that cost host time in its passes; more than one count as one
   [[nodiscard]] Time<T> dispatch(const Alone& own, const T& requests) const {
     const Time<T> chunk = (own.kernels + own.launches) / p_.chunks;
     return own.launches + (with_host(p_.engine, chunk, T(min(requests, T{1.0}))) - chunk) * T{p_.chunks};

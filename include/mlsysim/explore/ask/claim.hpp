@@ -20,7 +20,7 @@ struct Claim {
   [[nodiscard]] static Claim parse(std::string_view text);
 };
 
-/// What a claim is.
+/// The verdict on a claim, with the bound and the prediction behind it.
 struct ClaimVerdict {
   enum class Kind { impossible, heroic, ordinary };
   Kind kind = Kind::ordinary;

@@ -10,7 +10,7 @@
 
 namespace mlsysim {
 
-/// The same load or run on several machines.
+/// A sizing question about one load or run on several machines.
 struct DecideQuestion {
   SizeQuestion ask;                ///< its scenario names no machine
   std::vector<Scenario> machines;  ///< the scenario of `ask` on each of them, with the price of each

@@ -15,8 +15,8 @@
 
 namespace mlsysim {
 
-/// What is asked: the device, the engine and the model of a scenario or of the inputs of a resolver, and
-/// whether it serves, trains or runs one pass. The metric belongs to a number.
+/// The subject of an interval: device, engine and model of a scenario or of a resolver's inputs, and whether
+/// it serves, trains or runs one pass. `NumberKind` holds the metric.
 struct IntervalSubject {
   ErrorSubject about;
   std::optional<Mode> mode{};  ///< of a scenario

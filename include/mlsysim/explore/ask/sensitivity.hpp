@@ -11,8 +11,8 @@
 
 namespace mlsysim {
 
-/// What one input does to one result. Changes of the result are relative (0.05 = 5 % more), or absolute in
-/// its base unit where the result is 0 here.
+/// The effect of one input on one result. Changes of the result are relative (0.05 = 5 % more), or absolute
+/// in its base unit where the result is 0 at the subject's point.
 struct Lever {
   std::string input;
   std::string_view meaning, unit;  ///< of the input

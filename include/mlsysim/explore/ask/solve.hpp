@@ -22,14 +22,14 @@ struct SolveAnswer {
   /// Counts: the next one beside the answer, which does not meet the condition; of degrees, the next that is
   /// a plan.
   std::optional<double> beside{};
-  /// What memory has to say where the condition alone would go further: "320 meets the condition as well, but
-  /// needs ...".
+  /// Names a value that meets the condition but does not fit in memory: "320 meets the condition as well, but
+  /// does not fit: ...". Empty if memory does not limit the answer.
   std::string memory{};
   Inversion inversion;        ///< all solutions, the domain, how it was searched
   Verification verification;  ///< the residual, or the integer threshold
   std::vector<Assumption> assumptions;
 
-  /// What the answer, put back, gives: "checked: 43 meets the condition, 44 does not".
+  /// Words for the check of the answer against the condition: "checked: 43 meets the condition, 44 does not".
   [[nodiscard]] std::string check_text() const;
   /// "batch_size 43: itl is 49.9 ms; met from 1 to 43".
   [[nodiscard]] std::string text() const;

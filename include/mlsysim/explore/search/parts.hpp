@@ -18,7 +18,7 @@ namespace mlsysim {
 /// direction of the objective, smaller is better.
 using ShareBest = std::function<double(double mine)>;
 
-/// What one worker of a shared branch and bound found.
+/// The result of one worker in a shared branch-and-bound search.
 struct BoundedPart {
   double value = 0;         ///< of its best point, smaller is better; infinite where it has none
   std::uint64_t index = 0;  ///< of that point

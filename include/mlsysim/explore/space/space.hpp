@@ -32,7 +32,7 @@ struct SpaceAxis {
   [[nodiscard]] std::size_t size() const { return rows.empty() ? numbers.size() : rows.size(); }
   /// The value of name `k` in a row.
   [[nodiscard]] DynamicValue value(std::size_t row, std::size_t k = 0) const;
-  /// The same where it is a number. @throws std::bad_variant_access where it is none
+  /// The value of name `k` in a row, as a number. @throws std::bad_variant_access if it is not a number
   [[nodiscard]] double number(std::size_t row, std::size_t k = 0) const {
     return rows.empty() ? numbers[row] : std::get<double>(rows[row][k].value);
   }
@@ -71,7 +71,7 @@ struct SpaceAxis {
     const std::string& path,
     const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
 
-/// What a space varies: it makes the subject for each choice of the structural axes.
+/// A problem that a space varies. It makes the subject for each choice of the structural axes.
 class Problem {
  public:
   virtual ~Problem() = default;

@@ -19,13 +19,13 @@ struct Explanation {
   std::string subject, result, meaning, unit;
   Exponents exps{};
   double value = 0;  ///< canonical base unit
-  /// What the number hangs on and nothing else; record 0 is the subject. A resolver that is no law has this
-  /// record only.
+  /// The records that the number depends on, and no others. Record 0 is the subject. A resolver that is not a
+  /// law has record 0 only.
   Derivation derivation;
   /// In words: which numbers were not derived but handed in, and by whom. Empty where the derivation starts
   /// from what was asked.
   std::vector<std::string> handed_in;
-  // Of a scenario:
+  // Only a number of a scenario has terms, operators and figures.
   std::function<std::string()>
       terms;  ///< writes the text of `explain`; empty but for a sum over operators and a memory
   std::vector<OperatorRow> operators;  ///< of that pass

@@ -1,6 +1,5 @@
 #pragma once
-/// What the tools are asked about: a scenario, a law, a model, a solver, all in the shape of a law at a
-/// point.
+/// The subject of a question: a scenario, law, model or solver, in the shape of a law at a point.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolver_api/notes.hpp>

@@ -35,7 +35,7 @@ class Confinement {
 /// Bytes of a regular file; 0 for everything else.
 [[nodiscard]] std::uint64_t size_of(const std::filesystem::path& file);
 
-/// What lies in a folder.
+/// One entry of a folder, which `entries_of` lists.
 struct FolderEntry {
   std::string name;
   bool folder = false;  ///< a folder itself: a link to one is none

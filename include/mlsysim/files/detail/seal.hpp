@@ -15,7 +15,7 @@ namespace mlsysim::files {
 /// checksum).
 [[nodiscard]] std::string sealed(std::string_view object);
 
-/// What is wrong with a text that should be sealed; nothing where it is as it was written.
+/// Describes how a sealed text differs from its length and checksum; none where both match.
 [[nodiscard]] std::optional<std::string> damage_of(std::string_view text);
 
 }  // namespace mlsysim::files
