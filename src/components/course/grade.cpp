@@ -33,7 +33,7 @@ Amount computed(const std::string& expression, const Location& where) {
   return {read(std::vector<double>{}), read.exponents()};
 }
 
-/// What came of a call: results, the reason why there are none, or an error.
+/// The outcome of a call: its results, the reason why there are none, or an error.
 struct Outcome {
   std::optional<Run> run;
   std::optional<Infeasible> infeasible;

@@ -343,7 +343,7 @@ std::optional<EngineCommand> engine_command(const Words& command) {
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("vllm-openai"))
       return EngineCommand{LaunchFormat::vllm, {command.begin(), from(i + 1)}, {from(i + 1), command.end()}};
-  // And so is that of llama.cpp's.
+  // The program of llama.cpp's server image is the server, too.
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("llama.cpp:server"))
       return EngineCommand{
@@ -367,7 +367,7 @@ std::vector<std::string_view> published(LaunchFormat format) {
   }
 }
 
-/// What stands behind the name of a package and one of `==`, `@`, `:`, if that is a version.
+/// The version that follows the name of a package and one of `==`, `@`, `:`; empty where none follows.
 std::string version_behind(std::string_view word, std::string_view package) {
   const auto begin = base(word);
   if (!begin.starts_with(package)) return {};

@@ -23,7 +23,7 @@ using detail::count_text;
 using detail::FlagTable;
 using Json = nlohmann::ordered_json;
 
-/// What the engine is told, in order.
+/// One setting of the launch that is written.
 struct Told {
   std::string quantity, value;
 };
@@ -79,7 +79,7 @@ class Exporter {
   [[nodiscard]] double nodes() const { return r_.fleet().count; }
 
  private:
-  /// What the engine has no flag for is left out here, and found by `lost_fields`.
+  /// Adds a setting. A quantity without a flag of the engine is left out, and `lost_fields` reports it.
   void tell(std::string quantity, std::string_view value) {
     if (row_of(table_, quantity) != nullptr) told_.push_back({std::move(quantity), std::string(value)});
   }

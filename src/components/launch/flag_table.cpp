@@ -101,7 +101,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"fused", "chains of element-wise operations run as one kernel"},
     {"compiler", "what fuses chains of operations"},
 });
-/// Of recipes that tune a model.
+/// Quantities of fine-tuning recipes.
 constexpr auto kRecipe = std::to_array<Meaning>({
     {"pure_bf16", "weights, gradients and states have 16 bits"},
     {"model_format", "format in which weights are loaded"},
@@ -118,7 +118,6 @@ constexpr auto kRecipe = std::to_array<Meaning>({
     {"quantization_bit", "bits of frozen weights"},
     {"fused_loss", "head and loss run as one kernel, part by part"},
 });
-/// Of the shape of a model.
 constexpr auto kShape = std::to_array<Meaning>({
     {"layers", "layers"},
     {"hidden", "width of the model"},

@@ -126,7 +126,7 @@ class ManifestReader {
     text += fmt::format("docker run {}{}\n", quoted(image), words);
   }
 
-  /// What SkyPilot tells the commands of a task.
+  /// Writes the environment variables that SkyPilot sets for the commands of a task.
   void task(const YamlValue& value) {
     for (const auto* key : {"envs", "secrets"})
       if (const auto* list = value.find(key)) environment(*list);

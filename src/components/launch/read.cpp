@@ -69,7 +69,7 @@ constexpr auto kUnread = std::to_array<std::string_view>(
      "tritonserver", "mlc_llm", "mlx_lm.server", "axolotl", "llamafactory-cli", "trl", "tune", "accelerate",
      "deepspeed", "torchrun", "composer", "vllm", "sglang"});
 
-/// What a text that holds no known launch starts.
+/// Describes the program that a text without a known launch starts, for the error message.
 std::string unread_program(const LaunchQuestion& q) {
   for (const auto& command : detail::split_shell(q.text, q.name).commands)
     for (const auto& word : command) {

@@ -143,7 +143,7 @@ std::optional<Data<>> weights_of(const Launch& launch, const Workload& model, co
       .sum(MemoryPart::weights);
 }
 
-/// What of the weights lies in host memory, as a share of them.
+/// Sets the shares of the weights and of the routed experts that lie in host memory.
 void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r) {
   auto& fields = launch.fields;
   const Workload* model = zoo.find<Workload>(fields.at("workload"));
@@ -260,7 +260,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
             fmt::format("'{}' says no bits, and the name of the checkpoint states none: --weight-format does",
                         word));
   }
-  // What the engine calls the type of the data is then that of the activations alone.
+  // With a weight format, the engine's data type names the format of the activations alone.
   if (fields.contains("weight_format")) fields.erase("precision");
   put_format(s, launch, "cache_format", "kv_precision");
   if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);

@@ -113,8 +113,8 @@ struct StatedModel {
   }
 };
 
-/// Of several models of one shape the one of as many positions, then the plainest: the fewest tokens, which
-/// is the one that others extend.
+/// Picks among models of one shape: one with this many positions if there is one, then the one with the
+/// smallest vocabulary, which the others extend.
 const Workload* plainest(const std::vector<const Workload*>& found, double positions) {
   const auto key = [&](const Workload* w) {
     return std::pair(w->max_positions.value_or(0) != positions, w->stacks.front().input.vocab.value_or(0));

@@ -231,7 +231,7 @@ class ShellReader {
     }
   }
 
-  /// What stands between brackets that are open at `at_ - 1`, brackets of the same kind included.
+  /// Reads up to the bracket that closes the one at `at_ - 1`. Nested brackets of that kind are included.
   std::string_view between(char open, char close) {
     const std::size_t begin = at_;
     int depth = 1;

@@ -131,7 +131,7 @@ double stage_of_name(Settings& s, Launch& launch) {
   return out;
 }
 
-/// What of a replica is divided, and over how many ranks.
+/// Sets the ZeRO stage, the shard size in ranks, the offloaded shares and backward prefetching.
 void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
   double zero = stage_of_name(s, launch), shard = s.number_or("shard", 1);
   const auto stage = s.text("zero");
@@ -286,8 +286,8 @@ void put_adapters(Settings& s, Launch& launch) {
   }
 }
 
-/// What Megatron-LM does where no flag speaks, as its table says: dropout, and attention that keeps its
-/// scores on devices for which there are no fused kernels.
+/// Applies Megatron-LM's defaults from its flag table: dropout, and attention that stores its scores on
+/// devices without fused kernels.
 void put_megatron_defaults(Settings& s, Launch& launch, const Zoo& zoo) {
   const double dropped =
       std::max(s.number_or_usual("hidden_dropout"), s.number_or_usual("attention_dropout"));

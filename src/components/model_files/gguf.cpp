@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMostItems = 1u << 24;  ///< of a list or of tensors; a vocabulary is the longest
 
-/// What an architecture of llama.cpp is called on a model hub.
+/// Architecture names of llama.cpp, each with the `model_type` of its configuration on a model hub.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kTypes{{{"llama", "llama"},
                                                                                 {"qwen2", "qwen2"},
                                                                                 {"qwen3", "qwen3"},

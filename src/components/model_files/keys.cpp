@@ -197,7 +197,7 @@ constexpr std::array kAliases{
 /// Defaults of the classes of `transformers` by model type, and of the files that come with a model. A test
 /// holds them against a release of that library (tests/data/model_files/transformers_defaults.csv).
 constexpr std::array kDefaults{
-    // Of a part of a file, which states only what differs from its class; a whole file states its shape.
+    // A text section states only what differs from its class, so its shape has defaults here.
     Default{"text_config.llama", "hidden", 4096},
     Default{"text_config.llama", "layers", 32},
     Default{"text_config.llama", "heads", 32},

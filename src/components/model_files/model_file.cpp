@@ -36,7 +36,7 @@ void hoist(Json& root, const char* section) {
       root[std::string(alias.key)] = *found;
 }
 
-/// What a file calls the part that reads and writes text.
+/// Keys under which a multimodal file describes its text model.
 constexpr std::array<const char*, 4> kTextParts{"text_config", "llm_config", "language_config",
                                                 "text_model_config"};
 
@@ -202,7 +202,7 @@ bool answers_in_one_pass(const std::string& named) {
          (named.ends_with("Model") && named.find("Head") == std::string::npos);
 }
 
-/// What an encoder ends in, by the class of model that the file names.
+/// Sets the output of an encoder by the class of model that the file names.
 void set_head(Stack& s, const Config& c, const Config& whole) {
   const std::string head = named_class(whole);
   const bool labels = head.find("Classification") != std::string::npos;

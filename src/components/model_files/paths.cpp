@@ -27,7 +27,7 @@ std::string text_if_there(const fs::path& file) {
                              : std::string();
 }
 
-/// What the headers of the weights say beside the configuration.
+/// Notes the tensors, bytes and formats that the headers of the weight files state.
 void note_weights(ModelFile& model, const fs::path& folder) {
   const auto tensors = safetensors_of(folder);
   if (tensors.empty()) return;

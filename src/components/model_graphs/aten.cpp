@@ -1,4 +1,4 @@
-// What the operators of PyTorch compute, by their names in ATen.
+// Counts the work of PyTorch operators by their names in ATen.
 
 #include "detail/aten.hpp"
 

@@ -1,4 +1,4 @@
-// What of a program runs as one kernel, and sums over it.
+// Groups the operators of a program into fused kernels, and finds its main number format.
 
 #include "detail/builder.hpp"
 
@@ -33,7 +33,7 @@ class Fusion {
       if (waits(op)) continue;
       place(i);
     }
-    // What nobody uses, or only views, is a kernel of its own.
+    // A conversion or broadcast that is unused, or that only views use, is a kernel of its own.
     for (std::uint32_t i = 0; i < p_.ops.size(); ++i)
       if (p_.ops[i].kernel == kNone && p_.ops[i].touch != Touch::none) begin(i);
   }

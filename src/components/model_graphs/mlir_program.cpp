@@ -12,7 +12,7 @@ namespace mlsysim {
 namespace detail {
 namespace {
 
-/// What a local name stands for: the arrays of the value, a tuple having several.
+/// The arrays that a local name stands for: a tuple has several.
 using Arrays = std::vector<std::uint32_t>;
 
 std::string_view bare(std::string_view name) {
@@ -355,7 +355,7 @@ class Expander {
                          op.attributes.substr(at).starts_with("dense_resource"));
     return name == "constant" && listed ? ValueRole::weight : ValueRole::constant;
   }
-  /// What spreads a weight over more values is an activation of that size.
+  /// The role of a result. A weight that is broadcast to more values becomes an activation.
   ValueRole role_of_result(const ProgramOp& op, const std::vector<TensorType>& out) const {
     const auto role = role_of(p_, op);
     if (role != ValueRole::weight || out.empty()) return role;

@@ -47,7 +47,7 @@ class Parser {
     return true;
   }
 
-  /// What follows the body of a module in its generic form: "}) {attributes} : () -> ()".
+  /// Skips the end of a module in its generic form: "}) {attributes} : () -> ()".
   void tail_of_module() {
     const char c = in_.peek();
     in_.skip(1);

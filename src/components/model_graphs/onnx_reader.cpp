@@ -145,7 +145,7 @@ class OnnxReader {
     const bool named = !parameter.empty() && parameter != "?" && !state_.options.dims.contains(own);
     return named ? parameter : own;
   }
-  /// What makes extents known.
+  /// The hint for an error about unknown extents: how to make them known.
   [[nodiscard]] std::string remedy() const {
     return p_.open.empty() ? std::string("store the shapes in the file: onnx.shape_inference.infer_shapes")
                            : fmt::format("bind the open sizes: --dim {}=N", fmt::join(p_.open, "=N --dim "));
@@ -254,7 +254,7 @@ class OnnxReader {
     for (const auto v : n.operands) most = std::max(most, p_.values[v].type.elements());
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       if (n.results[i].empty()) continue;
-      // What the file states of a result holds, where the rules leave something open.
+      // The shape that the file states for a result holds where the rules leave something open.
       if (const auto stated = stated_.find(n.results[i]); stated != stated_.end() &&
                                                           (n.types[i].dims.empty() || !n.types[i].known()) &&
                                                           stated->second->type().tensor_type().has_shape())

@@ -36,7 +36,7 @@ std::shared_ptr<const Readers> present() {
 void publish_readers(std::vector<OtherReader> readers) {
   auto next = std::make_shared<const Readers>(std::move(readers));
   const std::lock_guard lock(guard());
-  // What was published ends after the lock does: its end may run code of a plugin.
+  // The former readers are destroyed after the lock is released: their destructors may run plugin code.
   published().swap(next);
 }
 

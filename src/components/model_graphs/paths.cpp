@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kEndings{".mlir",   ".stablehlo", ".hlo", ".bc",
                                                    ".mlirbc", ".onnx",      ".pt2", ".log"};
 constexpr std::uint64_t kMostBytes = 2ull << 30;
-/// What a packed file may become: text of programs packs 50 times.
+/// Limit of an unpacked file: 64 MiB plus 200 bytes per packed byte. Program text compresses 50-fold.
 constexpr std::uint64_t kFreeUnpacked = 64ull << 20, kMostUnpacked = 200;
 
 /// The path without what binds sizes, and that.

@@ -1,4 +1,4 @@
-// What a program is written in, and which of its operators are younger than a version.
+// Finds the format and version of a program, and its operators that are newer than a version.
 
 #include <mlsysim/model_graphs/representation.hpp>
 

@@ -1,4 +1,4 @@
-// What the operators of the HLO family compute (StableHLO, MHLO, HLO text).
+// Counts the work of operators of the HLO family (StableHLO, MHLO, HLO text).
 
 #include "detail/builder.hpp"
 #include "detail/groups.hpp"

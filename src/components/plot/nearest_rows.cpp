@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kCompared{"batch_size", "concurrency",   "seq_len", "accelerators",
                                                     "tp_size",    "output_tokens", "pp_size"};
 
-/// What a scenario asks for, by name.
+/// A number of the scenario by its name in `kCompared`; empty where the scenario does not state it.
 std::optional<double> asked_number(const Scenario& s, const ResolvedScenario& r, std::string_view name) {
   if (name == "batch_size" || name == "concurrency") return s.batch_size;
   if (name == "seq_len") return r.seq_len();

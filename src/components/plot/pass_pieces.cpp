@@ -77,8 +77,8 @@ namespace {
 
 using Order = std::vector<std::pair<char, std::size_t>>;  // F or B, micro-batch
 
-/// What a stage does in turn. 1F1B: as many forward passes as there are stages behind it, then one of each
-/// (Narayanan et al. 2021, figure 4); GPipe: all forward passes first (Huang et al. 2019, figure 2).
+/// The order of passes on a stage. 1F1B: as many forward passes as there are stages behind it, then one of
+/// each (Narayanan et al. 2021, figure 4); GPipe: all forward passes first (Huang et al. 2019, figure 2).
 Order order_of(Schedule schedule, std::size_t stage, std::size_t stages, std::size_t batches) {
   Order out;
   const std::size_t ahead = schedule == Schedule::gpipe ? batches : std::min(batches, stages - stage - 1);

@@ -43,7 +43,7 @@ ReportPart what_would_change(const SystemEvaluation& card, const SensitivityRepo
     for (const auto& r : card.remedies) t.rows.push_back({r.change, r.effect});
     part.tables.push_back(std::move(t));
   }
-  // What somebody can change, then other hardware.
+  // The sentences on choices that the user has come first, then those on other hardware.
   const auto levers = lever_sentences(s);
   for (const auto* group : {&levers.choices, &levers.hardware})
     for (const auto& words : *group)

@@ -22,7 +22,7 @@ using detail::kNoColumn;
 using detail::MarkColumns;
 using detail::PlacedAxis;
 
-/// What fills bars and stands for points, by series.
+/// Characters that fill bars, stand for points and draw lines, by series.
 constexpr std::array<std::string_view, 8> kFills{"█", "▒", "▓", "░", "#", "=", "+", "-"};
 constexpr std::array<std::string_view, 8> kPoints{"●", "■", "▲", "◆", "▼", "+", "○", "×"};
 constexpr std::array<std::string_view, 8> kLines{"·", "-", "=", "~", ":", "*", "o", "x"};

@@ -55,7 +55,7 @@ struct Sketch {
   }
 };
 
-/// What joins `peers` groups of the next level.
+/// A network level that joins `peers` groups of the next level.
 struct Join {
   std::string name, words;
   double peers = 1;

@@ -179,7 +179,7 @@ class PluginHost::Impl {
     report.old_code = report.old_code.empty()              ? "old code is unloaded when its last run ends"
                       : report.old_code == "there is none" ? report.old_code
                                                            : "old code stays mapped: " + report.old_code;
-    // The same resolver objects go on, so that pipelines which exist see the new code in their next run.
+    // The resolver objects stay and get the new code, so that existing pipelines see it in their next run.
     bool same = fresh.description.resolvers.size() == old.resolvers.size() &&
                 fresh.description.zoo.size() == old.description.zoo.size();
     for (std::size_t i = 0; same && i < old.resolvers.size(); ++i)
@@ -405,7 +405,7 @@ std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector
 
 namespace {
 
-/// What a plugin says that it takes.
+/// The program formats that a plugin accepts: its attribute `formats.in`.
 std::string formats_of(const PluginDescription& d) {
   for (const auto& [name, value] : d.attributes)
     if (name == "formats.in") return value.text;

@@ -298,7 +298,7 @@ class Isolated final : public PluginCode {
         if (Clock::now() >= deadline) late(slot, i);
         died(slot, i, child_->stop());
       }
-      // What it printed was flushed before it answered.
+      // The process flushed its output before it answered.
       tell_output();
       const bool answer = message->type == Message::result || message->type == Message::hello ||
                           message->type == Message::fault;
@@ -315,7 +315,7 @@ class Isolated final : public PluginCode {
     }
   }
 
-  /// What it sends next; one that sends what is no message is ended.
+  /// The next message of the process. A process that sends an invalid one is ended.
   std::optional<Channel::Received> next_message(const char* slot, std::size_t i, Clock::time_point deadline) {
     try {
       return reading([&] {

@@ -187,7 +187,7 @@ static std::string ended_before(const std::string& path, const IsolationLimits& 
       page.note_ended(fault.facts().found + " when it was opened");
       return NotebookPage(path).ended();
     }
-    // What else is wrong with it is said by whoever opens it for good.
+    // Any other fault is reported when the library is opened for good.
   }
   return {};
 }

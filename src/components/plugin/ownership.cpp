@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What this process holds. One lock guards it and the lock files: a POSIX lock goes when the process closes
-/// the file anywhere, so a file that is held here must not be opened.
+/// Resources that this process holds. One lock guards them and the lock files: POSIX drops a lock when the
+/// process closes the file anywhere, so a file that is held here must not be opened.
 struct Held {
   std::mutex mutex;
   std::map<std::string, Holder> by_resource;
@@ -50,7 +50,7 @@ struct flock whole_file(short type) {
   return l;
 }
 
-/// What the holder wrote: "<pid> <resolver> <since>".
+/// Reads the text that the holder wrote: "<pid> <resolver> <since>".
 Holder read_holder(int file, long pid) {
   std::array<char, 512> buffer;
   const auto n = ::pread(file, buffer.data(), buffer.size(), 0);

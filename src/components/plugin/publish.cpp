@@ -11,7 +11,7 @@
 namespace mlsysim::plugin::detail {
 namespace {
 
-/// What is published at the moment: nothing is published again without need, since tables are never freed.
+/// Texts of all that is published. Only a change is published again, since tables are never freed.
 struct Published {
   std::vector<std::string> units, zoo, resolvers;
 };

@@ -53,8 +53,8 @@ void need(const void* out, const char* name) {
                                 .expected = "an address"});
 }
 
-/// What a plugin said beside its answer; where that is no text, what is wrong with it instead: nothing is
-/// lost in silence.
+/// A text that a plugin gives beside its answer. The reason replaces a text that cannot be read, so that
+/// nothing is lost silently.
 std::string readable(MlsString text, std::string_view what) {
   try {
     return read_text(text, what);
@@ -254,7 +254,7 @@ MlsError* convert(const MlsHostApi* api, double number, MlsString from, MlsStrin
 }
 
 MlsString keep(const MlsHostApi*, MlsCall* call, MlsString text) {
-  // What an export keeps may be as long as its output may.
+  // A text that an export keeps has the length limit of its output.
   if (call == nullptr || text.data == nullptr || text.size > kLongestOutput) return {};
   try {
     call->kept.push_back(std::make_unique<std::string>(from_c(text)));

@@ -182,7 +182,7 @@ void read_vllm_bench(const TrafficValue& v, RequestTally& tally, RecordedTraffic
 
 namespace {
 
-/// What a result calls a mean and a deviation, and its quantiles where they stand apart.
+/// Keys of a mean, a deviation and the object of the quantiles; null where they stand beside the mean.
 struct SpreadNames {
   const char *mean, *deviation, *quantiles;
 };

@@ -305,7 +305,7 @@ std::vector<std::size_t> relevant_constants(const detail::FitProblem& problem,
   return out;
 }
 
-/// What the rows lack to identify a constant.
+/// Says why the rows do not identify a constant.
 std::string why_not(const detail::FitProblem& problem, const Fit& fit, const MatrixXd& information,
                     std::size_t j) {
   const auto at = static_cast<Index>(j);
@@ -533,7 +533,7 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
   const auto noise = noise_for(calibration, measurand);
   const double spread = std::sqrt((s * covariance * s.transpose())(0, 0) + noise.sigma * noise.sigma);
   const double middle = p.base * std::exp(-noise.center);
-  // What groups missed that their fit had not seen, where that is known.
+  // The 80 % band of errors on groups that the fit had not seen replaces the normal quantile where known.
   double low = -kIntervalQuantile, high = kIntervalQuantile;
   for (const auto& band : calibration.bands)
     if (band.level == 0.8) low = std::min(band.low, 0.0), high = std::max(band.high, 0.0);

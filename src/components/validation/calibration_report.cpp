@@ -67,7 +67,7 @@ std::vector<std::string> points_for(const Calibration& fit, const FittedConstant
   return out;
 }
 
-/// What is not identified, with the points that would change that.
+/// Lists the constants that are not identified, with points of `mlsysim measure` that would identify them.
 std::string points_text(const Calibration& fit) {
   std::string out;
   for (const auto& c : fit.constants)

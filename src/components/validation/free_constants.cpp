@@ -59,7 +59,7 @@ double spread_of(std::optional<std::pair<double, double>> range, double base) {
   return std::max(kNarrowSpread, spread);
 }
 
-/// What links and their collectives take where nobody says it: "collectives.hop" is "collective_hop".
+/// The zoo's default of a constant, or null: "default.collective_hop" for "collectives.hop".
 const ScalarFigure* convention_of(std::string_view last, const Zoo& zoo) {
   for (const auto& name : {"default.collective_" + std::string(last), "default." + std::string(last),
                            "default." + std::string(last) + "_share"})
@@ -75,7 +75,7 @@ bool is_fitted(const FigureRow& row, bool named) {
   return group == "efficiency" || group == "draw" || group == "kernels" || group == "collectives";
 }
 
-/// What a device states about its kernels and links beside the data sheet, each with what stands in for it.
+/// A device's constants of kernels and links beside the data sheet, with a prior of its class or the zoo.
 std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo, bool named) {
   const Conventions conventions = conventions_of(zoo);
   std::vector<Candidate> out;

@@ -44,8 +44,8 @@ struct CollectiveRow {
   }
 };
 
-/// What the caller sees: the device, or the host that launches on all devices that it drives before it comes
-/// back to the first. A framework that waits for each call adds its dispatch and one launch.
+/// The time that the caller sees: that of the device, or of the host, which launches on all its devices
+/// before it returns to the first. A framework that waits for each call adds its dispatch and one launch.
 Time<> as_called(const CollectiveRow& c, Time<> device, const Device<>& d) {
   const Time<> seen = max(device, c.process_devices * d.kernels.issue);
   return c.blocking ? seen + d.dispatch_overhead + d.kernels.issue : seen;

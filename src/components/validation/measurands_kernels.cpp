@@ -281,7 +281,7 @@ Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
   const auto loads = rows_of_experts(c, rows);
   double touched = 0, tiles = 0;
   for (const double n : loads) {
-    // Of a mean of less than one row an expert often has none.
+    // With uneven popularity, P(an expert with a mean of n rows has any) = 1 - exp(-n) (Poisson).
     const double there = c.popularity > 0 ? 1 - std::exp(-n) : 1.0;
     touched += there;
     tiles += there * std::ceil(std::max(n, 1.0) / device.experts.tile);

@@ -83,7 +83,7 @@ Prediction first_at(const Result& r, const Replica& replica, const PredictionCon
   return {(r.*Member)->base(), {}};
 }
 
-/// What is read off a replica to which requests come in one way.
+/// Reads one prediction from a replica's steady state under one way of arriving.
 template <auto Arrivals, auto Read>
 Prediction at_replica(const ServingRow& row, const PredictionContext& context) {
   const Replica replica(row, context);
@@ -103,7 +103,7 @@ Prediction queued(const ServingRow& row, const PredictionContext& context) {
   return p;
 }
 
-/// The same, for each device of a replica.
+/// The token throughput of queued requests, for each device of a replica.
 Prediction queued_each(const ServingRow& row, const PredictionContext& context) {
   auto p = queued(row, context);
   p.base /= Replica(row, context).devices();

@@ -19,7 +19,7 @@ bool counts_devices(std::string_view input) {
          input == "ep_size";
 }
 
-/// What the inputs of a row say about it.
+/// Describes a row by its metric, device, engine or kernels, model and link.
 ErrorSubject subject_of_row(const MeasuredTable& table, const MeasuredRow& row) {
   ErrorSubject s{.metric = std::string(table.measurand->metric()),
                  .device = {},

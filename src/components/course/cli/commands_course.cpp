@@ -109,7 +109,7 @@ std::vector<Grade> in_order(const Assignment& assignment, const std::vector<Grad
   return out;
 }
 
-/// What a submission in C++ is built to, or why not.
+/// The library that a C++ submission builds to, or the complaints of the build.
 struct Built {
   fs::path library;
   std::vector<std::string> complaints;

@@ -40,7 +40,7 @@ void Program::course_commands() {
   offer(*k, "--library", course_.library, "a plugin that is built already, instead of building the folder",
         "FILE");
   offer(*k, "--python", course_.python, "the interpreter (default: MLSYSIM_PYTHON, else python3)", "PROGRAM");
-  // What the Python part asks for once it has imported the submission.
+  // The Python part passes this hidden flag after it has imported the submission.
   k->add_flag("--loaded", course_.loaded, "grade resolvers that are there already")->group("");
   course(*k);
 }

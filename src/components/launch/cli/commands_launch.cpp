@@ -51,7 +51,7 @@ LaunchQuestion question_of(const ScenarioRequest& request, const LaunchRequest& 
   return q;
 }
 
-/// What became of the flags, as lines for standard error.
+/// Text for standard error: the count of used flags, then a line for each other flag and each note.
 std::string findings_text(const Launch& launch) {
   std::size_t used = 0;
   for (const auto& f : launch.findings) used += f.use == FlagUse::used;

@@ -11,7 +11,7 @@
 
 namespace mlsysim::detail {
 
-/// What follows a flag.
+/// The kind of value that a flag takes.
 enum class Takes : std::uint8_t { text, count, number, share, bytes, toggle, switched, words, json, file };
 
 /// One row.
@@ -26,7 +26,7 @@ struct FlagRow {
   std::vector<std::string> unless;           ///< values at which it contradicts nothing
 };
 
-/// What an engine takes where no flag speaks: `value`, or `value` times another quantity in whole multiples.
+/// An engine's default where no flag is given: `value`, or `value * of` rounded down to a `multiple`.
 struct FlagDefault {
   std::string sets;  ///< the quantity
   std::string text;  ///< a word, or a number

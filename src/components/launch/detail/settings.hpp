@@ -1,5 +1,5 @@
 #pragma once
-/// What the flags of a launch say, by quantity, and what became of each flag.
+/// Values that the flags of a launch give, by quantity, and the finding on each flag.
 
 #include "flag_table.hpp"
 #include "source.hpp"
@@ -34,7 +34,7 @@ class Settings {
   [[nodiscard]] double number_or(std::string_view quantity, double otherwise) const {
     return number(quantity).value_or(otherwise);
   }
-  /// What the table says of a quantity where no flag does, or null. @param device that runs it, where known
+  /// The engine's default for a quantity, or null. @param device that runs it, where known
   [[nodiscard]] const FlagDefault* usual(std::string_view quantity,
                                          const HardwareNode* device = nullptr) const;
   /// The number of a flag, or what the engine takes without it. @throws InputError where its table is silent
@@ -47,7 +47,7 @@ class Settings {
   [[nodiscard]] std::string flag_name(std::string_view quantity) const;
   /// Drops a quantity whose finding stays.
   void forget(std::string_view quantity);
-  /// What the flag of a quantity says does not hold here.
+  /// Replaces the finding on a quantity's flag with a reason why its value does not apply here.
   void end(std::string_view quantity, FlagUse use, std::string why);
   /// Says of every flag that nobody asked for that it has no effect.
   void finish();

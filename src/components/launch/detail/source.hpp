@@ -1,5 +1,5 @@
 #pragma once
-/// What a launch says, before anybody asks what it means: words of a shell, keys of a file.
+/// Reads a launch without interpreting it: words of a shell command, keys of a file.
 
 #include <mlsysim/units/error.hpp>
 

@@ -14,7 +14,7 @@
 namespace mlsysim::cli {
 namespace {
 
-/// What the name of a model hides: models of the zoo with its layers, and one of its name with other weights.
+/// Notes on a model's name: zoo models with its layers, and a zoo model of its name with other weights.
 std::vector<std::string> notes_on_name(const ModelFile& model) {
   std::vector<std::string> out;
   for (const auto& name : models_alike(model.workload, zoo()))

@@ -29,7 +29,7 @@ void Program::model_commands() {
   program_options(*show);
 }
 
-/// What binds the sizes that a program leaves open.
+/// Adds the options that bind open sizes and loop counts, mark weights and allow unknown versions.
 void Program::program_options(CLI::App& app) {
   offer(app, "--dim", program_.dims, "binds an open size; may be repeated", "NAME=N");
   offer(app, "--trip-count", program_.trips, "binds how often a loop runs; may be repeated", "NAME=N");

@@ -22,7 +22,7 @@ class Config {
 
   /// A number above 0 or, `or_zero`, a number that is none. Null counts as absent, as for the classes.
   [[nodiscard]] std::optional<double> count(std::string_view field) const;
-  /// The same, and 0 where it is absent.
+  /// The number as `count` reads it, or `otherwise` where it is absent.
   [[nodiscard]] double count_or(std::string_view field, double otherwise) const;
   /// @throws InputError where neither the file nor its class states it
   [[nodiscard]] double needed(std::string_view field) const;

@@ -1,6 +1,6 @@
 #pragma once
-/// What keys of configuration files mean, as data: their aliases, the defaults of the classes that read them,
-/// and what a class does that no key says.
+/// Meaning of configuration file keys as data: their aliases, the defaults of the classes that read them, and
+/// the traits of a class that no key states.
 
 #include <mlsysim/specs/layer_table.hpp>
 
@@ -17,14 +17,14 @@ struct Alias {
 };
 [[nodiscard]] std::span<const Alias> aliases();
 
-/// What a class takes for a field that a file does not state.
+/// The default of a class for a field that a file does not state.
 struct Default {
   std::string_view type, field;
   double value;
 };
 [[nodiscard]] std::optional<double> default_of(std::string_view type, std::string_view field);
 
-/// What a class does that no key says.
+/// Traits of a class that no key states.
 enum Trait : std::uint32_t {
   qkv_bias = 1u << 0,
   output_bias = 1u << 1,

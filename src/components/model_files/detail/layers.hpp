@@ -6,7 +6,7 @@
 
 namespace mlsysim::detail {
 
-/// What a configuration says of the text part of a model.
+/// Reads the layers of a model's text part from its configuration.
 class LayerReader {
  public:
   explicit LayerReader(const Config& config);

@@ -1,5 +1,5 @@
 #pragma once
-/// What each operator of a program moves, unfused and fused.
+/// Counts the bytes that each operator of a program moves, unfused and fused.
 
 #include "builder.hpp"
 

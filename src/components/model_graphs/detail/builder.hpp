@@ -1,5 +1,5 @@
 #pragma once
-/// What the readers share: names, values, refusals with a line, and the rules of operators.
+/// Parts that all readers of programs share: names, values, refusals with a line, and operator rules.
 
 #include <mlsysim/model_graphs/program.hpp>
 #include <mlsysim/units/error.hpp>
@@ -67,9 +67,9 @@ void finish(Program& program);
 /// The graph with the most arithmetic; the others are notes. @throws InputError where there is none
 [[nodiscard]] Program largest(std::vector<Program> graphs, const std::string& file);
 
-/// What a file pays for: steps of reading, of which an operator, a value and 64 bytes of names or attributes
-/// are one each. Functions that call others multiply; so time and memory grow with the file, and with nothing
-/// else.
+/// Budget of reading steps for a file: 2^18, and 8 more for each byte. An operator, a value and 64 bytes of
+/// names or attributes take one step each. Functions that call others multiply operators; the budget bounds
+/// the time and memory for them.
 inline constexpr std::size_t kFreeSteps = 1 << 18, kStepsPerByte = 8;
 /// Begins to count. @param bytes of the file
 void allow_steps(Program& program, std::size_t bytes);

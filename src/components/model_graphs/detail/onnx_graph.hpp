@@ -19,7 +19,7 @@ namespace mlsysim::detail {
   return whole<std::int64_t>(std::clamp(std::floor(computed), 0.0, 0x1p53));
 }
 
-/// What is known of an ONNX graph while its nodes are read in order.
+/// State of a reader of an ONNX graph, whose nodes are read in order.
 struct OnnxState {
   Program& program;
   const ProgramOptions& options;

@@ -1,4 +1,4 @@
-// What ci run sends to servers, and what ci prune takes off a gateway.
+// Sends the results of ci run to servers, and deletes groups of a gateway for ci prune.
 
 #include "cli/commands_ci.hpp"
 

@@ -1,5 +1,5 @@
-// What is known of compile records as parts of a page: bars over commits, every break with a choice of
-// category, and what changed since another set of records.
+// Shows compile records as parts of a page: bars over commits, every break with a choice of category, and
+// changes since another set of records.
 
 #include "cli/commands_compile.hpp"
 

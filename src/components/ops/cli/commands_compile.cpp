@@ -155,8 +155,8 @@ std::map<std::string, CompileRecords> by_family(const CompileRecords& all) {
   return out;
 }
 
-/// What goes to one server after another; each has its turn, whatever the ones before said.
-/// @return what was refused
+/// Sends to one server after another. A server that refuses does not keep the next from its turn.
+/// @return the refusals
 std::vector<std::string> send_all(const CompileExportRequest& request, const CompileRecords& all,
                                   const std::vector<MetricFamily>& metrics, const std::vector<LogRecord>& log,
                                   std::uint64_t time) {
@@ -238,7 +238,7 @@ Answer compile_export(const CompileExportRequest& request) {
                      request.format == "csv" || request.format == "loki";
   const auto log = lines ? compile_log(all, time) : std::vector<LogRecord>();
   out.payload = exported(request, metrics, log, time);
-  // What was computed is not lost: it is the answer, whatever servers say.
+  // The computed output is the answer, even where a server refuses it.
   for (const auto& what : send_all(request, all, metrics, log, time)) {
     out.diagnostics += fmt::format("mlsysim: {}: {}\n", request.best_effort ? "warning" : "error", what);
     if (!request.best_effort) out.exit = static_cast<Exit>(5);

@@ -24,7 +24,7 @@ struct Asked {
   bool asked_before = false;
 };
 
-/// What one asking of one server gives: an entry for each model that it serves.
+/// Asks one server once. @return an entry for each model that it serves
 std::vector<WatchedServer> ask(Asked& server, const WatchRequest& request, const std::string& credentials,
                                const WatchPlan& plan) {
   WatchedServer entry{.url = masked_url(server.url)};

@@ -1,4 +1,4 @@
-// What is in force for a command, and where each value comes from: --print-config. Secrets are never shown.
+// Prints each setting in force for a command, and its source: --print-config. Secrets are never shown.
 
 #include "cli/commands_ci.hpp"
 #include "cli/program.hpp"

@@ -8,7 +8,7 @@
 namespace mlsysim::cli {
 namespace {
 
-/// What is read, and how.
+/// Adds the options that name the files to read and say how to read them.
 void reading_options(CLI::App& app, IngestRequest& asked) {
   demand(app, "PATH", asked.paths, "files and folders");
   offer(app, "--family", asked.how.family, "of models that do not say theirs", "NAME");

@@ -71,7 +71,7 @@ void append_json(std::string& out, double number) {
   out.append(digits.data(), end);
 }
 
-/// What events say in words, in the order of every form.
+/// Calls `say` with each text field of an event, in the order that all forms share.
 template <class F> void each_text(const Event& e, F&& say) {
   say("pipeline", e.pipeline);
   say("stage", e.stage);
@@ -83,7 +83,7 @@ template <class F> void each_text(const Event& e, F&& say) {
   say("status", e.status);
   say("detail", e.reason);
 }
-/// And in numbers.
+/// Calls `say` with each numeric field of an event.
 template <class F> void each_number(const Event& e, F&& say) {
   say("seconds", e.seconds);
   say("done", e.done);

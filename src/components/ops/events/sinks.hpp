@@ -1,5 +1,5 @@
 #pragma once
-/// What sinks share: a file that is filled through a buffer, what is sent at the end, and numbers as text.
+/// Parts that sinks share: a file behind a buffer, a body that is sent at the end, and numbers as text.
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/ops/events/exporters.hpp>

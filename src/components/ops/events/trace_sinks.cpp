@@ -220,7 +220,7 @@ class Otlp final : public detail::SendingSink {
          {"events", Json::array()},
          {"status", failed ? Json{{"code", 2}, {"message", e.reason}} : Json{{"code", 1}}}});
   }
-  /// Of what makes a trace: the commit and the first time that was seen.
+  /// The high half of a trace id: a hash of the commit and of the first time that was seen.
   std::uint64_t hash(const Event& e) {
     if (first_ == 0) first_ = e.time;
     return detail::fnv1a(fmt::format("{} {}", e.commit, first_));

@@ -5,7 +5,7 @@
 namespace mlsysim {
 namespace {
 
-/// What follows the stem; empty where the dimension has no name of its own.
+/// The ending of a metric name, by dimension; empty where the dimension has none of its own.
 std::string ending_of(const Exponents& exps) {
   if (exps == dim::time::exps) return "_latency_seconds";
   for (const auto& rate :

@@ -67,7 +67,7 @@ Parts parts_of(const std::string& url) {
 #ifdef MLSYSIM_HAS_HTTP
 constexpr double kLongest = 30;  // [s] for all tries of one sending
 
-/// What came back: the status, 0 for no answer.
+/// A server's reply: its status, 0 for no answer, and its body or the error.
 struct Reply {
   int status = 0;
   std::string text;
@@ -158,7 +158,7 @@ Reply once(const Sending& what, const Parts& parts, double most) {
   request.path = parts.path;
   request.body = what.body;
   if (!what.type.empty()) request.set_header("Content-Type", what.type);
-  // Of what a server says the beginning is shown, and no more is kept.
+  // Keeps the first 400 bytes of a reply, which is all that is shown.
   constexpr std::size_t shown = 400;
   std::string body;
   request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t, std::uint64_t) {

@@ -80,13 +80,13 @@ CompileRecord read_file(const fs::path& file, const BreakRegistry& registry) {
   auto wrong = files::read_unpacked(file, [&](std::string_view piece) {
     digest.add(piece);
     if (form == Form::log) return log.take(piece);
-    // What is refused is read no further: a small file may unpack to any length.
+    // A file that is refused is read no further, because a small file may unpack to any length.
     if (kept.size() + piece.size() > kLargestDocument)
       unreadable(fmt::format("more than {} MiB", kLargestDocument >> 20));
     kept += piece;
     if (!form && kept.size() >= kHead) decide();
   });
-  // Of a log what came before the fault counts.
+  // A log counts up to its fault. A file of another form is refused.
   if (!wrong.empty() && form != Form::log && (form || form_of(kept) != Form::log)) unreadable(wrong);
   if (!form) decide();
   auto out = form == Form::log ? log.finish() : read_form(*form, kept, name, registry);

@@ -1,5 +1,5 @@
-// What TORCH_LOGS=recompiles,graph_breaks and the warnings of limits print, as it stands in issues and job
-// logs.
+// Reads the output of TORCH_LOGS=recompiles,graph_breaks and the warnings of limits, as it stands in issues
+// and job logs.
 
 #include "detail/readers.hpp"
 
@@ -16,7 +16,7 @@
 namespace mlsysim::detail {
 namespace {
 
-// What loggers are called, by torch 2.3 and later and by those before.
+// Names of loggers in torch 2.3 and later, then in earlier versions.
 constexpr std::string_view kLoggers[] = {"[__recompiles]", "[__graph_breaks]", ".__recompiles: [",
                                          ".__graph_breaks: ["};
 constexpr std::string_view kLimit = "torch._dynamo hit config.";

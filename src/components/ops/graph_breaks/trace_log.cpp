@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kLongestLine = 16 << 20;    // [B] of a line; what follows is dropped and counted
 constexpr std::size_t kLongestPayload = 1 << 20;  // [B] of a payload that is kept as text
-// What is kept of a log does not grow with it: the first breaks are kept one by one, then equal ones are
-// counted, and where even the different ones are too much, the rest is counted without a reason.
+// Bounds the memory for a log of any length. The first breaks are kept one by one, then equal ones are
+// counted. Once the different ones fill their bytes, the rest is counted without a reason.
 constexpr std::size_t kSingly = 1'000;
 constexpr std::size_t kMostBreakBytes = 32 << 20, kMostStringBytes = 32 << 20;
 constexpr std::size_t kMostOpen = 10'000;  // compilations with breaks that have not ended yet

@@ -40,7 +40,7 @@ class Reader {
   Reader(const Exposition& now, const Exposition* before, Served served)
       : now_(now), before_(before), served_(std::move(served)) {}
 
-  /// What a counter grew by; a counter that went back was restarted, and what it shows is what it grew by.
+  /// The growth of a counter. A counter that fell was restarted, so that its value is its growth.
   [[nodiscard]] std::optional<double> growth(const Names& names, std::string_view end = "") const {
     const auto at = last(now_, names, end);
     if (!at || before_ == nullptr) return at;

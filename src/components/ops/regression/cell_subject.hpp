@@ -12,8 +12,8 @@ namespace mlsysim::detail {
 /// ...
 [[nodiscard]] std::shared_ptr<const Subject> resolver_subject(
     const std::string& resolver, const std::map<std::string, std::string>& inputs, const Zoo& zoo);
-/// The same work takes more of the fleet where it takes longer, and less where more is done in a second;
-/// nothing for numbers that are neither times nor rates.
+/// The change in a fleet's yearly cost for the same work: a longer time or a lower rate takes more of it.
+/// Empty for numbers that are neither times nor rates.
 [[nodiscard]] std::optional<Money<>> yearly(const std::optional<FleetPrice>& fleet,
                                             const Difference& difference);
 

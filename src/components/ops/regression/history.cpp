@@ -27,11 +27,9 @@ constexpr int kWaitForLock = 60000;       // [ms]
 
 constexpr const char* kWritten = "a file that mlsysim ci run --history wrote";
 
-/// What SQLite would wait for: it opens pipes, and reads what the kernel gives in the place of a file. Both
-/// are known before it opens them: by being no regular file, or by giving nothing at once though their size
-/// is 0.
-/// A link is not written through.
-/// @return what it is in words; empty for what SQLite may open
+/// Finds files that SQLite would wait for: pipes and devices, and kernel files that state a size of 0 but
+/// are not empty. A link is not written through.
+/// @return the kind of such a file in words; empty for a file that SQLite may open
 std::string no_history(const std::filesystem::path& file, CiHistory::Open how) {
   if (how != CiHistory::Open::read && files::irregular(file, false) == "a link") return "a link";
   std::error_code failed;
@@ -144,7 +142,7 @@ CiHistory::CiHistory(const std::filesystem::path& file, Open how) : state_(std::
                      state_->db != nullptr ? sqlite3_errmsg(state_->db) : "no memory", kWritten,
                      "run mlsysim ci run --history first, in a folder that is there");
   sqlite3_busy_timeout(state_->db, kWaitForLock);
-  // What somebody else wrote into the schema is not run.
+  // SQLite does not run unsafe functions that another program wrote into the schema.
   state_->run("PRAGMA trusted_schema = OFF");
   // One transaction from the first look to the last table: a statement that stays open beside it holds a lock
   // that another writer waits for, and both would.

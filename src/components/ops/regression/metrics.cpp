@@ -64,7 +64,7 @@ MetricFamily counted(const CiReport& report, const char* name, const char* help,
   return out;
 }
 
-/// What compilers left behind, each file once.
+/// Metrics of the compile records that cells name. A file counts once for each model.
 std::vector<MetricFamily> compiled(const CiReport& report, const Zoo& zoo, Aliases aliases) {
   std::set<std::pair<std::filesystem::path, std::string>> seen;
   CompileRecords all;

@@ -81,7 +81,7 @@ std::string json_text(const CiReport& r) {
   return detail::json_document(out, 1);
 }
 
-/// What fails of a cell, one line each.
+/// The bad differences and broken budgets of a cell, one line each.
 std::string faults_of(const CiReport& r, const std::string& cell) {
   std::string out;
   for (const auto& d : r.differences)

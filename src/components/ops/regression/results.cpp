@@ -250,7 +250,7 @@ std::shared_ptr<const Subject> detail::resolver_subject(const std::string& name,
 
 namespace {
 
-/// What is known of a cell, where that does.
+/// Copies a known result into its cell. @return false where none is known that may be used again
 bool is_known(CellResult& cell, const CiMatrix& matrix, const CiHow& how) {
   const auto at = how.known.find(cell.cell.name());
   if (at == how.known.end() || at->second.status == CellStatus::failed) return false;
@@ -279,7 +279,7 @@ CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how) {
   const bool whole = done == count;
   const auto budgets = asked_budgets(matrix, run, whole);
   std::vector<std::vector<HeldBudget>> held(count), broken(count);
-  // What is prepared by the time of a stop is finished, which takes microseconds.
+  // Cells that are prepared at the time of a stop are still evaluated, which takes microseconds.
   for_each_cell(count, how.threads, whole ? how.cancel : nullptr, [&](std::size_t i) {
     if (prepared[i] == 0 || reached[i] != 0) return;
     if (run.cells[i].subject != nullptr) evaluate_cell(run.cells[i], matrix, budgets[i], held[i], broken[i]);

@@ -1,5 +1,5 @@
 #pragma once
-// What pictures of a scenario have in common: its title, its sources, and when each piece of a schedule runs.
+// Parts that pictures of a scenario share: its title, its sources, and the times of a schedule's pieces.
 
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/scenario.hpp>

@@ -122,7 +122,7 @@ Json fields_json(const std::vector<plugin::FieldDescription>& fields) {
   return out;
 }
 
-/// What the zoo knows of a device: memory spaces, links, peaks, and what kind of figures these are.
+/// A device of the zoo as JSON: memory spaces, links, peaks, and the kind of source of its values.
 Json device_json(const std::string& name) {
   Json j{{"name", name}};
   const auto* h = standard_zoo().find<HardwareNode>(name);

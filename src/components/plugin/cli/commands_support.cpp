@@ -71,7 +71,7 @@ std::string reasons_text(const SupportAnswer& a) {
   for (const auto& k : kinds) {
     out += fmt::format("{}{} {} ({:g}{}{})", out.empty() ? "" : "; ", name_of(k.first->code), k.first->op,
                        k.count, k.first->location.empty() ? "" : ", first at ", k.first->location);
-    // Of a version the words are the answer: what to ask the producer for.
+    // The hint of a version reason is shown, because it says what to ask the producer for.
     if (k.first->code == ReasonCode::version && !k.first->hint.empty()) out += ": " + k.first->hint;
   }
   return out;
@@ -128,7 +128,7 @@ AskedProgram asked_program(const std::string& path) {
   return a;
 }
 
-/// What the pricers of this library can do with a program on a device.
+/// Says whether this library can estimate a program on a device, with the reasons.
 SupportAnswer own_answer(const AskedProgram& asked, const HardwareNode& device) {
   SupportAnswer answer;
   answer.verdict = Verdict::yes;

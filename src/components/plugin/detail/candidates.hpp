@@ -1,5 +1,5 @@
 #pragma once
-/// What discovery found, and which of it may be loaded.
+/// Plugins that discovery found, and which of them may be loaded.
 
 #include "loaded.hpp"
 

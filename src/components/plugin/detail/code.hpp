@@ -56,7 +56,7 @@ class PluginCode {
 
 /// "solve of acme/X": a slot with the name of what it belongs to.
 [[nodiscard]] std::string slot_of(const PluginDescription& plugin, std::string_view slot, std::size_t i);
-/// The same fault with the names of plugin and call, where it has none.
+/// Adds the names of plugin and call to a fault that has none.
 [[nodiscard]] PluginFault with_names(const PluginFault& fault, std::string_view plugin,
                                      std::string_view call);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a library file says about itself, read without executing anything of it.
+/// Reads facts about a library file without executing any of its code.
 
 #include <cstdint>
 #include <filesystem>

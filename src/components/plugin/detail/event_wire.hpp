@@ -1,5 +1,5 @@
 #pragma once
-/// What callbacks are told, as bytes of a message.
+/// Writes the events that callbacks receive as bytes of a message.
 
 #include "wire.hpp"
 

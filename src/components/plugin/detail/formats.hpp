@@ -1,5 +1,5 @@
 #pragma once
-/// What a plugin takes of programs, and whether a program is among it.
+/// Matches the format of a program against the formats that a plugin accepts.
 
 #include <mlsysim/plugin/support.hpp>
 

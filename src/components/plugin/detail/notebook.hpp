@@ -1,5 +1,5 @@
 #pragma once
-/// What is remembered of libraries from one run to the next: whether one ended the process that ran it.
+/// Remembers from one run to the next whether a library ended the process that ran it.
 
 #include <filesystem>
 #include <string>

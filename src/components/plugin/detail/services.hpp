@@ -1,6 +1,6 @@
 #pragma once
-/// What the host offers to plugins, behind the C table. One implementation lives in the host, one in the
-/// process of an isolated plugin, which asks the host.
+/// Services that the host offers to plugins behind the C table. One implementation lives in the host, one in
+/// the process of an isolated plugin, which asks the host.
 
 #include <mlsysim/plugin/description.hpp>
 #include <mlsysim/plugin/fault.hpp>

@@ -26,10 +26,10 @@ class Child {
 
   /// Kills it where it lives; says how it ended.
   std::string stop();
-  /// The same at once.
+  /// Kills the process without waiting for it to end by itself. @return how it ended
   std::string kill();
 
-  /// What it printed since the last call.
+  /// Reads the output that the process printed since the last call, up to about 1 MiB.
   std::string printed();
   /// Waits for a message or for output. @return false at the deadline
   bool wait(int descriptor, Clock::time_point deadline) const;

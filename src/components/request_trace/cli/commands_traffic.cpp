@@ -86,7 +86,7 @@ Table inputs_table(const RecordedTraffic& t) {
   return table;
 }
 
-/// What the figures of a table do not say.
+/// Lines on arrivals, concurrency and shared prefixes, which the table does not show, and the notes.
 std::vector<std::string> remarks(const RecordedTraffic& t) {
   std::vector<std::string> out;
   if (t.arrivals) {
@@ -108,7 +108,7 @@ std::vector<std::string> remarks(const RecordedTraffic& t) {
   return out;
 }
 
-/// What a question takes of a file, and what it does not, as "key=value".
+/// The inputs that a question takes from a trace file, and those that it does not use, as "key=value".
 struct Taken {
   std::vector<std::string> words, unused;
 

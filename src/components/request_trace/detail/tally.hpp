@@ -1,5 +1,5 @@
 #pragma once
-// What is kept of the requests of a file while it is read: as much for ten of them as for a thousand million.
+// Counts the requests of a file while it is read. Memory does not grow with the number of requests.
 
 #include "request_trace/detail/histogram.hpp"
 
@@ -19,7 +19,7 @@ class SeenBlocks {
   /// Whether the block was there before; none where it is not followed.
   [[nodiscard]] std::optional<bool> visit(std::uint64_t block);
   [[nodiscard]] double sampled() const;
-  /// Of the blocks that are followed.
+  /// The share of visits to followed blocks that found the block there.
   [[nodiscard]] double found_share() const { return visits_ > 0 ? found_ / visits_ : 0; }
 
  private:

@@ -144,7 +144,7 @@ std::vector<OutsidePredictions> outside_predictions(const ValidateRequest& reque
   return out;
 }
 
-/// What was missed, and beside it the factors of bands: "residual_factors.csv" for "residuals.csv".
+/// Writes the residuals, and beside them the factors of bands: "residual_factors.csv" for "residuals.csv".
 void write_residuals(const std::filesystem::path& file, std::string groups, files::WriteHow how) {
   how.mark = kResidualsHead;
   files::write(file, groups, how);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a table could be answered with without a model, and how well it could be answered at all.
+/// Compares answers without a model: the nearest row's value, and the median of repeated measurements.
 
 #include <mlsysim/validation/calibrate.hpp>
 

@@ -32,8 +32,8 @@ class FitProblem {
   /// log(predicted / measured) of rows; not a number for a row without an answer.
   [[nodiscard]] Eigen::VectorXd errors(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                        const std::vector<std::size_t>& active) const;
-  /// The same with a penalty for a row without an answer, so that a fit does not flee to where nothing is
-  /// predicted.
+  /// The errors, with a penalty for a row without an answer. Without the penalty a fit would move to where
+  /// nothing is predicted.
   [[nodiscard]] Eigen::VectorXd residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                           const std::vector<std::size_t>& active) const;
   /// Derivatives of the residuals by the logarithms of the constants, by central differences; 0 where one of

@@ -79,7 +79,7 @@ inline std::vector<PredictionTerm> terms_of(const PassBreakdown<>& cost, const P
           {"launch", cost.overhead.base()}};
 }
 
-/// What a yardstick reads the views with.
+/// The fidelity with which a yardstick estimates time.
 [[nodiscard]] inline const Pricing& pricing_of(Yardstick y) {
   if (y == Yardstick::roofline) return roofline_pricing();
   return y == Yardstick::textbook ? textbook_pricing() : operator_pricing();

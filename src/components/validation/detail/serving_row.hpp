@@ -1,6 +1,6 @@
 #pragma once
-/// What the serving measurands share: the row, which is the inputs of InFlightBatchingModel, and the replica
-/// that it describes under each comparison.
+/// Parts that the serving measurands share: the row, which is the inputs of InFlightBatchingModel, and the
+/// replica that it describes under each comparison.
 
 #include "row_measurand.hpp"
 

@@ -24,7 +24,7 @@ namespace mlsysim::detail {
 [[nodiscard]] CompileRecord read_explain_pickle(std::string_view bytes, const std::string& file,
                                                 const BreakRegistry& registry);
 
-/// What TORCH_LOGS prints of recompilations and breaks, and the warnings of limits.
+/// Reads recompilations and breaks that TORCH_LOGS prints, and the warnings of limits.
 [[nodiscard]] bool is_log_text(std::string_view bytes);
 [[nodiscard]] CompileRecord read_log_text(std::string_view text, const BreakRegistry& registry);
 /// Frames of a traceback of Python: '  File "F", line N, in FUNCTION', each with its line of code below.
@@ -39,7 +39,7 @@ class TraceReader {
   ~TraceReader();
 
   void take(std::string_view piece);
-  /// What was read. Nothing may be taken afterwards.
+  /// Returns the record of all pieces. `take` may not be called afterwards.
   [[nodiscard]] CompileRecord finish();
 
  private:

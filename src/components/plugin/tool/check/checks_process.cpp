@@ -24,7 +24,7 @@ bool kill_child() {
   return true;
 }
 
-/// What all resolvers give for a few inputs.
+/// Results of all resolvers at three scales of their inputs.
 std::vector<std::string> answers_of(Hosted& host) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < host.resolvers.size(); ++i)
@@ -39,8 +39,8 @@ std::string differs(const std::vector<std::string>& here, const std::vector<std:
 }
 
 Result same_when_isolated(const Subject& s) {
-  // What it does in this process is over before the other one begins: one that closes descriptors closes
-  // those of both.
+  // The calls in this process end before the isolated process starts. A plugin that closes descriptors would
+  // close those of both.
   Hosted local(s);
   if (local.resolvers.empty()) return skip("it registers no resolver");
   const auto here = answers_of(local);
@@ -77,7 +77,7 @@ Result fits_into_limit(const Subject& s) {
   return pass();
 }
 
-/// What a call with a large payload gives: the answer, or the error.
+/// The answer of a call with a large payload, or its error as text.
 template <class F> std::string answer_of(F&& f) {
   try {
     return f();

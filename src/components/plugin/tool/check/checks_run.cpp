@@ -65,7 +65,7 @@ Result instances_do_not_leak(const Subject& s) {
   return any ? pass() : skip("it has no instances");
 }
 
-/// What `create` says with default options; empty and the instance where it gives one.
+/// Calls `create` with default options. @return its error; empty where it succeeds and gives the instance
 std::string create_by_hand(RawPlugin& p, std::size_t i, void*& instance) {
   const auto& r = p.registration().resolvers[i];
   std::vector<MlsValue> settings;

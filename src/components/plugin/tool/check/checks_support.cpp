@@ -125,8 +125,8 @@ Result too_new(const Subject& s) {
   });
 }
 
-/// What is larger than the fast memory of a device is a plan with bytes per link, where the plugin claims
-/// `offload`.
+/// A plugin that claims `offload` must find a plan for a model larger than the fast memory of a device, and
+/// state the bytes that the link moves.
 Result offloads(const Subject& s) {
   const auto services = std::make_shared<KitServices>();
   const auto code =

@@ -16,7 +16,7 @@ struct Hosted {
   explicit Hosted(const Subject& s, bool isolated = false, IsolationLimits limits = {});
 };
 
-/// What one run of a resolver gave, as bytes: values in exact form, "infeasible: ...", or "error: ...".
+/// The result of one run of a resolver as text: exact values, "infeasible: ...", or "error: ...".
 [[nodiscard]] std::string bytes_of(Hosted& host, std::size_t i, double scale);
 
 /// Checks every resolver of a plugin; `f(host, i)` says what is wrong with resolver i, or nothing.

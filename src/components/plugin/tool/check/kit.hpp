@@ -29,7 +29,7 @@ struct Result {
 [[nodiscard]] inline Result fail(std::string why) { return {Outcome::fail, std::move(why)}; }
 [[nodiscard]] inline Result skip(std::string why) { return {Outcome::skip, std::move(why)}; }
 
-/// What is checked.
+/// The plugin that is checked.
 struct Subject {
   std::filesystem::path library;
   std::optional<Manifest> manifest;
