@@ -14,7 +14,7 @@ struct Ended {
   std::string err;  ///< of standard error, or with `out` where both were asked for together
 };
 
-/// What becomes of what a program prints on standard error.
+/// Where standard error of a child goes: into Ended::err (`apart`), or to our standard error (`shown`).
 enum class Errors : std::uint8_t { apart, shown };
 
 /// Runs a program to its end. `shown`: what it prints on standard error goes to ours.

@@ -26,7 +26,7 @@ struct PlotRequest {
   bool measured = false;  ///< measured points beside a front
   bool force = false;     ///< replace a file that others wrote
 };
-/// What may be drawn, in the order of the help.
+/// Kinds of plot, in the order of the help text.
 [[nodiscard]] const std::vector<std::string>& plot_kinds();
 /// The words are those of the command that answers the same in words.
 [[nodiscard]] Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options);

@@ -225,7 +225,7 @@ struct CalibrateRequest {
   std::string write, date;             ///< file for the overlay, and the date that it states
   bool force = false;  ///< replace a file that others wrote, fit rows that disagree, keep a fit that harms
 };
-/// What to measure on this machine, and where the tables go.
+/// Request to measure kernels on this machine with PyTorch, and to write them as tables.
 struct MeasureRequest {
   std::string out = "measured";  ///< folder of the tables
   std::string python;            ///< interpreter; the first with PyTorch where empty
@@ -249,7 +249,7 @@ struct CompareMeasuredRequest {
 /// Errors of predictions of these measurements, by device, engine and model.
 [[nodiscard]] std::vector<ResidualGroup> measured_groups(const CompareMeasuredRequest& request);
 
-/// What may stand at a place of the command line.
+/// Kind of word at a place of the command line; shell completion lists its candidates.
 enum class Place : std::uint8_t {
   none,
   model,

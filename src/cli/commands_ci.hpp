@@ -32,7 +32,7 @@ struct CiRequest {
   bool no_baseline = false, force = false, resume = false;
   bool strict = false;  ///< damaged records are refused
 };
-/// What is known of servers before anything is predicted.
+/// Exporters and credentials of the servers, read before anything is predicted.
 struct CiExports {
   ObservePlan plan;
   std::string credentials;

@@ -25,7 +25,7 @@ struct IngestRequest {
 [[nodiscard]] Answer compile_ingest(const IngestRequest& request, const RenderOptions& options);
 /// Bars of each commit by reason, and every break with a choice of category.
 [[nodiscard]] ReportPart breaks_part(const CompileRecords& all);
-/// What changed between two sets of records, with a choice of new, gone, more, fewer and same.
+/// Differences between two sets of records, with a choice of new, gone, more, fewer and same.
 [[nodiscard]] ReportPart break_changes_part(const CompileRecords& before, const CompileRecords& after);
 /// "new", "gone", "more", "fewer" or "same".
 [[nodiscard]] std::string_view verdict_of(const BreakPlace& place);
@@ -57,8 +57,8 @@ struct CompileDiffRequest {
   std::string workload, hardware, metric;  ///< nothing is priced where the first two are empty
   std::vector<std::string> inputs;         ///< NAME=VALUE of CompilationModel and TailLatencyModel
 };
-/// What changed about the breaks, and what that costs. Exit code 1 where there are more breaks, or where the
-/// price is worse.
+/// Compares the graph breaks of two sets of records, and estimates the cost where a workload is named. The
+/// exit code is 1 where the estimate is worse, or without one where there are more breaks.
 [[nodiscard]] Answer compile_diff(const CompileDiffRequest& request, const RenderOptions& options);
 
 }  // namespace mlsysim::cli

@@ -367,7 +367,7 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
     report.ranking = rank(q.subject, other.subject, question.results.front(), question);
   }
   if (question.shared.part != 1) return {};
-  // What the figures leave open is not all: the model itself is off by what it missed where it was measured.
+  // Parameter ranges are part of the error; the intervals add how far the model missed its measurements.
   if (options.format == OutputFormat::csv) return {render(report, options)};
   question.shared = {};  // the other ranks are done
   return {with_intervals(render(report, options),

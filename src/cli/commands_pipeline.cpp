@@ -17,7 +17,7 @@
 namespace mlsysim::cli {
 namespace {
 
-/// What the words of a pipeline command mean: stages without '=', inputs with it.
+/// Words of a pipeline command: stages are words without '=', inputs are NAME=VALUE.
 struct Parts {
   struct Stage {
     std::string resolver, instance;

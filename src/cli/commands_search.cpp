@@ -184,7 +184,7 @@ class IntervalColumns {
   std::vector<Exponents> exps_;
 };
 
-/// What has no place for intervals says so.
+/// Refuses --interval for histograms, shards, states and files of rows.
 void check_interval(const SearchRequest& asked, const Question& question) {
   if (asked.interval == 0) return;
   const bool points = asked.command != "sweep" || !question.objectives.empty() || !question.histogram;
@@ -281,7 +281,7 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   return {render(t, options)};
 }
 
-/// What explore() and merge() read in a state file.
+/// Reads the state that explore() and merge() take from a state file, and refuses a file without one.
 std::string state_in(const Json& j, const std::string& path) {
   if (!j.contains("state") || !j["state"].is_string())
     refuse_state_file(path, kShardSchema, "no state in it");
@@ -311,7 +311,7 @@ void show_progress(const Progress& p) {
 
 constexpr std::string_view kRanks = "mpi";  // the shard of --mpi: that of the rank
 
-/// What ranks cannot do together is refused before they begin.
+/// Refuses a search that MPI ranks cannot share, before they begin.
 void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
   constexpr Fault kUnshared{.id = "mlsysim.cli.164", .message = "ranks cannot share this search"};
   if (!asked.rows.empty()) return;  // rank 0 writes, and has the state

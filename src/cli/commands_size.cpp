@@ -18,7 +18,7 @@
 namespace mlsysim::cli {
 namespace {
 
-/// What the question has in common for all machines, and a scenario for each; they are kept alive here.
+/// The question, common to all machines, and a scenario per machine. Owns what the scenarios point to.
 struct Asked {
   SizeQuestion question;
   std::vector<BuiltScenario> machines;

@@ -136,7 +136,7 @@ Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& opti
 }
 
 Answer schema(const std::string& type) {
-  // Of files that are no part of the zoo.
+  // Schemas of files that are not part of the zoo.
   static constexpr std::pair<std::string_view, std::string (*)()> others[] = {
       {"plan", plan_schema},
       {"event", event_schema},

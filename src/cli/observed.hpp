@@ -21,7 +21,7 @@ struct Watcher {
 /// configuration that cannot be used
 [[nodiscard]] Watcher watcher_of_environment();
 
-/// Who watches a command: the callbacks of loaded plugins, and the observer of the observability.yaml that
+/// Observers of a command: the callbacks of loaded plugins, and the observer of the observability.yaml that
 /// MLSYSIM_OBSERVE names.
 class Observed {
  public:
@@ -52,7 +52,7 @@ class Observed {
   }
 
  private:
-  /// What could not be sent, in words; empty where all was.
+  /// Sends what was seen and returns the errors as text; empty where nothing failed.
   [[nodiscard]] std::string sent();
   SweepCallbacks& sweep(const std::string& title);
   Watcher watcher_;

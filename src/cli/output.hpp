@@ -14,7 +14,7 @@ namespace mlsysim::cli {
 
 /// A closed reader is noticed by the write, and Ctrl-C ends the process with 130.
 void prepare_process();
-/// What is said where there is no memory even for the words of an error.
+/// Prints the out-of-memory error without allocating memory.
 void say_no_memory() noexcept;
 
 /// On for a terminal, unless NO_COLOR is set to something or TERM is "dumb".
@@ -32,7 +32,7 @@ void add_zoo_paths(const std::vector<std::string>& paths);
 /// stay.
 [[nodiscard]] std::string printable(std::string_view text, Colour colours = Colour::off);
 
-/// What -o names: a form, or a file with the form that its ending names.
+/// Target of -o: a format, or a file whose ending names the format.
 struct Target {
   std::string form, file;
 };

@@ -46,7 +46,7 @@ void set_plugin_request(PluginRequest request);
 [[nodiscard]] Answer plugin_new(const std::string& name, const std::string& language,
                                 const std::string& folder);
 
-/// What `mlsysim support` asks; empty names mean all of them.
+/// Request of `mlsysim support`; an empty name means every program, hardware or backend.
 struct SupportRequest {
   std::string program, hardware, backend;
   std::vector<std::string> files;  ///< programs, instead of a model of the zoo
@@ -57,7 +57,7 @@ struct SupportRequest {
 inline constexpr Exit kMaybe{4};
 /// Yes, no or maybe, with every reason; one answer sets the exit code: 0, 1, 4.
 [[nodiscard]] Answer support(const SupportRequest& request, const RenderOptions& options);
-/// What an importer makes of a file, as a zoo file.
+/// Reads a file with an importer, and returns the text of a zoo file.
 [[nodiscard]] Answer plugin_import(const std::string& importer, const std::string& file);
 [[nodiscard]] Answer plugin_export(const std::string& exporter, const std::string& entry);
 

@@ -70,7 +70,7 @@ void prepare_process() {
     say_no_memory();
     _exit(static_cast<int>(Exit::bad_input));
   });
-  // What these would end is told by the call that fails, with the name of the file.
+  // The failed write reports the name of its file, so these signals must not end the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGINT, on_interrupt);

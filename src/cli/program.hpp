@@ -123,7 +123,7 @@ class Program {
   Answer execute();
   Answer run_command(const CLI::App* command);
   void settle_format(std::string_view command);
-  /// What is in force for a command, and where each value comes from.
+  /// The options in force for a command, each with the source of its value.
   [[nodiscard]] Answer configuration(const CLI::App* command);
   /// Runs a command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
@@ -175,7 +175,7 @@ class Program {
 [[nodiscard]] std::string dashed(std::string_view name);
 /// Meaning, unit, choices and default of a field.
 [[nodiscard]] std::string help_of(const FieldInfo& f);
-/// What stands for the value of a field in a help text.
+/// Placeholder for the value of a field in a help text, e.g. QUANTITY.
 [[nodiscard]] std::string type_word(const FieldInfo& f);
 
 }  // namespace mlsysim::cli

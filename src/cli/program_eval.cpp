@@ -94,7 +94,7 @@ const char* group_of(std::string_view field) {
   return "Other";
 }
 
-/// What an option means, with its unit, and its default where the line stays short.
+/// Meaning and unit of an option; its default follows where the line stays within kHelpColumns.
 std::string brief_help(const FieldInfo& f) {
   std::string out(f.meaning);
   if (!f.unit.empty()) out += fmt::format(" [{}]", f.unit);

@@ -1,5 +1,5 @@
 #pragma once
-// What words and options mean as a question: shared by the commands that answer in words and those that draw.
+// Turns words and options into questions, for the commands that answer in text and those that plot.
 
 #include "commands.hpp"
 
@@ -21,7 +21,7 @@ inline constexpr int kUsualLevel = 80;
 /// Samples of the ranges of the zoo: where an interval is asked for, and where it stands beside an answer.
 inline constexpr std::size_t kAskedSamples = 512, kCardSamples = 64;
 
-/// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
+/// The subject that the first words name: MODEL HARDWARE, a plan file, or a resolver with its inputs.
 struct AskedSubject {
   Subject subject;
   BuiltScenario built;    ///< owns what a scenario points to
@@ -30,7 +30,7 @@ struct AskedSubject {
 /// @param inputs that the question names: those that nobody gave are there all the same, at what stands for
 /// them
 [[nodiscard]] AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string> inputs = {});
-/// The same with changes put in, NAME=VALUE each.
+/// The subject with changes applied, NAME=VALUE each.
 [[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
 
 /// Whether a file is a plan: it has a section `workload` and no schema line. Other files hold a model or
@@ -39,7 +39,7 @@ struct AskedSubject {
 
 /// Takes the result off the words; empty where they name a subject alone.
 [[nodiscard]] std::string popped_result(ScenarioRequest& request);
-/// What is asked about where nobody names a result.
+/// The result that a question is about by default; empty where the subject has no usual one.
 [[nodiscard]] std::string main_result(const Subject& subject);
 
 /// A space and what is asked about it.

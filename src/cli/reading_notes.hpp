@@ -8,7 +8,7 @@ namespace mlsysim::cli {
 
 /// Collects the notes of files from here on, and drops earlier ones.
 void collect_reading_notes();
-/// What was collected, each note once.
+/// The collected notes, each once.
 [[nodiscard]] const std::vector<std::string>& reading_notes();
 /// The same as lines for standard error.
 [[nodiscard]] std::string reading_notes_text();

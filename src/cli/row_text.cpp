@@ -44,7 +44,7 @@ std::string RowText::label(std::size_t axis, std::size_t row) const {
 void RowText::append(const RowBlock& b, std::string& out) const {
   const bool lines = format_ == RowFormat::lines;
   const auto axes = space_.axes().size();
-  // What stands between the values; the texts of axes whose row has not changed stay.
+  // Text before each value: commas, and keys in JSON. Only axes whose row changes get a new text.
   std::vector<std::string> before;
   for (std::size_t c = 0; c < names_.size(); ++c)
     before.push_back(lines ? fmt::format("{}{}:", c == 0 ? "{" : ",", names_[c]) : c == 0 ? "" : ",");

@@ -10,7 +10,7 @@ namespace mlsysim::cli {
 
 enum class RowFormat : std::uint8_t { csv, lines };
 
-/// What the lines of a file of rows look like.
+/// Writes points as lines of a file of rows, CSV or JSON.
 class RowText {
  public:
   RowText(const Space& space, const Question& question, RowFormat format);

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(20);  // between looks at the states of others
 constexpr std::string_view kShardWord = "{shard}";
 
-/// What two parts found, with the counts of both.
+/// Joins two parts: the lower value (on a tie the lower index), with the sums of both counts.
 BoundedPart together(BoundedPart x, BoundedPart y) {
   if (y.value < x.value || (y.value == x.value && y.index < x.index)) std::swap(x, y);
   x.boxes += y.boxes;
@@ -59,7 +59,7 @@ std::string named(std::string pattern, std::uint64_t part) {
   return pattern;
 }
 
-/// What a state says of its part, for this space and question.
+/// State of one part of a search. read_part() refuses the state of another space or question.
 struct PartState {
   BoundedPart found;
   std::uint64_t part = 1, parts = 1;
@@ -125,7 +125,7 @@ class StateShare {
     return best_;
   }
 
-  /// What an earlier run of this task had found, where there is one to go on from.
+  /// Reads the result of an earlier run of this part, from which the search resumes.
   [[nodiscard]] BoundedPart before() {
     const auto earlier = read_part(own(), digest_);
     if (earlier.part != shard_.k || earlier.parts != shard_.n)

@@ -18,7 +18,7 @@ namespace mlsysim::cli {
 inline constexpr std::string_view kBoundedSchema =
     "mlsysim/bounded@1";  ///< state of a part, for others and merge
 
-/// What all ranks found, on rank 0; nothing on the others.
+/// Result of all ranks together, on rank 0; empty on the others.
 [[nodiscard]] std::optional<BoundedPart> bounded_on_ranks(const AskedSpace& s, const ExploreOptions& how);
 
 /// The part of one task. What it finds is in its state as soon as it is found; what the other parts have

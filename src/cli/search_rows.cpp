@@ -84,7 +84,7 @@ RowFormat format_of(const std::string& path) {
                                                  : "choose another name"});
 }
 
-/// What rows have no place for: it would be dropped without a word.
+/// Refuses options that a file of rows has no place for, since they would have no effect.
 void check_asked(const Question& question, const SearchRequest& asked) {
   constexpr Fault kEveryPoint{
       .id = "mlsysim.cli.083",
@@ -226,7 +226,7 @@ class RowWriter {
   static constexpr const char* kUnfinished = "the rows cannot be written to their end";
   static constexpr const char* kRoom = "make room on the disk; what was written is valid up to its last line";
 
-  /// What is there stays, unless the caller says otherwise; of an unfinished run there may be a first line.
+  /// Keeps an existing file unless the caller forces it. `mine`: a file with our header may be replaced.
   [[nodiscard]] files::WriteHow how(bool mine) const {
     const bool any = forced_ || irregular(path_);
     return {.replace = any ? files::Replace::any : files::Replace::own,

@@ -32,7 +32,7 @@ constexpr Fault kAlso{.id = "mlsysim.engine.054",
                       .key = "also",
                       .hint = "e.g. also: EconomicsModel, my_power/PassEnergy(window=2 s)"};
 
-/// What the scenario knows of an input; absent where it knows nothing.
+/// Value of an input in the scenario; absent where the scenario has none.
 DynamicValue known_value(const FieldInfo& f, const ResolvedScenario& r) {
   static const auto scenario_fields = describe<Scenario>();
   if (f.object_type == ObjectType<HardwareNode>::name) return &r.hardware();

@@ -108,8 +108,8 @@ template <class Problem> [[nodiscard]] Problem without_host(Problem problem) {
   return problem;
 }
 
-/// What lies in the memory of the host of a node, held against it where the node or the caller states its
-/// size. Gradients lie there in the format of the optimizer that updates on the host.
+/// Adds the host memory that a node uses, and fails the level where that exceeds a stated capacity. Offloaded
+/// gradients count in the format of the optimizer that updates on the host.
 template <class Problem, class Estimate>
 void fill_host_memory(SystemEvaluation& out, const ResolvedScenario& r, const Problem& problem,
                       const Estimate& n, Notes& notes) {
@@ -335,7 +335,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
     if (problem.has_tokens) p.metrics.push_back(metric_of(a, "training_time"));
   }
   add_metrics(p, a.reliability, {"fleet_mtbf", "goodput_ratio"});
-  // Of what a step waits for from outside, the larger part before overlap gives the name.
+  // The host link names the limit where it takes over half of all communication, before overlap.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
   p.summary = {
       [](const LazyText::Parts& x) {

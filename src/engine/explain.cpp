@@ -357,7 +357,7 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
                       const Scenario&) {
   auto s = explained_of(p.model, training_plan(p), p.device, p.links,
                         {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient});
-  // Of the two ends of the pipeline the slower one, without limits of power and clock.
+  // Explains the slower end of the pipeline, without power and clock limits.
   auto free = p.model;
   free.structure.capped = false;
   OpList<> ops;

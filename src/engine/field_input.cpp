@@ -76,7 +76,7 @@ DynamicValue anything(std::string_view text) {
   }
 }
 
-/// What somebody may have meant who named no entry: a model's folder is a path, so that none hides an entry.
+/// Hint for an unknown name: near misses, or ./NAME for a model's folder, which must be given as a path.
 template <class T> std::string meant(std::string_view text, const std::vector<std::string>& names) {
   if (std::is_same_v<T, Workload> && names_model_file(text))
     return fmt::format("for the model in the folder of that name write ./{}", text);

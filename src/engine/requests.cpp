@@ -112,7 +112,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
   settle_degrees(notes);
 }
 
-/// What is asked of the model.
+/// Settles the mode: as asked, else serve where the model generates tokens, else infer.
 void ResolvedScenario::settle_mode(Notes& notes) {
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
@@ -288,7 +288,7 @@ bool is_whole_pass(const ResolvedScenario& r) {
   if (r.mode() != Mode::infer ||
       (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
     return false;
-  // Of them no operator list is known.
+  // A model of these architectures without a shape has no operator list.
   return !r.asked().workload->has_shape();
 }
 

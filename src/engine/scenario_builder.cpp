@@ -23,7 +23,7 @@
 namespace mlsysim {
 namespace {
 
-/// What a built scenario points to.
+/// Owns the objects that a built scenario points to.
 struct Keep {
   explicit Keep(const Zoo& zoo) : reader(zoo) {}
   FieldReader reader;
@@ -152,7 +152,7 @@ const Node* host_of(const Pod& pod, Keep& keep, BuiltScenario& out) {
   return &keep.nodes.back();
 }
 
-/// What a region means: a grid, or else a facility.
+/// The entries that the name of a region stands for; a grid takes precedence over a datacenter.
 struct Region {
   const GridProfile* grid = nullptr;
   const Datacenter* datacenter = nullptr;
@@ -252,7 +252,7 @@ template <class Texts> void take_head(const Texts& texts, Keep& keep, BuiltScena
   out.warnings.push_back(std::move(head->note));
 }
 
-/// What the name of a model says beside the model, where it is no name of the zoo's own.
+/// Takes formats and notes from the name of a model that is neither an entry's name nor its alias.
 void take_name(std::string_view text, bool has_weights, bool has_cache, const Zoo& zoo, BuiltScenario& out) {
   Scenario& s = out.scenario;
   if (s.workload == nullptr || text.starts_with('{') || s.workload->name == text) return;

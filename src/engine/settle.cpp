@@ -68,7 +68,7 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
   return out;
 }
 
-/// What `plan_fits` holds the numbers to.
+/// Limits that `plan_fits` checks: devices per node, and whether the model states layers and heads.
 PlanLimits<> limits_of(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;

@@ -17,7 +17,7 @@ const MemoryStep* step_of(const EngineMemoryRule& rule, Data<> total) {
   return nullptr;
 }
 
-/// What an engine keeps by its table.
+/// Memory that an engine reserves by its table, e.g. for pass tokens, ranks and captured graphs.
 Data<> kept_by(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
   const MemoryKept& k = *rule.kept;
   const double graphs = graph_requests(rule, d.total, d.tensor_parallel).value_or(0);

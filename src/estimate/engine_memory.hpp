@@ -6,7 +6,7 @@
 
 namespace mlsysim::detail {
 
-/// What an engine finds on a device.
+/// Memory demand on one device, and the degrees that an engine's memory rule reads.
 struct EngineDemand {
   Data<> total;  ///< of the device
   Data<> weights, state, reserve;

@@ -18,7 +18,7 @@ template <class T> FeasibilityEstimate<T> feasibility(const MemoryBreakdown<T>& 
           .plan_fits = plan_fits};
 }
 
-/// What the devices of a problem cost at this load; nothing where their power is not known.
+/// Cost, energy and carbon of a problem's devices at this load; empty where their power is unknown.
 /// @param tokens of a second, null where there are none
 template <class Problem, class T>
 MacroEstimate<T> macro_of(const Problem& p, const T& utilization, const TokenRate<T>* tokens) {
@@ -82,7 +82,7 @@ template <class T> TrainingEstimate<T> evaluate(const TrainingProblem<T>& p) {
   out.macro = detail::macro_of(p, out.utilization, &tokens);
   if (!p.has_tokens) return out;
   out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;
-  // What failures cost is time in which everything is paid and nothing is learned.
+  // Failures stretch training by 1 / goodput; the lost time is paid in full.
   if (p.fails) out.training_time = out.training_time / out.reliability.goodput_ratio;
   if (p.macro.has_power) {
     out.macro.run_cost = out.macro.tco * (out.training_time / p.macro.period());

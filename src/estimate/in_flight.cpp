@@ -14,7 +14,7 @@ using Steady = detail::Steady<>;
 using FirstTokenTerms = detail::FirstTokenTerms<double>;
 using Out = InFlightEstimate<>;
 
-/// What the secant of a closed loop leaves of a request's time is no wait.
+/// A wait below this share of a request's time is numerical error of the closed loop's secant.
 constexpr double kCloseLoop = 5e-3;
 
 /// Median and tail of the first token, and of the one term in which requests differ.
@@ -112,7 +112,7 @@ struct Workers {
   }
 };
 
-/// What a request sees before it decodes, and its distribution.
+/// Reports the time to first token on prefill workers: terms, percentiles and SLO attainment.
 void report_workers(const Workers& w, const Steady::Step& step, double rate, double in_flight, Out& out) {
   const auto line = w.line(rate);
   const auto terms = w.terms(step, rate, in_flight);

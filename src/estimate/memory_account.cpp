@@ -218,11 +218,11 @@ class StackAccount {
     const auto& r = mixer.reach;
     if (!r.compressed && r.windowed) item.cap = r.window;
     if (r.chunked) item.cap = r.chunk;
-    // What one more token adds while the cache still grows, of one sequence.
+    // Bytes that one more token of a sequence adds while the cache still grows.
     double kept = std::min(q_.context, item.cap > 0 ? item.cap : q_.context);
     Data<> grows = op.state * op.count * cached_here();
     if (part == MemoryPart::cache && r.compressed) {
-      // Of a window beside a compressed past the window is full at once.
+      // A window beside a compressed past is full at once, so only the blocks grow.
       const double window = std::min(q_.context, r.window), blocks = q_.context / r.block;
       grows *= blocks / (window + blocks);
       kept = q_.context;
@@ -279,7 +279,7 @@ void check(const MemoryQuestion& q) {
                       .reason = BreakReason::missing_field});
 }
 
-/// What no item holds, whatever the model.
+/// Lists memory that no item counts, whatever the model.
 void note_gaps(const MemoryQuestion& q, std::vector<std::string>& gaps) {
   if (q.engine == nullptr) {
     gaps.push_back("captured graphs and an engine's own reserve (name one with --engine)");

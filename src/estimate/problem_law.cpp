@@ -28,7 +28,7 @@ void append_key(std::string& key, const Listed& records) {
   append_records(key, records.operators);
 }
 
-/// What a stack decides: its flags, its choices, what is stated at all, and which layers are alike.
+/// Adds a stack's choices to the key: flags, choices, stated members, and which layers are alike.
 void append_key(std::string& key, const std::shared_ptr<const StackView<>>& stack) {
   append_key(key, stack != nullptr);
   if (stack == nullptr) return;

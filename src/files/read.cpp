@@ -73,7 +73,7 @@ Closed open_regular(const std::filesystem::path& file, struct stat& s, FileBytes
   return Closed(-1);
 }
 
-/// What is left of an open file, up to `most` bytes.
+/// Reads the rest of an open file; more than `most` bytes are a fault.
 FileBytes rest_of(int file, std::uint64_t size, std::uint64_t most) {
   FileBytes out;
   // One byte more than it says: a file that grows, or that says 0 as those of the kernel do, goes on.

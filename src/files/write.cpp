@@ -147,7 +147,7 @@ int begin_file(const fs::path& file, const WriteHow& how, Durable durable) {
   check_target(file, how);
   const Beside beside = new_beside(file, how.mode);
   keep_mode(beside.file, file, how);
-  // What was there is replaced by an empty file of another identity, so that its other names keep their
+  // An empty file of another identity replaces the old file, so that the old file's hard links keep their
   // content.
   if (const int why = put_in_place(beside.path, file); why != 0) {
     ::close(beside.file);

@@ -178,8 +178,8 @@ std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject
   return out;
 }
 
-/// What was predicted with figures of a class speaks for devices that have nothing else, in place of the same
-/// rows with figures of their own.
+/// Predictions with class parameters speak for devices that have no parameters of their own. For these they
+/// replace the same rows predicted with the device's own parameters.
 bool ErrorBook::speaks(std::size_t group, const ErrorSubject& about) const {
   return groups_[group].unmeasured ? !about.measured : about.measured || twins_[group] == kNobody;
 }

@@ -1,4 +1,4 @@
-// What a run says about its values: look-up by key, derivations, text and JSON.
+// Explains the values of a run: look-up by key, derivations, text and JSON.
 
 #include "detail/run_state.hpp"
 

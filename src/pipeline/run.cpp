@@ -34,7 +34,7 @@ Run& Run::set(std::string_view key, const DynamicValue& value) { return set(inde
 
 Run& Run::set(std::size_t index, const DynamicValue& value) {
   auto& v = state_->values.at(index);
-  // The same object may have been changed by its owner, so setting one always counts as a change.
+  // The owner may have changed an object in place, so setting an object always counts as a change.
   const bool object =
       std::holds_alternative<ObjectRef>(value.value) || std::holds_alternative<HostRef>(value.value);
   if (v.set && !object && v.value == value) return *this;

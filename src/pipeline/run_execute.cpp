@@ -132,7 +132,7 @@ void Run::State::settle(std::size_t i, StageStatus status) {
     return;
   }
   set_status(slot, status);
-  // What failed or was skipped is tried again by the next execution, whether or not its inputs change.
+  // The next execution retries a failed or skipped stage, whether or not its inputs change.
   slot.dirty = status == StageStatus::failed || status == StageStatus::skipped;
   if (status == StageStatus::failed) {
     slot.loose = true;

@@ -27,7 +27,7 @@ const FieldInfo* of_name(std::span<const FieldInfo> fields, std::string_view nam
   return nullptr;
 }
 
-/// The same figure of a device, named as that of a fleet's device, or the other way round; empty for a figure
+/// Name of a device's parameter as that of a fleet's device, or the other way round; empty for a parameter
 /// that no device has.
 std::string other_name(std::string_view name) {
   constexpr std::string_view alone = "hardware.", in_fleet = "fleet.node.accelerator.";

@@ -136,7 +136,7 @@ std::string spread_words(const UncertaintyReport& r, const UncertainNumber& x) {
   return out.empty() ? "nothing that varies" : out;
 }
 
-/// Of `n` rows the `most` that are spread evenly, ends included.
+/// Indices of at most `most` of `n` rows, evenly spread, both ends included.
 std::vector<std::size_t> spread_rows(std::size_t n, std::size_t most) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < std::min(n, most); ++i) out.push_back(n <= most ? i : i * (n - 1) / (most - 1));

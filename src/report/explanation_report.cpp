@@ -25,7 +25,7 @@ std::string shown(const Explanation& e) {
   return detail::shown_value({.name = e.result, .unit = e.unit, .exps = e.exps, .value = e.value});
 }
 
-/// What a derivation writes out of what repeats, chunk after chunk of a prompt.
+/// Most repeated parts that a derivation writes out, e.g. chunk after chunk of a prompt.
 constexpr std::size_t kTerms = 32;       ///< terms of one sum
 constexpr std::size_t kCalls = 128;      ///< calls of one law
 constexpr std::size_t kEquations = 512;  ///< named operations of one call
@@ -218,7 +218,7 @@ std::string derivation_title(const Explanation& e) {
   return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")");
 }
 
-/// What stands above the laws: terms or figures and assumptions, and what was handed in.
+/// Text above the laws: terms, or parameters and assumptions, then the values handed in.
 std::string head_of(const Explanation& e) {
   std::string out = e.terms ? e.terms() : std::string();
   const bool scenario = !e.figures.empty();

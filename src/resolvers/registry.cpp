@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<const ResolverRegistry*> published{nullptr};
 
-/// What was published last: by plugins (or what ships), and by the host language.
+/// The resolvers last published: by plugins (or those shipped), and by the host language.
 struct Sources {
   std::mutex lock;
   ResolverRegistry base;

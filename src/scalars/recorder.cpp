@@ -30,7 +30,7 @@ TapeNode constant_key(double value) {
 
 bool is(const Recorded& x, double value) { return x.is_constant() && x.value == value; }
 
-/// What an operation comes to without a node of its own; empty where it needs one.
+/// Folds an operation to a constant or an operand; empty where it needs a node of its own.
 std::optional<Recorded> without_node(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c) {
   const int operands = operands_of(op);
   if (a.is_constant() && (operands < 2 || b.is_constant()) && (operands < 3 || c.is_constant()))

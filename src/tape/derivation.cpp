@@ -201,7 +201,7 @@ class TapeReader {
     k.nodes.add(node, d_.nodes.size() - 1);
     return d_.nodes.size() - 1;
   }
-  /// The same without the sides not taken, in the shape that the operation has.
+  /// Reads the operands without the sides not taken, in the shape that the operation has.
   void read_taken(std::uint32_t call, const TapeNode& n, std::vector<std::size_t>& operands) {
     if (n.op == TapeOp::select) {
       operands.assign(3, read_node(call, values_[n.a] != 0 ? n.b : n.c));

@@ -1,5 +1,5 @@
 #pragma once
-// What every form of a derivation says beside a number.
+// Text beside a number, common to all forms of a derivation: its origin, results and source.
 
 #include <mlsysim/tape/derivation.hpp>
 

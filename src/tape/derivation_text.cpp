@@ -71,7 +71,7 @@ void append_named(const Derivation& d, std::size_t at, std::vector<std::pair<std
   if (!d.nodes[at].name.empty() && !d.nodes[at].operands.empty()) out.emplace_back(d.nodes[at].name, at);
 }
 
-/// What repeats, chunk after chunk of a prompt, is left out in the middle.
+/// Most equations and characters shown. Repeats, e.g. chunk after chunk of a prompt, lose their middle.
 constexpr std::size_t kEquations = 256, kFormula = 2000;
 
 std::string shortened(std::string formula) {
@@ -141,7 +141,7 @@ WrittenRecords written_records(const Derivation& d, Repeats repeats) {
   std::vector<bool> left_out(d.records.size());
   for (std::size_t r = 0; r < d.records.size(); ++r) {
     const auto& record = d.records[r];
-    // What a further call of a law called in turn goes with it.
+    // A call that is left out takes the calls inside it along.
     left_out[r] = record.parent != kNone && left_out[record.parent];
     if (left_out[r]) continue;
     const bool again =

@@ -167,7 +167,7 @@ class Slice {
   }
   [[nodiscard]] std::vector<double> column(const ColumnProgram& program,
                                            const std::vector<double>& xs) const {
-    // What stays is a block of itself; only the free input is as long as the question.
+    // A fixed input is one block of equal values; only the free input is as long as the question.
     std::vector<double> out(xs.size()), same;
     for (const double x : at_) same.insert(same.end(), kBlock, x);
     std::vector<const double*> in(at_.size());

@@ -86,7 +86,7 @@ std::vector<bool> live_nodes(const Recording& r, std::span<const std::uint32_t> 
   return live;
 }
 
-/// The same recording without nodes that nothing hangs on. Inputs stay.
+/// Copies a recording without the nodes that no output depends on. Inputs stay.
 Recording compacted(const Recording& r) {
   const auto live = live_nodes(r, r.outputs);
   detail::Transplant out(r);

@@ -38,7 +38,7 @@ NodeParts operator_parts(const Node& node, const PartMtbf& given, const Figures&
   r.nic_mtbf = given_or(given.nic, "Nic_Llama3", figures);
   r.psu_mtbf = given_or(given.psu, "Psu", figures);
   if (!node.nics_per_node) figures.notes().assume("nics_per_node", r.nics, "one adapter for each device");
-  // What the observed run lost to everything else: switches, cables, hosts, power and software.
+  // The observed failures of all other parts: switches, cables, hosts, power and software.
   const auto any = 1.0 / figures.figure<dim::time>("GpuAnyCause_Llama3");
   const auto own =
       1.0 / figures.figure<dim::time>("Gpu_Llama3") + 1.0 / figures.figure<dim::time>("Nic_Llama3");

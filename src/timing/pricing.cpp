@@ -66,7 +66,7 @@ class OperatorPricing : public Pricing {
   const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
 };
 
-/// The same views, read by the roofline.
+/// Estimates time from the same views by the roofline.
 class RooflinePricing final : public OperatorPricing {
  private:
   const Pricer<double>& numbers() const override { return roofline_pricer<double>(); }
@@ -129,7 +129,7 @@ class TextbookPricing final : public Pricing {
       d.conventions.textbook_activation_share = c.textbook_activation_share;
       notes.assume("activation_share", c.textbook_activation_share, kDefaults);
     }
-    // What does not fit in training crosses the host link.
+    // Data beyond device memory crosses the host link in training and inference; others do not note its rate.
     Notes quiet;
     const bool spills = use.phase == Phase::training || use.phase == Phase::inference;
     d.host_link.bandwidth = needed<Bandwidth<>>("host_link.bandwidth", hardware, c, spills ? notes : quiet);

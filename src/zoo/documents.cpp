@@ -22,8 +22,8 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-/// What a runtime extends holds where its entry states nothing; its lists and tables are looked up part by
-/// part (specs/software.hpp).
+/// Copies what the runtime under `extends` holds where the entry states nothing; its lists and tables are
+/// looked up part by part (specs/software.hpp).
 void inherit(ServingEngine& spec, const Document& doc, NodeRef map, const Zoo& zoo, const Zoo* base,
              Problems& problems) {
   const auto extends = map.find("extends");

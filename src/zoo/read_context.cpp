@@ -205,7 +205,7 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
 
 bool check_range(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule,
                  const AnyQuantity& q) {
-  // What is computed of a number fits into a double, and so does its inverse.
+  // Within this range, results computed from a number and their inverses fit into a double.
   constexpr double least = 1e-100, most = 1e100;
   const double size = std::fabs(q.base());
   const bool far = size != 0 && (size < least || size > most);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a whole zoo has, and no folder that a user adds to it: users write references.yaml of their own.
+// Marks a whole zoo. A folder that a user adds lacks this file, though it may have a references.yaml.
 constexpr const char* kMark = "catalogue.yaml";
 
 bool is_zoo(const fs::path& folder) {

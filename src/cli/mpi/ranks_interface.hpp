@@ -1,8 +1,8 @@
 #pragma once
-// What the program asks of its component for MPI: C, because nothing of the two libraries should meet.
+// Interface between the program and its MPI component, in C so that they share no C++ types.
 
 extern "C" {
-/// What the component offers: numbers of errors are those of MPI, 0 for none.
+/// Functions of the MPI component. An int result is an MPI error code; 0 means no error.
 struct mlsysim_ranks {
   int rank, size;
   int (*send)(const char* bytes, unsigned long long size, int to);

@@ -1,5 +1,5 @@
-// What a page does not have: processes, sockets, shared libraries and a disk. Commands that live of them are
-// not there at all; what other commands reach says what is missing.
+// A web page has no processes, sockets, shared libraries or disk. Commands that need them are left out; other
+// commands that reach such a function report that it is missing.
 
 #include "cli/command_agents.hpp"
 #include "cli/commands.hpp"

@@ -27,7 +27,7 @@ struct PlanPlace {
   bool draft = false;  ///< speaks of the draft model, and has no effect without one
 
   [[nodiscard]] bool used_in(Mode mode) const { return (modes & (1U << static_cast<unsigned>(mode))) != 0; }
-  /// What the field is called in its section.
+  /// Key of the field in its section; the field that names the section has the key "name".
   [[nodiscard]] std::string_view key() const { return field == section ? "name" : field; }
 };
 

@@ -127,7 +127,7 @@ void check_comparable(const Subject& from, const Subject& to, std::string_view r
   }
 }
 
-/// What differs between two subjects: indices for the mixtures, and a term of the answer for each.
+/// Inputs that differ between two subjects: indices for the mixtures, and a term of the answer for each.
 struct Differences {
   std::vector<Changed> changed;
   std::vector<DifferenceTerm> terms;

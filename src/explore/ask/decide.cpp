@@ -194,7 +194,7 @@ void add_flips(const DecideQuestion& q, const std::vector<DecideOption>& options
                const std::vector<Scenario>& machines, DecideAnswer& out) {
   if (machines.size() < 2) return;
   if (out.priced) {
-    // Of prices it is a quotient.
+    // Two machines tie at a price of the other's cost over one's own devices.
     const auto& first = options[0];
     const auto& second = options[1];
     const double at = second.cost / first.size->best.devices;
@@ -218,7 +218,7 @@ void add_flips(const DecideQuestion& q, const std::vector<DecideOption>& options
         if (auto found = flip(q, options, machines, moved, end)) out.flips.push_back(std::move(*found));
 }
 
-/// What is left of a machine's own factor when its steps have been measured: the band of groups that were.
+/// Error that remains once a machine is measured: the least half-width, in logarithms, of measured bands.
 double measured_width(const Scenario& s, int level) {
   const auto& book = ErrorBook::standard_of("itl");
   double least = kInfinite;

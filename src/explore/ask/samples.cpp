@@ -202,8 +202,8 @@ class Sums {
       out.figures[i].square += tile[i].square;
     }
   }
-  /// Of each process: flips; of each result what was left out, how many values, and these; then the sums of
-  /// its tiles.
+  /// Gathers the samples of all processes. Each sends its flips; per result the number left out, the number
+  /// of values and the values; then the sums of its tiles.
   void bring_together() {
     std::vector<double> own{static_cast<double>(out_.flips)};
     for (auto& result : out_.results) {

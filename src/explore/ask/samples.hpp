@@ -38,8 +38,8 @@ struct SampleQuestion {
   std::span<const double> at_point;      ///< all results at the given figures
 };
 
-/// What is not kept in the process that answers is empty in the others. @throws InputError where it takes
-/// more than `q.memory`, before the first draw
+/// Draws samples. Only the process of part 1 gets the samples of all; the others return none. @throws
+/// InputError where it takes more than `q.memory`, before the first draw
 [[nodiscard]] Sampled sample(const Subject& subject, const SampleQuestion& ask, const UncertaintyQuestion& q);
 
 struct FirstSet {

@@ -78,7 +78,7 @@ double next_count(const Subject& s, std::size_t input, std::size_t result, doubl
 
 std::string verb(double change) { return change < 0 ? "lowers" : "raises"; }
 
-/// What a change does to the result: "raises itl by 5 %", "leaves itl as it is", "gives no itl".
+/// Effect of a change on the result: "raises itl by 5 %", "leaves itl as it is", "gives no itl".
 std::string effect(double change, const SensitivityReport& r) {
   if (std::isnan(change)) return fmt::format("gives no {}", r.result);
   if (std::isinf(change)) return fmt::format("makes {} infinite", r.result);

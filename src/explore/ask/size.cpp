@@ -53,7 +53,7 @@ std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool 
   return out;
 }
 
-/// What of the machine's figures nobody measured.
+/// Counts the parameters of a device that are estimates of its class; empty where there are none.
 std::string class_figures(const std::vector<Assumption>& assumptions, const std::string& device) {
   const auto of_class = std::count_if(assumptions.begin(), assumptions.end(),
                                       [](const Assumption& a) { return rests_on_class(a); });
@@ -263,7 +263,7 @@ std::optional<TrainedUnit> trained(const SizeQuestion& q, Machines& machines, co
   return out;
 }
 
-/// What comes nearest where nothing does it: by what factor it misses, of which plan, in words.
+/// The plan that misses the limits by the smallest factor, with the miss in words.
 struct Nearest {
   double missing = 1e300;
   std::string words, plan;

@@ -144,7 +144,7 @@ Counts fewest_of(const Pools& pools, double workers_from, double replicas_from, 
   return std::isfinite(best.workers) ? best : Counts{};
 }
 
-/// What the pair serves at most, and what allows no more.
+/// Finds the highest rate that the pair serves within the limits, and the limit that stops it.
 void set_most(const Pools& pools, SizedPlan& plan) {
   double low = pools.rate(), high = low;
   InFlightEstimate<> over;
@@ -194,7 +194,7 @@ SizedPools sized_pools(const SizeQuestion& q, std::span<const PoolMember> member
   std::vector<Pair> pairs;
   std::vector<const PoolMember*> workers;
   std::vector<double> least_workers;
-  // What a pool needs at least does not depend on the other one.
+  // The minimum size of a pool does not depend on the other pool.
   for (const auto& m : members) {
     const Pools alone(q, m, m, factor);
     if (m.degrees.pp > 1 || !alone.holds_prompts()) continue;

@@ -153,7 +153,7 @@ class ServedUnit {
       out.missing = value / limit->most.base();
       return out;
     }
-    // What decodes at once stands for the rate, which follows from it.
+    // Bisects the number of requests that decode at once, since the rate follows from it.
     const auto decoding = [&](double requests) { return evaluate_decoding(problem_, requests); };
     const auto overloaded = at(2 * idle.steady.capacity.base());
     const double full = overloaded.steady.running_requests;

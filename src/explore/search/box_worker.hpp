@@ -44,7 +44,7 @@ struct Incumbent {
   /// No point of the box can replace the best: it is worse, or as good with a higher index.
   [[nodiscard]] bool beats(const Box& b) const {
     constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
-    // Of what others found only the value is known, so that a tie is still looked at.
+    // Other workers report a value without its index, so a box that ties is still evaluated.
     if (b.bound > others + kSlack * std::fabs(others)) return true;
     if (value == HUGE_VAL) return false;
     const double slack = kSlack * std::fabs(value);

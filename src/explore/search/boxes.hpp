@@ -87,7 +87,7 @@ class Grid {
   // small space a bound of a small part still saves the rest. A box of points apart fits in one block.
   static constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64, kMostRow = 8192, kRows = 16;
   static_assert(kMostLeaf <= PointKernel::kBlock);
-  /// The same where the points follow one another.
+  /// Most points of an evaluated box whose points follow one another.
   [[nodiscard]] std::uint64_t row_leaf() const {
     return std::clamp(space.inner() / kRows, kLeastLeaf, kMostRow);
   }

@@ -126,7 +126,7 @@ void refuse_long_list(const SpaceAxis& axis, std::size_t members) {
                      "give the other values an axis of their own");
 }
 
-/// What was kept as numbers becomes rows.
+/// Turns the numbers of an axis into rows.
 void list_numbers(SpaceAxis& axis) {
   refuse_long_list(axis, axis.numbers.size());
   std::vector<std::vector<DynamicValue>> rows;

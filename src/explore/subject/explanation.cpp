@@ -240,8 +240,8 @@ Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* in
   auto out = explanation(subject, result, at ? std::span<const std::string>() : open);
   if (!at) return out;
   auto derived = derive_result(*law, problem_leaves(*problem), *at, open);
-  // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt
-  // that has none.
+  // The resolver leaves a result empty that the request does not have, e.g. the time of a prefill chunk where
+  // the prompt is not chunked, though the law computes it.
   if (derived.records.front().results.front().value != out.value) return out;
   derived.own = std::move(out.derivation.own);
   out.derivation = std::move(derived);

@@ -135,7 +135,7 @@ bool used_in(Mode mode, std::string_view name) {
   return std::find(used.begin(), used.end(), name) != used.end();
 }
 
-/// What users see of an input: numbers that a scenario names are described by its table.
+/// Description of an input for users; an input that is a scenario's field is described by its table.
 FieldInfo public_field(const FieldInfo& f) {
   FieldInfo out = f;
   if (const auto* own = find_field(describe<Scenario>(), f.name); own != nullptr && own->name == f.name) {

@@ -163,7 +163,7 @@ SpecFigures::Copies SpecFigures::apply(const double* numbers, void* object) cons
     if (numbers[i] != point_[i]) {
       const MemberType& type = *figures_[i].type;
       void* member = figures_[i].route.in(copy_of(copy_of, figures_[i].object));
-      // What the class of a device gives has no number in the spec yet.
+      // A parameter from the device's class has no number in the spec yet.
       if (type.form == MemberForm::maybe && type.count(member) == 0) type.append(member);
       *number_in(type, member) = numbers[i];
     }

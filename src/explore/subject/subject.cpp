@@ -83,7 +83,7 @@ struct Caller {
     return ok ? std::string() : fmt::format("{} is infeasible", resolver->info().name);
   }
 
-  /// The same without a message: the results of a point without an answer are NaN.
+  /// Runs a point without a message: the results of a point without an answer are NaN.
   void run_quietly(const double* in, double* out) const {
     try {
       (void)run(in, out);
@@ -94,7 +94,7 @@ struct Caller {
     }
   }
 
-  /// The same, with the reason of a failure, for callers that count failures by reason.
+  /// Runs a point and returns the reason of a failure, for callers that count failures by reason.
   [[nodiscard]] std::string attempt(const double* in, double* out) const {
     std::string failure;
     try {

@@ -28,7 +28,7 @@ struct Run::State {
     bool dirty = true;
     bool loose = true;  // given values or followed objects must be written again
   };
-  // What a warm run reads: the graph's facts with the addresses of this run, packed. `Copy` moves one bare
+  // Data of a warm run: the graph's facts with the addresses of this run, packed. `Copy` moves one bare
   // number.
   struct Copy {
     const double* from;  // members of the structs of two stages
@@ -47,7 +47,7 @@ struct Run::State {
     DynamicValue value;
     bool set = false;
   };
-  // What is kept for stages that did not simply work; empty and untouched otherwise.
+  // Details of a stage that failed, was skipped or is infeasible; empty and untouched otherwise.
   struct Trouble {
     Infeasible why;
     std::string reason;

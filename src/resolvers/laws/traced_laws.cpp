@@ -16,8 +16,8 @@ const Workload& model(std::string_view name) { return standard_zoo().at<Workload
 const HardwareNode& device() { return standard_zoo().at<HardwareNode>("H100"); }
 const Fleet& fleet() { return standard_zoo().at<Fleet>("Research_256"); }
 
-/// What of a tape an answer hangs on, where some inputs keep a value: a choice that is made leaves one
-/// branch, and a product with nothing is nothing.
+/// Nodes of a tape that the results depend on, with some inputs fixed: a decided choice keeps one branch, and
+/// a product with zero keeps none of its factors.
 std::vector<bool> live_nodes(const Recording& r, std::span<const std::optional<double>> inputs,
                              std::vector<bool> live) {
   std::vector<std::optional<double>> fixed(r.nodes.size());

@@ -7,7 +7,7 @@
 
 namespace mlsysim::detail {
 
-/// What a resolver asks of the numbers that can be recorded (answer/*.hpp); several may be joined.
+/// Recorded estimates (estimate/*.hpp) that a resolver uses; several may be joined.
 enum class Question : std::uint8_t {
   none = 0,
   serving = 1,          ///< replicas with a static batch, also with a draft model

@@ -99,7 +99,7 @@ ListTimes priced(const StepOps& s, bool fused) {
   ListTimes out;
   out.device = sum(Time<>()).total;
   out.host = sum(s.device.kernels.issue).host_launch_time;
-  // Of a host that takes a second a kernel, and nothing else, the time is the number of kernels.
+  // On a host that takes one second per kernel and nothing else, the time counts the kernels.
   if (frame) {
     auto counts = std::make_shared<Software>(*s.device.software);
     counts->operation = counts->record = counts->backward_operation = counts->hook = counts->module =
@@ -112,8 +112,8 @@ ListTimes priced(const StepOps& s, bool fused) {
   return out;
 }
 
-/// What is captured of the forward pass: calls, distinct convolutions, and the weights that graphs are called
-/// with.
+/// Captured parts of the forward pass: calls, distinct convolutions, and the weights that graphs take as
+/// inputs.
 struct Captured {
   double calls = 0, convolutions = 0, tensors = 0;
   Data<> live;

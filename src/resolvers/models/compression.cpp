@@ -34,7 +34,7 @@ std::string label_of(const CompressionModel::Inputs& in) {
   return in.student_share ? fmt::format("distillation to {:g}%", 100 * *in.student_share) : "distillation";
 }
 
-/// What belongs to another way of compression.
+/// Notes the inputs that belong to another compression method.
 void warn_of_idle_ways(const CompressionModel::Inputs& in, Notes& notes) {
   switch (in.method) {
     case CompressionMethod::quantization:
@@ -148,7 +148,7 @@ struct Textbook {
   }
 };
 
-/// What is stored, read and computed; accuracy changes are continuous.
+/// Counts stored bytes, bytes read and arithmetic of a step; accuracy changes are continuous.
 struct Operators {
   static constexpr Precision baseline = Precision::fp16;
 
@@ -195,7 +195,7 @@ struct Operators {
           "estimated");
       return std::nullopt;
     }
-    // The same steep part as in the textbook without its jump at one half, and nothing for no zeros.
+    // Linear up to one half, then the textbook's exponential part without its jump; zero without pruning.
     const double mild = accuracy_figure("mild_pruning_change", figures),
                  steep = accuracy_figure("steep_pruning_coefficient", figures);
     return c.sparsity <= 0.5 ? mild * c.sparsity / 0.5

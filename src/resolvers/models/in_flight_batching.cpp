@@ -174,7 +174,7 @@ void warn_of_host(const ServingEngine& engine, double requests, Notes& notes) {
   });
 }
 
-/// What there is to say of a steady state.
+/// Warns and notes about a steady state: no request fits, overload, prefill workers, waiting requests.
 void note_of(const In& in, const ServingEngine& engine, const InFlightEstimate<>& r, Notes& notes) {
   if (!r.feasible)
     return notes.warn(

@@ -25,7 +25,7 @@ double spares_for_99(double nodes, Time<> mtbf, Time<> repair) {
   return spares + 1;
 }
 
-/// What a checkpoint holds of a weight, and its writers where the request does not count them.
+/// Bytes of a checkpoint per parameter, and its number of writers where the request states none.
 struct CheckpointParts {
   DataPerParam<> bytes;
   double writers;

@@ -61,7 +61,7 @@ Params<> thrifty_size(const Fit& fit, double wanted, Params<> start, Tokens<> se
   return Params<>::from_base(std::exp((low + high) / 2));
 }
 
-/// What a budget buys.
+/// Parameters, training tokens, work and loss of the model that a compute budget trains.
 struct TrainedModel {
   Params<> params;
   Tokens<> tokens;

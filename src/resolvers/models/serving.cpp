@@ -204,7 +204,7 @@ void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c,
   v.model.structure.capped = v.decode.capped = capped;
 }
 
-/// What lies in the memory of the host, and who multiplies it.
+/// Sets the share of weights in host memory, and whether the host multiplies them.
 void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, Notes& notes) {
   if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
   auto &prompts = v.model.structure, &steps = v.decode;

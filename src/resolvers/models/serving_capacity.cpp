@@ -19,7 +19,7 @@
 namespace mlsysim {
 namespace {
 
-/// What a number of replicas makes of a request.
+/// Load and latency of a request at a number of replicas.
 struct Estimate {
   bool stable = false;
   double utilization = 0;
@@ -31,7 +31,7 @@ struct Estimate {
   [[nodiscard]] bool meets(const ServingCapacityModel::Inputs& in) const {
     return broken(in) == CapacityLimit::none;
   }
-  /// What is not met first.
+  /// The first limit that is not met; `none` where all are met.
   [[nodiscard]] CapacityLimit broken(const ServingCapacityModel::Inputs& in) const {
     if (!stable) return CapacityLimit::queueing;
     if (p99_ttft) {  // textbook knows one target

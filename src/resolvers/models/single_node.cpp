@@ -140,7 +140,7 @@ Out as_pass(const TrainingEstimate<>& n, double batch_size) {
   return out;
 }
 
-/// What a result has beside its estimate.
+/// Fills the results beside the estimate: footprint, peak rates, bottleneck and energy.
 template <class Problem> void complete(const In& in, const Problem& problem, Out& out, Notes& notes) {
   const Device<>& device = problem.device;
   out.fidelity = problem.pricing->fidelity();

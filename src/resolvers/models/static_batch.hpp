@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of ServingModel where no engine is priced and requests come and go: one batch that stays as
-// it is.
+// Inputs of ServingModel for resolvers whose requests come and go, without an engine: one batch of constant
+// size.
 
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>

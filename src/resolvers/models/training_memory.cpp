@@ -11,7 +11,7 @@ namespace mlsysim {
 
 TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& notes) const {
   const Conventions& c = conventions_or_standard(in.conventions);
-  // The same views, division and memory as those of a step of a fleet that has just these devices.
+  // Views, division and memory are those of a training step on a fleet of exactly these devices.
   auto v = detail::training_problem(in, *in.hardware, notes);
   const auto degrees = detail::training_degrees(in);
   detail::check_folding(degrees);

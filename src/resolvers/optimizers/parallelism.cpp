@@ -43,14 +43,14 @@ std::vector<double> divisors(double whole) {
   return out;
 }
 
-/// What may be chosen besides the degrees. Simpler choices come first, so that they win ties.
+/// Choices besides the degrees. Simpler choices come first, so that they win ties.
 struct PlanChoices {
   std::vector<double> experts, rows, overlaps, tp_overlaps;
   std::vector<Recomputation> recomputations;
   double most_cp = 1, most_v = 1;
 };
 
-/// What a pricing takes no account of is not tried: it would make no difference.
+/// Leaves out choices that the fidelity ignores, since they would make no difference.
 PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pricing) {
   const bool operators = pricing.lists_operators();
   const auto& w = *in.workload;

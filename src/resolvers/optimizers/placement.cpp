@@ -29,7 +29,7 @@ std::vector<const GridProfile*> grids_of(const PlacementOptimizer::Inputs& in, s
   return out;
 }
 
-/// What is compared between regions.
+/// Scope of a comparison between regions.
 struct PlacementScope {
   std::string_view regions;     ///< names with commas where nobody names any; empty: every grid
   bool regional_prices = true;  ///< electricity costs what it costs there
@@ -41,7 +41,7 @@ PlacementScope scope_of(Fidelity fidelity) {
   return {};
 }
 
-/// What a fleet costs on the grids of a request.
+/// Costs and emissions of a fleet on the grids of a request.
 struct Regions {
   const PlacementOptimizer::Inputs& in;
   PlacementScope scope;

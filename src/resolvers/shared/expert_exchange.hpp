@@ -16,11 +16,11 @@ namespace mlsysim::detail {
   return bytes >= 2 ? bytes : bytes < 1 ? bytes + 1.0 / 16 : bytes + 4.0 / 128;
 }
 
-/// What a request says of the exchange, and where it says nothing what the request's phase has by default. It
-/// is said of every mixture, whatever its degrees, which are numbers of one law; notes are for those whose
-/// experts lie on several ranks.
+/// Sets the expert exchange as the request states it, else by the default of the request's phase. It is set
+/// for every mixture of experts, whatever the degrees, since these are inputs of one law. Notes are only for
+/// experts on several ranks.
 /// @param ranks between which the experts are divided
-/// @param narrow serving multiplies in 8 bits or fewer, so that tokens are quantised before they travel
+/// @param narrow serving multiplies in 8 bits or fewer, so that tokens are quantized before they travel
 /// (deepseek-v3-report, section 3.3.3); training frameworks send what they keep, 16 bits at least
 /// @param copies what is noted where nothing is said
 template <class In>

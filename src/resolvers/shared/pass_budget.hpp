@@ -1,5 +1,5 @@
 #pragma once
-// What a pass of an engine takes, and which of its passes are captured graphs.
+// Token budget of an engine's passes, and the passes that are captured as graphs.
 
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/hardware.hpp>

@@ -82,7 +82,7 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
 }
 
 void require_tokens(const Workload& w, std::string_view field) {
-  // Of a language model whose architecture is not published enough is known for the textbook.
+  // The textbook needs totals only, which suffice for a language model with an unpublished architecture.
   if (w.is_language_decoder() || (w.category == "language" && w.architecture != Architecture::encoder))
     return;
   throw InputError({.id = "mlsysim.catalogue.010",

@@ -21,8 +21,8 @@ template <class In> [[nodiscard]] Degrees training_degrees(const In& in) {
           .sequence_parallel = in.sequence_parallel};
 }
 
-/// What a request is checked for before it is priced: degrees, shards and accumulation steps against devices
-/// and model.
+/// Devices, data-parallel degree and sequences per replica of a training plan. layout_of() checks degrees,
+/// shards and accumulation steps against devices and model.
 struct Layout {
   double devices = 1, dp = 1, local_batch = 1;
 };

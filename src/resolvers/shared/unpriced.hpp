@@ -1,5 +1,5 @@
 #pragma once
-// What a request asks for and does not get: fields that a fidelity does not price, or that others make idle.
+// Warns of fields without effect: the fidelity does not estimate them, or other fields make them idle.
 
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/resolver_api/notes.hpp>

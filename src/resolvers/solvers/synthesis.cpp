@@ -13,7 +13,7 @@
 namespace mlsysim {
 namespace {
 
-/// What a device needs for a latency. Both rates are 0 where launches alone take longer.
+/// Rates and memory that a device needs for a latency. Both rates are 0 where launches alone take longer.
 struct DeviceRequirements {
   ComputeRate<> rate;
   Bandwidth<> bandwidth;

@@ -8,7 +8,7 @@
 
 namespace mlsysim::detail {
 
-/// What the limits of power and clock make of `time`, of which `clocked` goes with the clock.
+/// Stretches `time` under the power and clock limits; only `clocked`, a part of it, scales with the clock.
 template <class T>
 [[nodiscard]] CappedClock::Result<T> capped(const Plan<T>& plan, const Device<T>& device, const Time<T>& time,
                                             const Time<T>& clocked, const Work<T>& work,
@@ -36,8 +36,8 @@ template <class T> void slow(PassEstimate<T>& pass, const Plan<T>& plan, const D
   pass.busy = r.load;
 }
 
-/// The same of a step: the regulator does not wait for the end of a bubble, which lasts longer where its
-/// passes do.
+/// A step at the clock that its limits leave. The power regulator does not wait for a bubble to end. A bubble
+/// lasts longer where its passes do.
 template <class T> void slow(StepEstimate<T>& step, const Plan<T>& plan, const Device<T>& device) {
   const Time<T> running = step.total - step.bubble;
   const auto r =
@@ -51,7 +51,7 @@ template <class T> void slow(StepEstimate<T>& step, const Plan<T>& plan, const D
   step.busy = r.load;
 }
 
-/// What of a step's kernels and collectives is reported.
+/// Sums a step's kernels and collectives into the reported parts.
 template <class T>
 [[nodiscard]] StepEstimate<T> step_price(const StepTime<T>& step, const ModelView<T>& model,
                                          const Plan<T>& plan, const Device<T>& device) {

@@ -183,7 +183,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     out.again = passes / model_passes;
     out.work = passes * sample / replica * local;
     out.traffic = pass.traffic;
-    // Of a replica that has sequences.
+    // A batch below dp leaves replicas idle; the busy time is that of a replica with sequences.
     out.busy = min(out.model_work * out.again / (d.compute.dense * devices * min(T{1.0}, T(batch / p.dp))),
                    out.total);
     out.demands = step_demands(request.model, p, d);

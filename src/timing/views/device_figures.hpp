@@ -1,5 +1,5 @@
 #pragma once
-// Who gives the figures of one device. What families of kernels hold on it is found once for all of them.
+// Finds the source of each parameter of one device, with one look-up of its kernel families for all.
 
 #include <mlsysim/timing/fill.hpp>
 

@@ -15,7 +15,7 @@
 namespace mlsysim {
 namespace {
 
-/// What of a request decides which figures of a device are read. Bits.
+/// Properties of a request that decide which parameters of a device are read, as bits.
 enum Reads : unsigned {
   kAlways = 1,
   kTiles = 2,      ///< there is a matrix engine, and units to which tiles are dealt

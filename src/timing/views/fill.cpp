@@ -172,7 +172,7 @@ std::optional<FilledFigure> DeviceFigures::given_by(const S& giver, std::optiona
   return std::nullopt;
 }
 
-/// What a rule goes with: a figure, or one over it.
+/// The value that a rule multiplies: a parameter or its inverse.
 std::optional<double> DeviceFigures::named_by(std::string_view of, int depth) const {
   const bool inverse = of.starts_with(kOneOver);
   if (inverse) of.remove_prefix(kOneOver.size());
@@ -193,7 +193,7 @@ int DeviceFigures::below(int depth) const {
 
 namespace {
 
-/// What words are made of.
+/// Parts from which the source text of a parameter is built.
 struct WordParts {
   std::string by, family, of;  ///< who gives a figure, the family of kernels, what its rule goes with
   double times;                ///< of the rule

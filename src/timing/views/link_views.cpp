@@ -74,7 +74,7 @@ class Ladder {
   Ladder(const Fleet& fleet, const Conventions& c, Notes& notes, Links<>& links)
       : fleet_(fleet), node_(*fleet.node), hardware_(*node_.accelerator), c_(c), notes_(notes), l_(links) {}
 
-  /// What joins the devices of a node, or of the domain of which nodes are parts.
+  /// Adds the levels inside a node, or inside the domain that joins several nodes.
   void inside() {
     set_inside(l_, node_.intra_node_bandwidth, hardware_, c_, notes_);
     const Level<> link = l_.level1;
@@ -97,7 +97,7 @@ class Ladder {
     joined_ = devices_;
   }
 
-  /// What joins the nodes.
+  /// Adds the levels between nodes: those that the fleet lists, or else its fabric.
   void between() {
     const NetworkFabric* fabric = fleet_.fabric;
     std::optional<Bandwidth<>> port;

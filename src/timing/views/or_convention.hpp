@@ -1,5 +1,5 @@
 #pragma once
-// What stands in for a figure that nobody states.
+// Replaces a parameter that the input does not state by its convention, and notes it.
 
 #include <mlsysim/timing/views.hpp>
 

@@ -21,7 +21,7 @@ namespace {
                     .reason = BreakReason::missing_field});
 }
 
-/// What a rule cannot do without, by the path under which a file gives it.
+/// Refuses a model without a number that a rule needs, and names its path in a file.
 void need(const std::optional<double>& value, const Workload& workload, std::string_view part,
           std::string_view name) {
   if (!value) incomplete(workload, fmt::format("{}.{}", part, name));
@@ -149,7 +149,7 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
 
 MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
   const auto& m = hardware.memory;
-  // What programs can use, where that is known to be less.
+  // The capacity that programs can use takes precedence, where it is stated.
   const Data<> capacity =
       m.usable_capacity ? *m.usable_capacity
                         : m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));

@@ -11,7 +11,7 @@
 
 namespace mlsysim::detail {
 
-/// What was read at the front of a text as a number.
+/// A number scanned at the front of a text.
 struct ScannedNumber {
   std::string_view text;  ///< sign, digits, exponent
   bool negative = false;

@@ -20,7 +20,7 @@ struct Gathered {
 /// Whether all entries of these files can be read without a problem. Files are read no second time.
 [[nodiscard]] bool are_sound(std::vector<Document> documents);
 
-/// What could be better about the entries of a zoo.
+/// Warns of units in other spellings, borrowed figures, and missing or unverified sources.
 [[nodiscard]] std::vector<ErrorFacts> warnings_of(const Zoo& zoo);
 
 }  // namespace mlsysim::detail

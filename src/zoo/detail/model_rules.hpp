@@ -1,5 +1,5 @@
 #pragma once
-/// What the figures of one model must not say against each other.
+/// Checks of the figures of one model against each other.
 
 #include "problems.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What reading one entry needs, and the readers of scalars, figures and sources.
+/// Context for reading one entry, and the readers of scalars, figures and sources.
 
 #include "yaml_tree.hpp"
 
@@ -41,7 +41,7 @@ struct ReadContext {
   [[nodiscard]] const Reference* find_reference(std::string_view key) const;
 };
 
-/// What a number must be.
+/// Dimension, unit and range that a number must have.
 struct NumberRule {
   Exponents exps{};
   enum class Dimension : std::uint8_t { fixed, any } dimension = Dimension::fixed;
