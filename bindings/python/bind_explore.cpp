@@ -52,8 +52,7 @@ const LawEntry& heeded(const void* self) {
   return *static_cast<const LawEntry*>(self);
 }
 
-/// The same law, which Ctrl-C ends between two evaluations: every question about a subject comes down to
-/// them.
+/// A copy of the law that Ctrl-C ends between two evaluations. Every question about a subject evaluates it.
 LawEntry heeding_signals(const LawEntry& law) {
   LawEntry out = law;
   out.self = std::make_shared<const LawEntry>(law);
@@ -74,7 +73,7 @@ LawEntry heeding_signals(const LawEntry& law) {
   return out;
 }
 
-/// What is asked, with everything that it points to.
+/// The subject of a question, with everything that it points to.
 struct AskedSubject {
   Subject subject;
   IntervalSubject about;  ///< by what its errors are known
@@ -331,7 +330,7 @@ py::dict axes_at(const AskedSubject& a, const Space& space, const FoundPoint& po
   return out;
 }
 
-/// The same of every point that an answer lists: (best, front).
+/// Axis values of every point that an answer lists: (best, front).
 py::tuple axes_of(const AskedSubject& a, const Space& space, const ExploreAnswer& answer) {
   py::list best, front;
   for (const auto& p : answer.best) best.append(axes_at(a, space, p));

@@ -217,7 +217,7 @@ std::shared_ptr<HeldRun> execute(const Pipeline& pipeline, const py::dict& value
   for (const auto& [key, value] : values) {
     held->keeps.push_back(py::reinterpret_borrow<py::object>(value));
     const auto name = key.cast<std::string>();
-    // What no stage takes itself may still be an entry of the zoo that supplies what they need.
+    // A key that no stage takes may still be an entry of the zoo that supplies their inputs.
     const auto* field = pipeline.input(name);
     if (field == nullptr) field = ResolverRegistry::standard().key_field(canonical_key(name));
     held->run.set(name, field != nullptr ? to_dynamic(*field, value) : to_dynamic(value));

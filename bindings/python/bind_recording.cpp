@@ -21,7 +21,7 @@
 namespace mlsysim::python {
 namespace {
 
-/// What entries of a Python law share, and what their texts live in.
+/// State that entries of a Python law share; it owns their texts.
 struct PythonLawState {
   std::string id, equation, source;
   std::optional<Tape> tape;                ///< of a function that was recorded

@@ -99,8 +99,8 @@ struct Solve {
   }
 };
 
-/// The same call with names and forms of inputs that mlsysim.compat knows, after it failed; empty where it
-/// knows none.
+/// Repeats a failed call with the names and forms of inputs that mlsysim.compat knows; empty where it knows
+/// none.
 py::object with_old_names(const Resolver& resolver, PyObject* const* args, Py_ssize_t count,
                           PyObject* names) {
   py::tuple given(static_cast<std::size_t>(count));

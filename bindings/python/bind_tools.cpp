@@ -71,7 +71,7 @@ void run_batch(const Resolver& resolver, const py::list& inputs, const py::list&
 }
 
 /// A law over columns that are as it takes them: numpy arrays of float64 in base units, quantities, floats.
-/// What a call of `batch` would make again and again is kept: the compiled tape, its buffers, the names.
+/// Calls of `batch` share the compiled tape, its buffers and the names.
 class LawBatch {
  public:
   LawBatch(std::shared_ptr<Resolver> resolver, py::object array_type)

@@ -136,7 +136,7 @@ py::object reference(const std::string& key) {
   return py::make_tuple(r->text, r->url);
 }
 
-/// What compilers of models left behind, as JSON.
+/// Report on the files that compilers of models wrote, as JSON.
 std::string compile_report(const std::vector<std::string>& paths, const py::dict& words, bool strict,
                            bool keep_duplicates) {
   const auto word = [&](const char* name) { return words[name].cast<std::string>(); };

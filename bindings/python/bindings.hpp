@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of the Python module share: one function per room of the library, called in this order.
+/// Shared declarations of the Python module: one binding function per component, called in this order.
 
 #include <pybind11/pybind11.h>
 

@@ -44,7 +44,7 @@ void Keywords::write(std::size_t index, void* object, PyObject* value, FieldMask
   const FieldInfo& field = fields_[index];
   if (value == Py_None && !field.required) return;
   if (field.kind == ValueKind::quantity || field.kind == ValueKind::number) {
-    // What is right goes straight in; everything else takes the long way, which knows what to say.
+    // Numbers of the right dimension and range are written at once; `write_checked` handles all others.
     const AnyQuantity* q = quantity_in(value);
     const bool fits =
         q != nullptr ? q->exponents() == field.exps : PyFloat_Check(value) && field.exps.dimensionless();

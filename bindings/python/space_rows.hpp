@@ -22,7 +22,7 @@ void warn_of(const SweepCallbacks& callbacks);
 /// Callbacks that are kept, as a sweep takes them.
 [[nodiscard]] std::vector<Callback*> pointers_to(const std::vector<std::shared_ptr<Callback>>& kept);
 
-/// What rows are told beside the space.
+/// Options of rows, beside the space and the question.
 struct RowsAsked {
   const IntervalSubject& about;  ///< by what its errors are known
   int interval = 0;              ///< level of the intervals of shown results [%]; 0: none

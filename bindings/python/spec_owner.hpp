@@ -1,6 +1,6 @@
 #pragma once
-/// Who keeps a spec alive. Those of the zoo live as long as the process; those made in Python live in boxes
-/// that a table of addresses leads back to, so that a bare pointer of the library becomes a safe Python
+/// Owners that keep specs alive. Specs of the zoo live as long as the process. Specs made in Python live in
+/// boxes that a table of addresses leads back to, so that a bare pointer of the library becomes a safe Python
 /// object again.
 
 #include <memory>
@@ -14,7 +14,7 @@ using Owner = std::shared_ptr<const void>;
 /// Remembers that `address` lives as long as `owner`.
 void remember(const void* address, const std::weak_ptr<const void>& owner);
 void forget(const void* address);
-/// What keeps the object at this address alive; an owner that does nothing for objects of the zoo.
+/// The owner that keeps the object at this address alive. For objects of the zoo it does nothing.
 [[nodiscard]] Owner owner_of(const void* address);
 
 /// A spec made in Python, with everything that it points to.

@@ -159,7 +159,7 @@ template <class F> void property(py::handle cls, const std::string& name, const 
       make(py::cpp_function(std::forward<F>(f), py::is_method(cls)), py::none(), py::none(), doc);
 }
 
-/// What comes from the zoo's entry.
+/// Adds the attributes that come from the zoo's entry: name, title, aliases and provenance.
 void add_entry(const SpecType& type, py::handle cls) {
   const auto entry = [&type](py::handle self) { return type.entry(spec_in(type, self).get()); };
   property(cls, "_entry_name", "", [entry](const py::object& self) -> py::object {

@@ -15,7 +15,7 @@
 
 namespace mlsysim::python {
 
-/// What a constructor gathers besides the struct: the owners of everything that it points to.
+/// State of a constructor besides the struct: the owners of everything that it points to.
 struct Building {
   std::vector<Owner> keeps;
   std::string where;  ///< "HardwareNode.compute", for messages

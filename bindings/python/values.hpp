@@ -23,10 +23,10 @@ class PyHost final : public HostObject {
   py::object object_;
 };
 
-/// What a keyword of a resolver becomes: texts of quantities are read, names of choices stay texts.
+/// Converts a keyword of a resolver: texts of quantities are parsed, names of choices stay texts.
 [[nodiscard]] DynamicValue to_dynamic(const FieldInfo& field, py::handle value);
-/// The same without a field to say what is wanted: quantities, numbers, flags, texts, specs; anything else as
-/// it is.
+/// Converts a value whose field is not known: quantities, numbers, flags, texts and specs. Anything else
+/// stays as it is.
 [[nodiscard]] DynamicValue to_dynamic(py::handle value);
 /// The value in the display unit of its field; None where it is absent.
 [[nodiscard]] py::object to_python(const FieldInfo& field, const DynamicValue& value);

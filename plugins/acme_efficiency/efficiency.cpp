@@ -87,7 +87,7 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
       if (!device->unit_cost || device->compute.dense.empty() ||
           !device->compute.dense[device->compute.default_precision])
         continue;
-      // Of equal prices the first name counts, so that the answer does not hang on the order of the zoo.
+      // At equal prices the first name wins, so that the answer does not depend on the order of the zoo.
       if (device->compute.peak_flops() >= in.min_rate &&
           (best == nullptr ||
            std::tie(*device->unit_cost, device->name) < std::tie(*best->unit_cost, best->name)))

@@ -8,7 +8,7 @@ namespace {
 
 using namespace mlsysim;
 
-/// What, where and why, parted by tabs. Nothing is held open between two rows.
+/// Appends one row, parted by tabs. The file is open only during this call.
 void row(std::string_view kind, MlsString where, MlsString why, double number) {
   const char* file = std::getenv("ACME_EVENTS");
   if (file == nullptr) return;

@@ -1,5 +1,5 @@
 #pragma once
-/// What an object implies: a fleet brings its node, a node its accelerator.
+/// Objects that other objects imply: a fleet brings its node, a node its accelerator.
 
 #include <mlsysim/reflect/describe.hpp>
 

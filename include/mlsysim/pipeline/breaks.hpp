@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What is known of a reason.
+/// Id, severity and texts of a break reason.
 struct BreakInfo {
   std::string_view id;        ///< "MB007"
   std::string_view severity;  ///< "error": there is no answer; "degraded": there is one, but not the full one

@@ -53,7 +53,7 @@ class PipelineBuilder {
   PipelineBuilder& link(std::string_view from, std::string_view to);
   /// Declares a key that every run supplies; "Stage.input" for the input of one stage.
   PipelineBuilder& given(std::string_view key);
-  /// The same with a value that runs may replace.
+  /// Declares a key with a value that runs may replace.
   PipelineBuilder& given(std::string_view key, DynamicValue value);
 
   /// @throws PipelineBuildError listing all problems

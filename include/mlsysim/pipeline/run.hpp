@@ -13,7 +13,7 @@
 
 namespace mlsysim {
 
-/// What happens to a callback that throws: noted in the report, or raised once the run is over.
+/// How a run handles a callback that throws: note it in the report, or raise it once the run is over.
 enum class CallbackFaults : std::uint8_t { record, raise };
 
 struct RunOptions {
@@ -33,7 +33,7 @@ struct StageBreak {
   std::string text;
 };
 
-/// What is to be told about a run beside its results.
+/// Failures, counts and time of a run, beside its results.
 struct PipelineReport {
   struct Failure {
     std::string who;    ///< stage, or callback
@@ -123,7 +123,7 @@ class Run {
   [[nodiscard]] std::vector<Assumption> assumptions(std::string_view stage) const {
     return notes(stage).assumptions;
   }
-  /// The same with the stage's warnings. The stage runs once more for it.
+  /// Assumptions and warnings of a stage. The stage runs once more unless RunOptions::notes kept them.
   [[nodiscard]] NoteBook notes(std::string_view stage) const;
   /// Stages that failed or are infeasible, and those whose answer rests on less than it should, once for
   /// each warning of `notes` that is no remark. A run without breaks is complete: what was skipped was so

@@ -1,5 +1,5 @@
 #pragma once
-/// What is drawn beside a front: how sure its points are, and what was measured of engines.
+/// Data drawn beside a front: the intervals of its points, and measurements of engines.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/search/explore.hpp>
@@ -34,9 +34,9 @@ struct FrontBeside {
                                                                 const Space& space, const Scenario& scenario,
                                                                 int level);
 
-/// What engines were measured to do in closed loops with the model of a scenario, on as many of the devices
-/// of the space. In a closed loop of B requests with m tokens each, which take a first token and then one
-/// every t, throughput is B m / (first + (m - 1) t) [Little's law].
+/// Measurements of engines in closed loops with the model of a scenario, on as many of the space's devices.
+/// In a closed loop of B requests with m tokens each, which take a first token and then one every t,
+/// throughput is B m / (first + (m - 1) t) [Little's law].
 /// @return nothing where the objectives are others than times of serving, throughput, or throughput of a
 /// device
 [[nodiscard]] std::vector<MeasuredPoint> measured_points(const ExploreAnswer& answer, const Space& space,

@@ -37,7 +37,7 @@ enum class MarkShape : std::uint8_t {
 };
 template <> inline constexpr auto names_of<MarkShape> = ChoiceNames{"mark"};
 
-/// What is drawn of one table. Members name columns; empty ones are not used.
+/// One table, and how to draw it. Text members name columns; empty ones are not used.
 struct PictureMark {
   MarkShape shape = MarkShape::point;
   Table data{};

@@ -50,7 +50,7 @@ struct ReportPage {
 /// A page that needs nothing from elsewhere and runs nothing: its own style, pictures inline, derivations
 /// behind a click, with MathML. Every text is escaped once.
 [[nodiscard]] std::string to_html(const ReportPage& page);
-/// The same in Markdown; pictures as characters, derivations in full.
+/// The page in Markdown, with pictures as characters and derivations in full.
 [[nodiscard]] std::string to_markdown(const ReportPage& page);
 /// The same for a terminal: tables aligned and no wider than `columns` (0: `options.width`, as words and
 /// pictures are), pictures as characters, derivations where it is verbose.

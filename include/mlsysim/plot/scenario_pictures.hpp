@@ -18,13 +18,13 @@ namespace mlsysim {
 /// The parts of a time, one after the other, up to the whole.
 [[nodiscard]] Picture waterfall_picture(const Scenario& scenario, std::string_view metric = {});
 
-/// What fills the memory of the fullest device, and its capacity.
+/// The memory of the fullest device by its contents, and its capacity.
 [[nodiscard]] Picture memory_picture(const Scenario& scenario);
 
 /// The operators of a pass in the order in which they run, by what limits them; repeated layers as one piece.
 [[nodiscard]] Picture timeline_picture(const Scenario& scenario, std::string_view metric = {});
 
-/// What the money of the period is made of, or the emissions.
+/// The parts of the period's costs, or of its emissions.
 [[nodiscard]] Picture costs_picture(const Scenario& scenario);
 [[nodiscard]] Picture carbon_picture(const Scenario& scenario);
 

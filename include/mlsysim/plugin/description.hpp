@@ -1,5 +1,5 @@
 #pragma once
-/// What a plugin says about itself and registers, in owned texts.
+/// The description that a plugin gives of itself and of everything that it registers, in owned texts.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/reflect/choice.hpp>

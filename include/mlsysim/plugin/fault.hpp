@@ -1,5 +1,5 @@
 #pragma once
-/// What a plugin did wrong, or reports as an error.
+/// Errors that a plugin reports, and violations of the plugin interface.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/units/error.hpp>

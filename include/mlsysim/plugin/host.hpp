@@ -166,7 +166,7 @@ class PluginHost {
                                                              const std::string& source) const;
   /// Every importer and exporter that plugins registered.
   [[nodiscard]] std::vector<ConverterDescription> converters() const;
-  /// What an importer makes of a file: the text of a zoo file, checked as one of the user. @throws
+  /// Converts a file with an importer into the text of a zoo file, which is checked as a user's file. @throws
   /// LookupError, PluginFault, ErrorList
   [[nodiscard]] std::string import_text(const std::string& importer, const std::string& file,
                                         std::string_view bytes) const;
@@ -175,7 +175,7 @@ class PluginHost {
   /// Observers of pipelines that plugins registered, for RunOptions; valid until their plugin is reloaded or
   /// unloaded.
   [[nodiscard]] std::vector<Callback*> callbacks() const;
-  /// The same, which live as long as somebody holds them.
+  /// Observers of pipelines that plugins registered; each lives as long as its shared pointer.
   [[nodiscard]] std::vector<std::shared_ptr<Callback>> kept_callbacks() const;
 
  private:

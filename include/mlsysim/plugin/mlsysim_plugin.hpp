@@ -24,7 +24,7 @@
 
 namespace mlsysim::plugin::sdk {
 
-/// What a plugin says about itself.
+/// The description that a plugin gives of itself.
 struct About {
   std::string name;     ///< "acme-power"
   std::string space;    ///< namespace of what it registers: "acme"

@@ -23,8 +23,8 @@ struct Program {
   std::string precision;
   std::vector<ProgramOp> ops;
   double memory = 0;  ///< needed on one device [B]; 0: not known
-  /// What it was read from, with its version where that is known: "stablehlo:1.9.0", "stablehlo:>1.0.0",
-  /// "onnx:17". Empty: no file of a program.
+  /// The format of the source file, with its version where known: "stablehlo:1.9.0", "stablehlo:>1.0.0",
+  /// "onnx:17". Empty: the program does not come from a file.
   std::string source{};
 };
 

@@ -61,7 +61,7 @@ class Axis {
   [[nodiscard]] Axis listed_up_to(std::size_t most) const;
   /// Bytes that it holds, those of copies that it shares included.
   [[nodiscard]] std::size_t memory() const;
-  /// What it is made of, exactly: "8 64", "1..64:7log".
+  /// The exact text that defines the axis: "8 64", "1..64:7log".
   [[nodiscard]] std::string text() const;
 
  private:

@@ -30,7 +30,7 @@ template <class E, std::size_t... I> consteval auto enumerators(std::index_seque
 
 }  // namespace detail
 
-/// What an enumeration says, and the names of its values in order from 0 where they are not its enumerators.
+/// Meaning of an enumeration, and names of its values in order from 0 if they differ from its enumerators.
 template <std::size_t N> struct ChoiceNames {
   template <class... Names>
   constexpr explicit ChoiceNames(std::string_view about, Names... of) : what(about), names{of...} {}

@@ -16,7 +16,7 @@
 
 namespace mlsysim {
 
-/// What a row of a field table says about its member, whatever its type.
+/// A row of a field table without the member's type.
 struct FieldRow {
   std::string_view name;
   std::string_view unit;

@@ -14,7 +14,7 @@ namespace mlsysim {
 struct Stated {
   template <class D> using quantity = std::optional<Quantity<D, double>>;
   using number = std::optional<double>;
-  /// What a member starts from: nothing is stated.
+  /// Initial value of a member: nothing is stated.
   static constexpr std::nullopt_t from(double) { return std::nullopt; }
   template <class D> static constexpr std::nullopt_t quantity_from(double) { return std::nullopt; }
 };
@@ -23,7 +23,7 @@ struct Stated {
 template <class T> struct Numeric {
   template <class D> using quantity = Quantity<D, T>;
   using number = T;
-  /// What a member starts from, in the base unit: the value that changes nothing.
+  /// Initial value of a member [base unit]: the value that changes nothing.
   static constexpr T from(double neutral) { return T{neutral}; }
   template <class D> static constexpr Quantity<D, T> quantity_from(double neutral) {
     return Quantity<D, T>::from_base(T{neutral});

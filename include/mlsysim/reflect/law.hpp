@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What a law says about itself. Texts are static.
+/// Equation, source and assumptions of a law. Texts are static.
 struct LawInfo {
   std::string_view id;             ///< "Roofline"
   std::string_view equation;       ///< one line of plain text: "time = max(work / peak, traffic / bandwidth)"

@@ -24,7 +24,7 @@ template <HasFields S> consteval std::size_t row_named(std::string_view name) {
 
 template <class M> constexpr void take(M& to, const M& from) { to = from; }
 template <class M> constexpr void take(std::optional<M>& to, const M& from) { to = from; }
-/// What was not given leaves the default.
+/// Keeps the default where no value was given.
 template <class M> constexpr void take(M& to, const std::optional<M>& from) {
   if (from) to = *from;
 }

@@ -34,7 +34,7 @@ using HostRef = std::shared_ptr<const HostObject>;
 /// A field's value. Numbers are in the canonical base unit of the field's dimension; a choice is its name.
 using Value = std::variant<std::monostate, double, bool, std::string, ObjectRef, HostRef>;
 
-/// What a field holds. `any` is for fields of resolvers made at run time that take or give whatever comes.
+/// The kind of a field's value. `any` is for fields of resolvers made at run time that accept any value.
 enum class ValueKind : std::uint8_t { quantity, number, flag, text, choice, object, any };
 
 /// "quantity", "number", ..., "value" for any

@@ -28,8 +28,8 @@ namespace mlsysim {
                                  const NumberInterval* from = nullptr, const NumberInterval* to = nullptr);
 /// The best points, or the front, as a table; its footer counts points and says what excludes them.
 [[nodiscard]] Table points_table(const ExploreAnswer& answer);
-/// The same in the format of the options. JSON, schema "mlsysim/exploration@1": counts, constraints with
-/// their smallest relaxation, points, certificate. It holds no time, so that equal answers have equal bytes.
+/// Renders the points. JSON, schema "mlsysim/exploration@1": counts, constraints with their smallest
+/// relaxation, points, certificate. It holds no time, so that equal answers have equal bytes.
 [[nodiscard]] std::string render(const ExploreAnswer& answer, const RenderOptions& options);
 /// Why there is none. JSON: {feasible: false, reason, smallest_change, facts}.
 [[nodiscard]] std::string render(const Infeasible& why, const RenderOptions& options);

@@ -11,7 +11,7 @@ namespace mlsysim {
 
 /// Name, tier, walls and purpose of every resolver.
 [[nodiscard]] Table registry_table(const ResolverRegistry& registry);
-/// What a resolver takes and gives, its equation, source and fallacies. JSON, schema "mlsysim/resolver@1".
+/// Inputs, outputs, equation, source and fallacies of a resolver. JSON, schema "mlsysim/resolver@1".
 [[nodiscard]] std::string render(const Resolver& resolver, const RenderOptions& options);
 
 }  // namespace mlsysim

@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What was asked, in words: "10 request/s of DeepSeek_V3 within p99 ttft <= 2 s, itl <= 30 ms".
+/// The question in words: "10 request/s of DeepSeek_V3 within p99 ttft <= 2 s, itl <= 30 ms".
 [[nodiscard]] std::string words_of(const SizeQuestion& question);
 
 /// The size: the verdict first, then how sure it is, the numbers at the load, other plans, the launch. JSON:

@@ -41,7 +41,7 @@ struct Arrivals {
   Time<> span;                    ///< from the first to the last
 };
 
-/// What prompts have in common with earlier ones, for a cache that forgets nothing.
+/// Prefixes that prompts share with earlier prompts, for a cache that evicts nothing.
 struct SharedPrefixes {
   double block = 0;        ///< [token] of a block that the file names
   double found_share = 0;  ///< tokens of prompts that an earlier one had already, over all
@@ -76,8 +76,8 @@ struct TrafficHow {
 /// @throws InputError that names the file and the line for what is no traffic
 [[nodiscard]] RecordedTraffic read_traffic(const std::filesystem::path& file, const TrafficHow& how = {});
 
-/// What resolvers and scenarios take of it, key and text: seq_len, output_tokens, cached_prefix_len,
-/// arrival_rate, arrival_cv, service_time_cv, mean_request_tokens, max_seq_len, concurrency, equal_lengths.
+/// Inputs that a trace gives, as key and text: seq_len, output_tokens, cached_prefix_len, arrival_rate,
+/// arrival_cv, service_time_cv, mean_request_tokens, max_seq_len, concurrency, equal_lengths.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> traffic_inputs(const RecordedTraffic& traffic);
 
 /// Everything, as JSON: `mlsysim/traffic@1`. Times in seconds, rates in requests a second.

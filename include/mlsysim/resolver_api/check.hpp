@@ -1,5 +1,5 @@
 #pragma once
-/// What the framework found when it put a solver's answer back into the equation.
+/// The check of a solver's answer: the framework puts it back into the equation.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/any_quantity.hpp>

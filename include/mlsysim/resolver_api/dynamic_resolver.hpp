@@ -28,11 +28,11 @@ struct DynamicField {
   bool integral = false;                        ///< a count: derivatives are steps to the next one
   bool shared = true;                           ///< linked by its name, as a key of the vocabulary is
 
-  /// The same field as that of another resolver: kind, unit, meaning, range, choices.
+  /// Copies kind, unit, meaning, range and choices from another resolver's field.
   [[nodiscard]] static DynamicField like(const FieldInfo& field);
 };
 
-/// What a resolver made at run time answers: one value per output, in order, or the reason why there is none.
+/// Answer of a resolver made at run time: one value per output, in order, or the reason why there is none.
 using DynamicAnswer = std::variant<std::vector<DynamicValue>, Infeasible>;
 /// Receives one value per input, in order. Exceptions pass through unchanged.
 using DynamicSolve =

@@ -14,7 +14,7 @@
 
 namespace mlsysim {
 
-/// What the caller may pass to a checked run.
+/// Search options and clock of a checked run.
 struct EvaluateOptions {
   SearchOptions search{};
   double (*clock)() = nullptr;  ///< seconds of any clock; without one the report has no time

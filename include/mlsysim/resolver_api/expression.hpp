@@ -55,7 +55,7 @@ class Expression {
 
   /// Value at one point; `slots` holds inputs and results one after the other.
   [[nodiscard]] double operator()(std::span<const double> slots) const;
-  /// The same while recording: the expression becomes part of the tape.
+  /// Records the expression on recorded slots, so that it becomes part of the tape.
   [[nodiscard]] Recorded operator()(std::span<const Recorded> slots) const;
 
  private:

@@ -122,7 +122,7 @@ struct NoteBook {
 
  private:
   friend class Notes;
-  /// Of the first warnings; those behind them are approximations, as nearly all are.
+  /// Reasons of the first warnings. All later warnings are approximations, as nearly all are.
   std::vector<std::optional<BreakReason>> reasons_;
   void explain_last(std::optional<BreakReason> reason);
   NameFilter names_;  // of the first `filtered_` assumptions

@@ -1,6 +1,5 @@
 #pragma once
-/// What every search keeps of the points that it evaluates: counts, reasons, the best ones, the nearest
-/// misses.
+/// Counts, reasons, best points and nearest misses that every search keeps of the points it evaluates.
 ///
 /// The searches of resolvers (`Search`) and those of spaces (`explore`) count with these. Adding points in
 /// any order, or joining parts in any order, gives the same; of equal points the one with the lower index

@@ -38,7 +38,7 @@ class ResolverRegistry {
   [[nodiscard]] const Resolver* find(std::string_view name) const;
   /// The resolver of this name. @throws LookupError with near misses
   [[nodiscard]] const Resolver& at(std::string_view name) const;
-  /// The same, with shared ownership.
+  /// The resolver of this name, with shared ownership. @throws LookupError with near misses
   [[nodiscard]] std::shared_ptr<const Resolver> share(std::string_view name) const;
   [[nodiscard]] std::size_t size() const { return resolvers_.size(); }
   /// Names in order of registration; of one tier where given.

@@ -1,5 +1,5 @@
 #pragma once
-/// What a result rests on: assumptions, fidelity, verification, time.
+/// The basis of a result: assumptions, fidelity, verification, time.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolver_api/check.hpp>

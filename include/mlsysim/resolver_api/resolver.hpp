@@ -20,7 +20,7 @@ struct LawEntry;
 /// How a run of an erased resolver ended.
 enum class Status : std::uint8_t { ok, infeasible };
 
-/// What a run of an erased resolver may use besides its inputs. One object serves many calls.
+/// Notes, search options and reason of a run of an erased resolver. One object serves many calls.
 struct SolveContext {
   Notes notes{};                          ///< dropped unless the caller collects them
   const SearchOptions* search = nullptr;  ///< for optimizers

@@ -1,5 +1,5 @@
 #pragma once
-/// What a resolver says about itself, and the three tiers.
+/// The description of a resolver, and the three tiers.
 
 #include <mlsysim/reflect/choice.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the compiler checks about a resolver, and how its `solve` is called.
+/// Compile-time checks of a resolver, and the forms in which its `solve` is called.
 ///
 /// Every mistake gives one sentence first. The forms that are accepted are listed in contract.hpp.
 

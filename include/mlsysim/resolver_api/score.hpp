@@ -1,5 +1,5 @@
 #pragma once
-/// What a search is told about one candidate: an objective, limits, or the reason why it was skipped.
+/// The score of one candidate in a search: an objective, limits, or the reason why it was skipped.
 
 #include <mlsysim/units/quantity.hpp>
 

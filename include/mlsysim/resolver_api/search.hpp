@@ -37,7 +37,7 @@ struct SearchProgress {
   double best_objective = 0;  ///< base unit; infinite while nothing is feasible
 };
 
-/// What the caller of an optimizer may pass to its search.
+/// Cancellation and progress reports for the search of an optimizer.
 struct SearchOptions {
   const CancelToken* cancel = nullptr;
   std::function<void(const SearchProgress&)> progress{};

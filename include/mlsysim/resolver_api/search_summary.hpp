@@ -1,5 +1,5 @@
 #pragma once
-/// What a search did, counted by the search itself, so that no optimizer can report more than was tried.
+/// The search counts its own candidates here, so that no optimizer can report more than was tried.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
@@ -36,8 +36,8 @@ class SearchSummary {
   [[nodiscard]] double skipped() const { return skipped_; }
   /// The constraint whose relaxation would admit a better candidate (or any); empty where none binds.
   [[nodiscard]] const std::string& binding_constraint() const { return binding_; }
-  /// What relaxing it takes, and what it admits: "peak at least 250 TFLOP/s instead of 300 TFLOP/s admits
-  /// 'A30'".
+  /// The change that relaxes the binding constraint, and the candidate that it admits: "peak at least 250
+  /// TFLOP/s instead of 300 TFLOP/s admits 'A30'".
   [[nodiscard]] const std::string& relaxation() const { return relaxation_; }
   [[nodiscard]] Exactness exactness() const { return exactness_; }
   /// True when a cancel token stopped the search early.

@@ -11,8 +11,8 @@ namespace mlsysim {
 /// The node in which a device ships, for `devices` of them (noted): the zoo's reference node, the least torus
 /// of its pod that holds them, or else nodes of eight.
 ///
-/// What is less than a node is a part of one, with its part of the adapters. Nodes that one inner network
-/// joins are as large as the devices allow.
+/// Fewer devices than a node holds make a part of one, with that part of the adapters. Nodes that one inner
+/// network joins are as large as the devices allow.
 [[nodiscard]] Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes);
 /// The links of such nodes.
 [[nodiscard]] Links<> shipped_links(const Pricing& pricing, const HardwareNode& hardware, double devices,

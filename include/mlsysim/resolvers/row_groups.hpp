@@ -29,7 +29,7 @@ template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
       field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 
-/// What the devices may draw, and how fast they may run.
+/// Fields of the power cap [W] and of the highest clock, over the one that the TDP sustains.
 template <class I> [[nodiscard]] constexpr auto power_rows() {
   return rows(
       field(&I::power_cap, "power_cap", "W", "power that a device may draw, as its regulator holds it")
@@ -177,7 +177,7 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
           .defaulted("none"));
 }
 
-/// What lies in the memory of the host.
+/// Fields of the weights in host memory, and of that memory's bandwidth.
 template <class I> [[nodiscard]] constexpr auto host_memory_rows() {
   return rows(field(&I::offload_weights, "offload_weights", "",
                     "share of the weights in host memory; where the engine's host computes, of the layers")
@@ -188,14 +188,14 @@ template <class I> [[nodiscard]] constexpr auto host_memory_rows() {
                   .positive()
                   .defaulted(kDefaults.view()));
 }
-/// The same of a served model.
+/// Field of the routed experts that a served model keeps in host memory.
 template <class I> [[nodiscard]] constexpr auto host_expert_rows() {
   return rows(field(&I::offload_experts, "offload_experts", "", "share of the routed experts in host memory")
                   .within(0, 1)
                   .defaulted("none"));
 }
 
-/// What decides the time of a training step beside its plan.
+/// Fields that decide the time of a training step, beside its plan.
 template <class I> [[nodiscard]] constexpr auto training_step_rows() {
   return join(
       exchange_rows<I>(),

@@ -1,8 +1,8 @@
 #pragma once
-/// What comparisons of scalars give, and the refusal to branch on it.
+/// Conditions that comparisons of scalars return. Code cannot branch on them.
 ///
-/// A law is one text for numbers and for the recording, so a comparison is data: while recording nobody knows
-/// it yet. Every condition type converts to bool only into an error with one sentence of advice; that also
+/// A law is one text for numbers and for the recording, so a comparison is data: its value is not known while
+/// recording. Every condition type converts to bool only into an error with one sentence of advice; that also
 /// catches `std::max`, `std::min`, `?:` and `while`.
 
 #include <type_traits>

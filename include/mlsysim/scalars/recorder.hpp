@@ -114,7 +114,7 @@ class Recorder {
   void end_call(std::uint32_t call, std::span<const Recorded> results);
   void leave_call(std::uint32_t call);
 
-  /// What was recorded, with these values as outputs; the last call.
+  /// Ends the recording, with these values as outputs. No call may follow.
   [[nodiscard]] Recording finish(std::span<const Recorded> outputs);
 
   /// Values of enclosing recordings that were used here, in the order in which they became inputs.
@@ -124,8 +124,8 @@ class Recorder {
   [[nodiscard]] Recorded loop_state(std::uint32_t loop, std::uint32_t state);
 
  private:
-  /// What makes a node equal to another: its operation and operands, in one order where they commute, or the
-  /// bits of a constant.
+  /// The key that equal nodes share: operation and operands, in one order where they commute, or the bits of
+  /// a constant.
   [[nodiscard]] TapeNode key_of(TapeNode n) const;
   [[nodiscard]] std::uint32_t shared(const TapeNode& key, const TapeNode& node);
   void grow_table();

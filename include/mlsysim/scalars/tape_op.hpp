@@ -8,7 +8,7 @@
 
 namespace mlsysim {
 
-/// What a node of a tape does. Conditions are numbers: 1 where they hold, else 0.
+/// The operation of a tape node. Conditions are numbers: 1 where they hold, else 0.
 enum class TapeOp : std::uint8_t {
   input,
   constant,

@@ -48,7 +48,7 @@ enum class WeightFormat : std::uint8_t {
 /// How far a prediction looks: totals only, or each operator.
 enum class Fidelity : std::uint8_t { textbook, operator_level };
 
-/// What limits a time.
+/// The resource that limits a time.
 enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capacity };
 
 /// How kernels reach the device: one launch at a time by the host, or as a captured graph.
@@ -67,8 +67,8 @@ enum class LoraModules : std::uint8_t { all, attention };
 /// @cite deepep-readme; deepseek-v3-report, section 3.2.2
 enum class ExpertCopies : std::uint8_t { per_expert, per_node };
 
-/// What runs beside the exchange of a mixture: nothing, the shared experts of the same tokens, or all kernels
-/// of another micro-batch (DualPipe in training; a pass of serving is divided in two, which take turns).
+/// Kernels that run beside the expert exchange: none, the shared experts of the same tokens, or all kernels
+/// of another micro-batch (DualPipe in training; serving splits a pass in two, which take turns).
 /// @cite deepseek-v3-report, sections 3.2.1, 3.4.1 and 3.4.2
 enum class ExpertOverlap : std::uint8_t { none, shared_expert, micro_batch };
 
@@ -100,7 +100,7 @@ enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2, fuse
 enum class Recurrence : std::uint8_t { none, convolution, gated_delta, kda, state_space };
 template <> inline constexpr auto names_of<Recurrence> = ChoiceNames{"kernels of linear attention"};
 
-/// What a model is made of; fixes which operators exist.
+/// Architecture of a model; it decides which operators exist.
 enum class Architecture : std::uint8_t {
   decoder,
   encoder,

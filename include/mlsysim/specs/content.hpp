@@ -1,5 +1,5 @@
 #pragma once
-/// What specs say, as one number: two runs whose numbers agree worked with the same figures.
+/// Digests of specs: two runs with equal digests used the same values.
 
 #include <mlsysim/specs/zoo.hpp>
 
@@ -12,7 +12,7 @@ namespace mlsysim {
 /// one as well. 0 for no object and for any other type.
 [[nodiscard]] std::uint64_t content_digest(const ObjectRef& object);
 
-/// The same over all specs of a zoo in load order, with their aliases and the ranges of their estimates.
+/// Digest of all specs of a zoo in load order, with their aliases and the ranges of their estimates.
 [[nodiscard]] std::uint64_t content_digest(const Zoo& zoo);
 
 }  // namespace mlsysim

@@ -27,7 +27,7 @@ struct CountedMachine {
 /// "8xH100", "8 x H100", "H100x8", "8*H100" and "2x8xH100" (16) taken apart; absent where a text is no count
 /// and a name.
 [[nodiscard]] std::optional<CountedMachine> counted_machine(std::string_view text);
-/// The same where the name is that of a machine, and the whole text is not: "8xH100", but not "gtx1080".
+/// Takes a text apart only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
 [[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);
 
 /// A slice of a device, and the rule by which figures of the whole became its own.

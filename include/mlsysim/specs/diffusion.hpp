@@ -1,5 +1,5 @@
 #pragma once
-/// What a diffusion pipeline is made of: text encoder, denoiser and decoder of the latents.
+/// The parts of a diffusion pipeline: text encoder, denoiser and decoder of the latents.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/field.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// What kernels and collectives sustain of a device's data sheet: the figures that no data sheet has.
+/// Sustained shares and fixed times of kernels and collectives: device parameters that no data sheet has.
 ///
 /// Each belongs to a device and a class of operators, never to a model or a shape. A device states those that
 /// were measured on it; the others are its part's or its class's, see timing/fill.hpp. Over `Numeric<T>` the
@@ -68,7 +68,7 @@ template <class H = Stated> struct SustainedShare {
   }
 };
 
-/// What a device draws of its power beyond what it draws idle, at full rates. See OperatorLoad.
+/// Dynamic power at full rates, relative to the range from idle to full power. See OperatorLoad.
 template <class H = Stated> struct PowerDraw {
   typename H::number work = H::from(0), traffic = H::from(0), resident = H::from(0);
 
@@ -175,7 +175,7 @@ template <class H = Stated> struct Tiles {
   }
 };
 
-/// What collectives of the library take inside a node. See ProtocolRing and its neighbours.
+/// Times and link shares of library collectives inside a node. See ProtocolRing and its neighbors.
 struct CollectiveTimes {
   std::optional<Time<>> launch, hop, sync, switch_start, direct_start, direct_hop, direct_second;
   std::optional<double> low_latency_share, copy_ratio, switch_share, pair_share, direct_share;

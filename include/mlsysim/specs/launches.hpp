@@ -70,7 +70,7 @@ template <> inline constexpr auto names_of<LaunchWhen> = ChoiceNames{"condition"
 enum class LaunchDirection : std::uint8_t { forward, backward };
 template <> inline constexpr auto names_of<LaunchDirection> = ChoiceNames{"direction"};
 
-/// What a row of a kernel is; a norm keeps one at a time.
+/// The dimension that a row of a kernel spans; a norm keeps one row at a time.
 enum class LaunchRow : std::uint8_t { none, hidden, head, keys };
 template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model is made of: stacks of runs of layers, each with its mixers and its feed-forward.
+/// The layers of a model: stacks of runs of layers, each with its mixers and its feed-forward.
 ///
 /// A figure that a file does not state is absent; what it means then is said at the member. Flags and choices
 /// are categories: they fix which operators there are. What no lowering rule knows yet is held all the same
@@ -13,7 +13,7 @@
 
 namespace mlsysim {
 
-/// What a stack is for. A tower reads images or sound for a decoder; a draft proposes further tokens (MTP).
+/// Role of a stack. A tower reads images or sound for a decoder; a draft proposes further tokens (MTP).
 enum class StackRole : std::uint8_t { decoder, encoder, tower, draft };
 template <> inline constexpr auto names_of<StackRole> = ChoiceNames{"role of a stack"};
 
@@ -34,7 +34,7 @@ template <> inline constexpr auto names_of<Activation> = ChoiceNames{"activation
 enum class Routing : std::uint8_t { top_k, grouped, hash };
 template <> inline constexpr auto names_of<Routing> = ChoiceNames{"routing"};
 
-/// What norms on queries and keys span.
+/// The width that norms on queries and keys span.
 enum class QkNorm : std::uint8_t { none, head, full };
 template <> inline constexpr auto names_of<QkNorm> = ChoiceNames{"query-key norm"};
 
@@ -177,9 +177,9 @@ struct Recurrent {
   }
 };
 
-/// What moves information between tokens. None: no mixer. Several: side by side on one input, their outputs
-/// summed (Falcon-H1). `cross` reads the output of the encoder, after the others and behind a norm of its
-/// own.
+/// Layer that moves information between tokens. None: no mixer. Several run side by side on one input, and
+/// their outputs are summed (Falcon-H1). `cross` reads the output of the encoder, after the others and behind
+/// its own norm.
 struct Mixer {
   std::optional<GroupedAttention> grouped;
   std::optional<LatentAttention> latent;
@@ -360,7 +360,7 @@ struct Lookup {
   }
 };
 
-/// What a stack reads: tokens, patches of an image, or frames of sound.
+/// Input of a stack: tokens, patches of an image, or frames of sound.
 struct StackInput {
   std::optional<double> vocab;
   std::optional<double> positions;  ///< rows of learned positions; absent: none
@@ -386,7 +386,6 @@ struct StackInput {
   }
 };
 
-/// What a stack gives.
 struct StackOutput {
   bool logits = true;  ///< decoder: a distribution over the vocabulary
   bool tied = false, bias = false, norm = true, pooler = false;
@@ -410,7 +409,7 @@ struct Stack {
   StackRole role = StackRole::decoder;
   std::optional<double> hidden;
   std::vector<LayerRun> layers;
-  // Of every layer that does not say otherwise.
+  // Defaults for every layer that does not state its own.
   Mixer mixer;
   Reach reach;
   FeedForward feed_forward;

@@ -21,7 +21,7 @@ using ListVisit = std::function<void(const std::string& path, const MemberType& 
 /// Visits the leaves of an object in the order of its table.
 void for_each_leaf(const TableInfo& table, void* object, const LeafVisit& leaf, const ListVisit& list = {});
 
-/// The same of an object that stays as it is.
+/// Visits the leaves of an object that stays unchanged.
 void for_each_leaf(
     const TableInfo& table, const void* object,
     const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);

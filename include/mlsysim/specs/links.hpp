@@ -126,7 +126,7 @@ template <class T = double> struct LinkNumbers {
   }
 };
 
-/// What fixes which operations a collective over levels has.
+/// Categories that decide which operations a collective over levels has.
 struct LinkForm {
   int levels = 2;
   int axes = 0;          ///< innermost levels that are the axes of one torus

@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What an engine takes its share of.
+/// The base of an engine's memory share.
 enum class ShareOf : std::uint8_t {
   total,  ///< all memory of the device; weights, reserve and the largest pass come out of the share
   free,   ///< what is free before the weights; weights come out of the share, passes use the remainder
@@ -20,7 +20,7 @@ enum class ShareOf : std::uint8_t {
 };
 template <> inline constexpr auto names_of<ShareOf> = ChoiceNames{"base of a share of the memory"};
 
-/// What an engine chooses by the memory of a device.
+/// Pass and graph sizes that an engine chooses by the memory of a device.
 struct MemoryStep {
   std::optional<Data<>> below;         ///< for devices with less; absent: for all that are larger
   double pass_tokens = 0;              ///< of the largest pass
@@ -40,7 +40,7 @@ struct MemoryStep {
   }
 };
 
-/// What an engine keeps from weights and cache by a table, where its share is not given.
+/// Memory [B] that an engine reserves by a table, where its share is not given.
 struct MemoryKept {
   Data<> base{};                 ///< always
   Data<> pass_token{};           ///< for each token of the largest pass

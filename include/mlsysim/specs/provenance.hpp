@@ -19,7 +19,7 @@ struct Reference {
   std::vector<std::string> measured_on;  ///< devices on which the work measured; empty where it did not
 };
 
-/// Who says so, and when that was last looked at.
+/// The source of a value, and the date of its last check.
 struct Source {
   SourceKind kind = SourceKind::convention;
   std::string ref;       ///< key into the references
@@ -52,7 +52,7 @@ struct Decision {
   std::string confidence;
 };
 
-/// What the zoo knows about an entry beside its figures. Specs keep a pointer to it.
+/// Names, sources and notes that the zoo has for an entry beside its values. Specs keep a pointer to it.
 struct Entry {
   std::string kind;  ///< "hardware", "model", "node", ...
   std::string name;

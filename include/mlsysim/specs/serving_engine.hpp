@@ -75,8 +75,7 @@ struct ExpertChoice {
   }
 };
 
-/// What compiling takes of the host, and what it pays to run generated code that no graph holds. See
-/// CompileTime.
+/// Host time to compile, and to run generated code outside a captured graph. See CompileTime.
 struct CompilerHost {
   std::optional<Time<>> process, graph, trace, lower, convolution, warm_graph, call, tensor, launch;
 

@@ -19,7 +19,7 @@ struct SettledKernel {
   double unit_bytes = 0;  ///< bytes that a unit moves in a cycle, at most; 0: no limit
 };
 
-/// What a runtime that does not fuse its kernels makes of an operator list.
+/// Launches and host times with which a runtime that does not fuse kernels runs an operator list.
 struct Software {
   const ServingEngine* runtime = nullptr;
   std::vector<const LaunchPart*> launches;  ///< those of an operation stand together
@@ -33,7 +33,7 @@ struct Software {
   bool joined = true, masked = false;
   bool autocast = false;        ///< products are cast from fp32 to fp16
   bool full_precision = false;  ///< products run in fp32
-  // Of the model.
+  // Properties of the model.
   bool decoder = true, root_mean_square = true, gated = true, head_norm = false, positions = false;
 
   /// The launches of an operation; empty where the list has none.
@@ -50,10 +50,10 @@ template <class M>
     if (r->*member) return &*(r->*member);
   return nullptr;
 }
-/// The same of a family of kernels.
+/// The first kernel family along `extends`; null where none is named.
 [[nodiscard]] const KernelFamily* stated(const ServingEngine& runtime,
                                          const KernelFamily* ServingEngine::*member);
-/// The same of the times of the host and of the compiler.
+/// The first host or compiler time along `extends` that is stated.
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,
                                            std::optional<Time<>> FrameworkHost::*member);
 [[nodiscard]] std::optional<Time<>> stated(const ServingEngine& runtime,

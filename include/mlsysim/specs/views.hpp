@@ -66,7 +66,7 @@ template <class T = double> struct DevicePower {
   }
 };
 
-/// What software and facility do with a device: figures of Conventions, under their names there.
+/// Values of Conventions about software and facility of a device, under their names there.
 template <class T = double> struct DeviceConventions {
   Data<T> memory_reserve;            ///< memory that the framework and the context hold
   T memory_fragmentation{0.0};       ///< share of the allocated memory that is lost
@@ -127,7 +127,7 @@ struct SettledRecurrence {
   std::string_view family{}, generation{};
 };
 
-/// The same of all rules, for prompts and for steps.
+/// Kernels of linear attention for every rule, for prompts and for steps.
 struct SettledRecurrences {
   std::array<std::array<SettledRecurrence, 2>, Choices<Recurrence>::names.size()> of{};
 };

@@ -31,7 +31,7 @@ struct DiffusionShape {
   }
 };
 
-/// What a robot policy gives in one pass.
+/// The output of a robot policy in one pass.
 struct ActionShape {
   std::optional<double> horizon, dim;
 

@@ -30,7 +30,7 @@ template <class... T> struct SpecList {
   template <template <class...> class W, template <class> class Of> using apply = W<Of<T>...>;
 };
 
-/// What a Zoo holds, in one list.
+/// Every spec type that a Zoo holds.
 using ZooSpecs =
     SpecList<DeviceClass, HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier,
              GridProfile, CoolingProfile, Datacenter, KernelFamily, ServingEngine, ScalarFigure>;
@@ -113,7 +113,7 @@ class Zoo {
   /// The named scalar figure, e.g. "cloud.electricity". @throws LookupError with near misses
   [[nodiscard]] const ScalarFigure& scalar(std::string_view name) const { return at<ScalarFigure>(name); }
 
-  /// What is known about a spec beside its figures. @throws LookupError for a spec that was made by hand
+  /// The zoo's entry of a spec. @throws LookupError for a spec that was made by hand
   template <ZooSpec T> [[nodiscard]] static const Entry& entry_of(const T& spec) {
     if (spec.entry == nullptr) refuse_handmade(spec.name, ObjectType<T>::name);
     return *spec.entry;

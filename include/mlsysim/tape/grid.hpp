@@ -63,7 +63,7 @@ class GridProgram {
   void run(std::uint64_t at, std::size_t points, double* const* out, Workspace& workspace) const;
 
  private:
-  /// What neighbouring axes of a source make of its row: (row of the reader / stride % rows) * weight.
+  /// Term that neighboring axes add to a source's row: (row of the reader / stride % rows) * weight.
   struct Digit {
     std::uint64_t stride = 1, rows = 1, weight = 1;
   };

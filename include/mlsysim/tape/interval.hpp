@@ -60,7 +60,7 @@ struct Interval {
   [[nodiscard]] constexpr double middle() const { return low + 0.5 * (high - low); }
   [[nodiscard]] constexpr bool contains(double x) const { return low <= x && x <= high; }
 
-  /// The same range: what was computed from one holds for the other.
+  /// Whether both ends are equal, so that a value computed from one range holds for the other.
   friend constexpr bool identical(const Interval& a, const Interval& b) {
     return a.low == b.low && a.high == b.high;
   }

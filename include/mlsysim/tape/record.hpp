@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What is needed to show a call to a reader: texts and fields of its law.
+/// Texts and fields of a law, with which a call is shown to a reader.
 struct LawShape {
   const LawInfo* info;
   std::span<const FieldInfo> (*inputs_of)(const LawShape&);  ///< of this one: a law may have its own list

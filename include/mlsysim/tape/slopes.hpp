@@ -30,7 +30,7 @@ class Slopes {
   [[nodiscard]] bool rough(std::size_t input) const { return rough_inputs_[input] != 0; }
 
  private:
-  /// What the backward sweep knows about a node besides its adjoint.
+  /// State of a node in the backward sweep, besides its adjoint.
   enum Mark : std::uint8_t {
     kRough = 1,  ///< behind it there is a tie, a step or a loop
     kAsked = 2   ///< a condition that something hangs on

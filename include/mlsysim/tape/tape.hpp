@@ -51,7 +51,7 @@ class Tape {
   Recording r_;
 };
 
-/// What is known before a tape is run many times, and which results are needed.
+/// Inputs that are fixed or bounded before a tape is run many times, and the results that are needed.
 struct TapeReduction {
   /// Per input the value that it keeps, or nothing where it varies; empty: all vary.
   std::span<const std::optional<double>> fixed{};

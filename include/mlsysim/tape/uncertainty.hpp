@@ -18,7 +18,7 @@ enum class Distribution : std::uint8_t {
   triangular,  ///< on [low, high], mode = the input's value
 };
 
-/// What is known about one uncertain input, in the canonical base unit.
+/// The distribution of one uncertain input, in the canonical base unit.
 struct UncertainInput {
   std::size_t input = 0;  ///< index
   Distribution distribution = Distribution::normal;

@@ -65,8 +65,7 @@ template <class T>
   return {on, select(closed, T{2.0}, T{1.0}) / gap};
 }
 
-/// What a group of a torus has: the sum of the rates of its axes, start-ups on the way once round all of
-/// them.
+/// A group on a torus: the summed rate of its axes, and the start-ups on the way once around all of them.
 template <class T = double> struct TorusPart {
   Bandwidth<T> rate;
   Time<T> round, exchange;  ///< exchange: all to all, without the launch
@@ -149,7 +148,7 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
     here = reached;
   }
   Time<T> steps, climb;
-  // Of what leaves a node for any other, the part that leaves the part of each level.
+  // In an all-to-all, a level carries farther / away of the bytes that leave a node.
   const T away = max(T(1.0 - 1.0 / out.nodes), T{1e-9});
   for (int i = first; i <= top; ++i) {
     const T farther = 1.0 - 1.0 / at(i).all;

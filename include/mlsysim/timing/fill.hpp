@@ -24,7 +24,7 @@ struct FigureRow {
   std::optional<std::size_t> in_class;   ///< of the member in DeviceClass, where classes have it [byte]
   std::optional<std::size_t> in_family;  ///< the same in GenerationConstants
 
-  /// What the device itself states [base unit].
+  /// The value that the device itself states [base unit].
   [[nodiscard]] std::optional<double> stated(const HardwareNode& device) const;
   void state(HardwareNode& device, double base) const;
 };
@@ -34,7 +34,7 @@ struct FigureRow {
 /// The row of this path, or null.
 [[nodiscard]] const FigureRow* find_figure_row(std::string_view path);
 
-/// Who gives a figure.
+/// The origin of a device parameter.
 enum class FigureOrigin : std::uint8_t {
   stated,    ///< the device
   measured,  ///< a family of kernels, measured on the device
@@ -63,7 +63,7 @@ struct FilledFigure {
   [[nodiscard]] const std::string& giver() const {
     return family != nullptr ? family->name : device_class->name;
   }
-  /// Who gives it, in words: "class gpu", "class systolic: 0.12 x memory.bandwidth", "part GB200",
+  /// The source in words: "class gpu", "class systolic: 0.12 x memory.bandwidth", "part GB200",
   /// "class hopper (usual_attention)".
   [[nodiscard]] SharedText source() const;
 };
@@ -75,7 +75,7 @@ struct FilledFigure {
 [[nodiscard]] std::optional<FilledFigure> filled(const FigureRow& row, const HardwareNode& device,
                                                  const Conventions& conventions);
 
-/// What the device's class gives, or a family of kernels on it, whatever the device states.
+/// The value of the device's class, or of a kernel family on it, whatever the device states.
 [[nodiscard]] std::optional<FilledFigure> filled_by_class(const FigureRow& row, const HardwareNode& device,
                                                           const Conventions& conventions);
 
@@ -91,8 +91,8 @@ struct AuthoredFigure {
 [[nodiscard]] std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source);
 [[nodiscard]] AuthoredFigure authored(const FilledFigure& filled, const FigureRow& row);
 
-/// The same of one figure that is needed, and noted where the device does not state it [base unit].
-/// @throws InputError naming device, path and class where nobody gives it
+/// The value of one parameter [base unit]. A note names its source where the device does not state it.
+/// @throws InputError naming device, path and class where no source states it
 [[nodiscard]] double needed_figure(std::string_view path, const HardwareNode& device,
                                    const Conventions& conventions, Notes& notes);
 template <class Q>
@@ -101,8 +101,8 @@ template <class Q>
   return Q::from_base(needed_figure(path, device, conventions, notes));
 }
 
-/// What the conventions' class gives to a device that is not there yet, noted [base unit].
-/// @throws InputError where it gives none
+/// The value of the conventions' class for a device that does not exist yet, noted [base unit].
+/// @throws InputError where the class has none
 [[nodiscard]] double class_figure(std::string_view path, const Conventions& conventions, Notes& notes);
 
 /// The class of a device, or that of devices which state none.

@@ -23,7 +23,7 @@ template <class T> struct Launched {
   Time<T> host;  ///< beside them
 };
 
-/// What the launches of a pass have in common.
+/// Turns the operators of a pass into launches; holds the sizes that they share.
 template <class T> class LaunchFrame {
  public:
   LaunchFrame(const Software& software, const Structure& structure, const T& hidden, const Plan<T>& plan,

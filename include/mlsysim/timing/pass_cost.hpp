@@ -131,8 +131,8 @@ template <class T = double> struct ListCost {
   [[nodiscard]] const PassBreakdown<T>& of(Pass pass, Place place) const {
     return at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
   }
-  /// Of one pass on a pipeline stage, without what runs once on every stage; `first`, `last`: 1 where it is
-  /// that stage; `blocks`: its share of the fullest stage's blocks.
+  /// Sums one pass on a pipeline stage, without the operators that run once on every stage. `first`, `last`:
+  /// 1 where it is that stage; `blocks`: its share of the fullest stage's blocks.
   [[nodiscard]] PassBreakdown<T> stage(Pass pass, const T& first, const T& last, const T& blocks) const {
     PassBreakdown<T> sum = of(pass, Place::block) * blocks;
     sum.add(of(pass, Place::first), first);
@@ -229,7 +229,7 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
       sum.add(op, frame.small(*cast, op), launch_overhead, eager, software, frame.operator_time(op.pass));
   };
   const auto rows = frame.rows_of(op);
-  // What has no rows in its pass stays one kernel; so does the update of weights.
+  // An operator without rows in its pass stays one kernel; so does the update of weights.
   bool listed = false;
   for (const LaunchPart* part : rows) listed = listed || frame.is_in(*part, op.pass);
   if (!listed || op.pass == Pass::update) return own(nullptr);

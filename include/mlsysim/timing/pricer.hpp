@@ -69,10 +69,10 @@ template <class T = double> class Pricer {
                                              const Links<T>& links, const T& devices, const T& batch,
                                              const T& local) const = 0;
 
-  /// What a device holds in a pass.
+  /// Memory that a device holds in a pass, on the first and the last stage.
   [[nodiscard]] virtual StageDemands<T> pass_demands(const ModelView<T>& model,
                                                      const Plan<T>& plan) const = 0;
-  /// What a device holds in a training step.
+  /// Memory that a device holds in a training step, on the first and the last stage.
   [[nodiscard]] virtual StageDemands<T> step_demands(const ModelView<T>& model, const Plan<T>& plan,
                                                      const Device<T>& device) const = 0;
   /// Keys, values and states of all sequences of a pass, over the whole model.
@@ -82,7 +82,7 @@ template <class T = double> class Pricer {
   [[nodiscard]] virtual T default_microbatches(const ModelView<T>& model, const Plan<T>& plan,
                                                const Device<T>& device, const T& local,
                                                const T& steps) const = 0;
-  /// What a pass pays for what the device has no room for.
+  /// Time that a pass loses to data for which the device has no room.
   [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassEstimate<T>& pass,
                                                 const Device<T>& device) const = 0;
 

@@ -10,7 +10,7 @@
 
 namespace mlsysim {
 
-/// What a device is used for.
+/// Formats, phase and options that decide the rates of a device.
 struct DeviceUse {
   Precision precision = Precision::fp16;
   Phase phase = Phase::decode;

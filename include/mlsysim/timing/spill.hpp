@@ -1,12 +1,12 @@
 #pragma once
-/// What a model that does not fit on its device costs, over any scalar.
+/// Time that a pass loses when the model does not fit on its device, over any scalar.
 
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/specs/views.hpp>
 
 namespace mlsysim {
 
-/// What bytes that come over the host link cost a pass.
+/// Time that a pass loses to bytes that come over the host link.
 template <class T = double> struct SpillTime {
   Time<T> memory;  ///< more memory traffic
   Time<T> waited;  ///< what the pass takes longer

@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What a lowering starts from: categories, sizes and layer records of one model.
+/// Input of a lowering: categories, sizes and layer records of one model.
 template <class T = double> struct ModelView {
   Structure structure;
   std::shared_ptr<const StackView<T>> stack{};  ///< null where no layers of a transformer are known
@@ -33,7 +33,7 @@ template <class T = double> struct ModelView {
   }
 };
 
-/// What is priced: a model on a plan. The plan says how many tokens of how many sequences a pass has.
+/// A pass to estimate: a model on a plan. The plan states the sequences of the pass and their tokens.
 template <class T = double> struct PassRequest {
   const ModelView<T>& model;
   const Plan<T>& plan;
@@ -41,7 +41,7 @@ template <class T = double> struct PassRequest {
   Time<T> layer_overhead{};  ///< host time of one layer, likewise
 };
 
-/// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
+/// Memory demand on the two ends of a pipeline. One of them is the fullest stage.
 template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
 
 /// A pass over the whole model, of one micro-batch.
@@ -234,9 +234,9 @@ template <class T>
 
 }  // namespace detail
 
-/// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each
-/// other: all of a step that the number of micro-batches, the shares of overlap, the schedule and the model
-/// chunks of a stage do not change, so that plans which differ in those only can have it in common.
+/// Sums of a step's operators on the two ends of the pipeline, before overlap. They do not depend on the
+/// number of micro-batches, the shares of overlap, the schedule or the model chunks of a stage, so plans that
+/// differ only in those can share them.
 template <class T = double> struct StepParts {
   StageCost<T> first, last;                  ///< without the transfers between stages
   PassBreakdown<T> sent, sent_back;          ///< transfers of one model chunk, forward and backward
@@ -282,8 +282,8 @@ template <class T>
           lowered.totals};
 }
 
-/// What the two ends of a pipeline hold in a step; `totals` are those of the forward operators, recomputation
-/// regarded.
+/// Memory demand of a step on the two ends of a pipeline. `totals` are those of the forward operators,
+/// recomputation regarded.
 template <class T>
 [[nodiscard]] StageDemands<T> step_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
                                            const Plan<T>& plan) {
@@ -351,7 +351,7 @@ template <class T>
   return step;
 }
 
-// Of the plain number there is one compiled copy for each instruction set; calls find these first.
+// Overloads for plain numbers, which calls prefer: each has one compiled copy per instruction set.
 [[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
                                            const Listed& layers, const Plan<>& plan, OpList<>& ops);
 [[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,

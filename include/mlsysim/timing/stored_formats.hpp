@@ -63,7 +63,7 @@ struct ServedFormat {
   DataPerParam<> block, expert, edge, whole;  ///< of a weight: of the blocks, routed experts, ends; all, mean
   WeightFormat experts = WeightFormat::bf16;  ///< of routed experts, by its name
 };
-/// What a request says about formats.
+/// The formats that a request states.
 struct FormatRequest {
   std::optional<Precision> precision{};
   std::optional<WeightFormat> weight_format{};

@@ -57,7 +57,7 @@ void set_matrix_share(Device<>& device, std::optional<double> share);
 void set_software(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const ModelView<>& model, const Conventions& conventions,
                   Notes& notes);
-/// What a runtime makes of the operators of a served model: its attention, and weights of few bits that are
+/// Applies a runtime's choices for a served model: its attention kernel, and whether weights of few bits are
 /// widened in memory.
 void set_operators(const ServingEngine* runtime, Structure& structure, Plan<>& plan, Notes& notes);
 
@@ -71,8 +71,8 @@ void set_operators(const ServingEngine* runtime, Structure& structure, Plan<>& p
 /// @param chained_floor share of the floor that counts: 1 for one layer replayed by itself
 void set_expert_kernels(Device<>& device, const ExpertRates& rates, const HardwareNode& hardware,
                         double chained_floor);
-/// The same of the family that a runtime, or the nearest one that it extends, names for experts stored in
-/// `format`; noted. Without a family, or constants of it, experts run as other products do.
+/// Uses the family that a runtime, or the nearest one that it extends, names for experts stored in `format`;
+/// noted. Without a family, or constants of it, experts run as other products do.
 void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                         WeightFormat format, const Conventions& conventions, Notes& notes);
 
@@ -80,7 +80,7 @@ void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const Ha
 /// along `extends` that has constants for the device's generation.
 void set_recurrences(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
                      const Conventions& conventions, Notes& notes);
-/// The same of the family of the conventions, for a model that has linear attention; noted.
+/// Uses the family of the conventions for a model that has linear attention; noted.
 void set_recurrences(Device<>& device, const ModelView<>& model, const HardwareNode& hardware,
                      const Conventions& conventions, Notes& notes);
 
@@ -93,7 +93,7 @@ void set_recurrences(Device<>& device, const ModelView<>& model, const HardwareN
 /// one of which the family has no constants.
 void set_products(Device<>& device, const KernelFamily& family, const HardwareNode& hardware,
                   Precision precision, const Conventions& conventions, Notes& notes);
-/// The same of the family that a runtime, or the nearest one that it extends, names.
+/// Uses the family that a runtime, or the nearest one that it extends, names.
 void set_products(Device<>& device, const ServingEngine* runtime, const HardwareNode& hardware,
                   Precision precision, const Conventions& conventions, Notes& notes);
 

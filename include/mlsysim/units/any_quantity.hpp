@@ -61,7 +61,7 @@ class [[nodiscard]] AnyQuantity {
   /// @throws UnitError for a text that is no unit, DimensionError for a unit of another dimension
   [[nodiscard]] double in(std::string_view unit) const;
   [[nodiscard]] double in(std::string_view unit, const UnitRegistry& units) const;
-  /// The same value, shown in `unit` from now on; `to(u).base()` is bit for bit the old one.
+  /// A copy of the value that is shown in `unit`; `to(u).base()` is bit for bit the old one.
   AnyQuantity to(std::string_view unit) const;
   AnyQuantity to(std::string_view unit, const UnitRegistry& units) const;
 

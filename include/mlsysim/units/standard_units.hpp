@@ -1,5 +1,5 @@
 #pragma once
-/// What `UnitRegistry::standard()` stands for: the shipped table, or that table and the units of plugins.
+/// The table `UnitRegistry::standard()`: the shipped units, or these and those of plugins.
 
 #include <mlsysim/units/unit_registry.hpp>
 

@@ -56,7 +56,7 @@ struct InputRange {
   double low = 0, high = 0;
 };
 
-/// What a fit leaves of a table: log(predicted / measured) scatters by `sigma` about `center`.
+/// Residuals of a table after a fit: log(predicted / measured) scatters by `sigma` about `center`.
 struct TableNoise {
   std::string measurand;
   double center = 0, sigma = 0;
@@ -145,8 +145,8 @@ struct CalibrationOptions {
 [[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables,
                                     const Zoo& zoo, const CalibrationOptions& options = {});
 
-/// The same by name. @param what "device" or "engine" @throws InputError for another word, LookupError for a
-/// name that the zoo does not have
+/// Calibrates the device or engine of this name. @param what "device" or "engine" @throws InputError for
+/// another word, LookupError for a name that the zoo does not have
 [[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name,
                                     std::span<const MeasuredTable> tables, const Zoo& zoo,
                                     const CalibrationOptions& options = {});

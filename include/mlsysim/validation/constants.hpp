@@ -58,7 +58,7 @@ class Constants {
   /// Names of entries that have a replacement which was not used yet.
   [[nodiscard]] std::vector<std::string> never_asked_for() const;
 
-  /// The same with further values, which win.
+  /// A copy with further values, which override its own.
   [[nodiscard]] Constants with(std::vector<ConstantValue> changes) const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What another tool predicts for rows of the tables.
+/// Predictions of another tool for rows of the tables.
 struct OutsidePredictions {
   std::string tool;
   std::map<std::pair<std::string, std::size_t>, double>

@@ -1,5 +1,5 @@
 #pragma once
-/// What a table measures, and how the library predicts it.
+/// The quantity that a table measures, and how the library predicts it.
 
 #include <mlsysim/intervals/residual_groups.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -53,7 +53,7 @@ struct Prediction {
   [[nodiscard]] bool answered() const { return reason.empty(); }
 };
 
-/// What a prediction starts from besides the row.
+/// Zoo, constants and options of a prediction, besides the row.
 struct PredictionContext {
   const Zoo* zoo = nullptr;
   const Constants* constants = nullptr;

@@ -37,7 +37,7 @@ struct MeasurePlan {
 [[nodiscard]] std::filesystem::path measure_script();
 /// The points of the installed script. @throws InputError where their file is missing or damaged
 [[nodiscard]] const MeasurePlan& measure_plan();
-/// The same; null where they are not installed.
+/// The points of the installed script; null where their file is missing or damaged.
 [[nodiscard]] const MeasurePlan* installed_measure_plan();
 
 }  // namespace mlsysim

@@ -50,7 +50,7 @@ void name_zoo_paths(std::vector<std::string> paths);
 /// Reads the text of a file as `load_file` does; `name` stands for it in messages.
 [[nodiscard]] Zoo load_text(std::string text, const std::string& name, const Zoo& base);
 
-/// What is wrong with files, and what could be better.
+/// Errors and warnings that a check of zoo files finds.
 struct LintReport {
   std::vector<ErrorFacts> problems;  ///< what load_zoo would throw
   std::vector<ErrorFacts> warnings;  ///< units not in canonical spelling, sources that were not read again

@@ -20,7 +20,7 @@ template <ZooSpec T> [[nodiscard]] std::string to_yaml(const T& spec);
 
 /// A text as a YAML scalar in double quotes.
 [[nodiscard]] std::string yaml_quoted(std::string_view text);
-/// The same, without the quotes where it needs none.
+/// A text as a YAML scalar, with quotes only where it needs them.
 [[nodiscard]] std::string yaml_scalar(std::string_view text);
 
 }  // namespace mlsysim

@@ -1,5 +1,5 @@
 #pragma once
-/// What happens in the library as one stream of events: pipelines, stages, searches, sweeps, and breaks.
+/// Publishes the library's events as one stream: pipelines, stages, searches, sweeps and breaks.
 ///
 /// An `Observer` is a callback of pipelines like any other; it puts what it sees into events and hands them
 /// to sinks.
@@ -20,7 +20,6 @@ namespace mlsysim {
 
 struct Progress;
 
-/// What an event tells of.
 enum class EventKind : std::uint8_t {
   pipeline_start,
   pipeline_end,
@@ -57,8 +56,8 @@ struct Event {
   std::span<const EventField> results{};  ///< of a stage's end
 };
 
-/// Who is told. One that throws is named in the report of the run and to the other sinks, changes nothing,
-/// and is told nothing more.
+/// Receives events. A sink that throws is named in the report of the run and to the other sinks, changes
+/// nothing else, and gets no further events.
 class EventSink {
  public:
   EventSink() = default;

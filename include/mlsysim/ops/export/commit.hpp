@@ -14,8 +14,8 @@ struct FoundCommit {
 };
 /// As `current_commit`, with who named it.
 [[nodiscard]] FoundCommit find_commit(std::string_view given, const std::filesystem::path& folder);
-/// What was given, else GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, else what git has checked out in the folder
-/// or above it, else "unknown". Git itself is not started.
+/// Returns the given commit, else GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, else the commit that is checked
+/// out in the folder or above it, else "unknown". Does not start git.
 [[nodiscard]] std::string current_commit(std::string_view given, const std::filesystem::path& folder);
 /// The time that was given, that of SOURCE_DATE_EPOCH, or now [ns since 1970]. @throws InputError
 [[nodiscard]] std::uint64_t time_given(std::string_view given);

@@ -23,7 +23,7 @@ struct LogRecord {
 
 /// One line a record: key=value, quoted and escaped where needed.
 [[nodiscard]] std::string logfmt_text(const std::vector<LogRecord>& log);
-/// What was written by `logfmt_text`, back: one list of fields a line. @throws InputError
+/// Parses the output of `logfmt_text`: one list of fields per line. @throws InputError
 [[nodiscard]] std::vector<std::vector<std::pair<std::string, std::string>>> read_logfmt(
     std::string_view text);
 /// One JSON object a line.

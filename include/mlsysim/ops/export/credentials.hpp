@@ -6,8 +6,7 @@
 
 namespace mlsysim {
 
-/// What a variable of the environment holds; empty where no name is given. @throws InputError where it is not
-/// set
+/// Reads an environment variable; empty where no name is given. @throws InputError where it is not set
 [[nodiscard]] std::string credentials_in(std::string_view variable);
 /// A secret from its reference: "env:NAME" or "file:PATH" (the first line). @throws InputError for a secret
 /// that stands there itself, which is not repeated, and for references that lead nowhere

@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What is asked, and how long and how much is waited for.
+/// One HTTP request, with limits on its time and on the size of the answer.
 struct Fetching {
   std::string url;               ///< with the path; user and password in it are masked in messages
   std::string credentials{};     ///< "user:password"; never shown
@@ -28,7 +28,7 @@ struct ExposedSample {
   std::map<std::string, std::string, std::less<>> labels;
   double value = 0;
 };
-/// What a server exposes.
+/// The samples that a server exposes.
 struct Exposition {
   std::vector<ExposedSample> samples;
   std::size_t damaged = 0;  ///< lines that are no samples and no comments

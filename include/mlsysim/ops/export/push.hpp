@@ -12,7 +12,7 @@ namespace mlsysim {
 /// Whether this build can send at all (it needs cpp-httplib).
 [[nodiscard]] bool can_send();
 
-/// What is sent where.
+/// One HTTP message to send, and how often and how long to try.
 struct Sending {
   std::string url;              ///< with the path; user and password in it are masked in messages
   std::string method = "POST";  ///< or "PUT", "DELETE"

@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What is done with what cannot be understood.
+/// Whether damaged records are counted, or refused with an error.
 enum class Damage : std::uint8_t { counted, refused };
 /// Whether files of the same content count once.
 enum class Duplicates : std::uint8_t { once, kept };

@@ -26,8 +26,8 @@ class BreakRegistry {
 
 /// The first line of a reason without addresses, quoted values, numbers and paths.
 [[nodiscard]] std::string normal_type(std::string_view reason);
-/// What a normal type means; the context (of versions from 2.7 on) tells prints from other built-in
-/// functions.
+/// Category of a normal type. The context, which versions from 2.7 on write, separates prints from other
+/// built-in functions.
 [[nodiscard]] BreakCategory category_of(std::string_view type, std::string_view context);
 /// A break from its text: type, category, id, explanation, hints and context. The stack is left empty.
 [[nodiscard]] CompileBreak break_of(std::string reason, const BreakRegistry& registry);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a compiler of models said of one run: graphs, breaks between them, guards and times.
+/// Records of a model compiler for one run: graphs, breaks between them, guards and times.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -89,7 +89,7 @@ struct CompilePhase {
   Time<> time{};
 };
 
-/// What the reader of a file met.
+/// Counts of the records that a reader found in a file, and of the faults.
 struct ReadCounts {
   double records = 0;      ///< that were understood; of a log, all but those that number strings
   double bad_record = 0;   ///< heads that are no JSON

@@ -1,5 +1,5 @@
 #pragma once
-/// What a running engine measures of itself, beside what is predicted for it.
+/// Compares the measurements of a running engine with their predictions.
 
 #include <mlsysim/ops/export/fetch.hpp>
 #include <mlsysim/ops/export/metrics.hpp>
@@ -39,7 +39,7 @@ struct WatchedNumber {
   InBand place = InBand::inside;
 };
 
-/// What is predicted, and how wide bands are.
+/// The scenario to predict, and the width of the bands.
 struct WatchPlan {
   std::string workload, hardware;
   std::map<std::string, std::string>
@@ -53,7 +53,7 @@ struct WatchPlan {
 [[nodiscard]] std::vector<WatchedNumber> watched_numbers(const LiveNumbers& live, const WatchPlan& plan,
                                                          const Zoo& zoo);
 
-/// What became of one server.
+/// Measurements and predictions for one server, or why there are none.
 struct WatchedServer {
   std::string url;      ///< without user and password
   std::string trouble;  ///< why there is nothing; empty where there is

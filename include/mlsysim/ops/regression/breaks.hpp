@@ -26,7 +26,7 @@ struct BreakPlace {
 /// name. `before` stays 0.
 [[nodiscard]] std::vector<BreakPlace> break_places(const CompileRecords& records);
 
-/// What changed between two sets of records of the same models.
+/// Changes between two sets of compiler records of the same models.
 struct CompileDiff {
   std::vector<BreakPlace> places;  ///< all; new, gone and changed ones first, by the size of the change
   std::vector<std::string> only_before, only_after;  ///< models that one side alone has
@@ -42,13 +42,12 @@ struct CompileDiff {
 /// @throws InputError, LookupError for inputs that neither has, or that the places give
 [[nodiscard]] Subject break_subject(const std::map<std::string, std::string>& inputs,
                                     const std::map<std::string, double>& counts, const Zoo& zoo);
-/// The same with more places, at which there is no break; a subject that `break_subject` did not make stays
-/// as it is.
+/// Adds places that have no break. A subject that `break_subject` did not make is returned unchanged.
 [[nodiscard]] Subject with_more_places(const Subject& subject, const std::vector<std::string>& names);
 /// Whether an input is a place.
 [[nodiscard]] bool is_break_place(std::string_view input);
 
-/// What the price of a difference is asked with.
+/// Inputs and metric for the estimate of a difference.
 struct BreakPricing {
   std::map<std::string, std::string> inputs;  ///< of `break_subject`
   std::string metric{};                       ///< empty: p99_latency where requests arrive, else compiled

@@ -1,5 +1,5 @@
 #pragma once
-/// What was accepted, and how a run differs from it.
+/// Accepted results, and how a run differs from them.
 
 #include <mlsysim/ops/regression/results.hpp>
 
@@ -11,7 +11,7 @@ struct AcceptedCell {
   std::vector<CellNumber> numbers;
   std::map<std::string, double, std::less<>> figures;  ///< what the numbers rested on, base units
 };
-/// What a baseline holds, by name of the cell.
+/// The cells of a baseline, by name.
 using Accepted = std::map<std::string, AcceptedCell, std::less<>>;
 
 /// A run as a baseline: a text for reviews, sorted, with each figure once where it is the same for all cells
@@ -19,10 +19,10 @@ using Accepted = std::map<std::string, AcceptedCell, std::less<>>;
 [[nodiscard]] std::string baseline_text(const CiRun& run);
 /// @throws InputError, ErrorList
 [[nodiscard]] Accepted read_baseline(const std::filesystem::path& file);
-/// The same from a text. @param name for messages
+/// Parses the text of a baseline. @param name for messages
 [[nodiscard]] Accepted parse_baseline(std::string text, std::string name);
 
-/// What became of a number.
+/// How a number compares with the accepted one.
 enum class Verdict : std::uint8_t { same, better, worse, fresh, gone, incomparable };
 template <>
 inline constexpr auto names_of<Verdict> =

@@ -22,7 +22,7 @@ struct TrendRow {
   double first = 0, last = 0, low = 0, high = 0;
 };
 
-/// What one metric did.
+/// One metric over the stored commits.
 struct MetricTrend {
   std::string metric, unit;
   Exponents exps{};
@@ -35,13 +35,13 @@ struct FirstBad {
   std::size_t between_stored = 0;  ///< commits that were looked at
 };
 
-/// What of a history goes. A commit goes where no limit that is given keeps it.
+/// Limits of `prune`. It removes a commit if no given limit keeps it.
 struct PruneLimits {
   std::optional<std::size_t> keep{};                ///< the newest commits that stay, whatever their age
   std::optional<std::int64_t> before{};             ///< s since 1970; later commits stay
   std::optional<std::vector<std::string>> cells{};  ///< the cells that stay; absent: all
 };
-/// What went, or would go.
+/// Commits, cells and numbers that `prune` removed or would remove.
 struct Pruned {
   std::vector<std::string> commits, cells;
   std::size_t numbers = 0;

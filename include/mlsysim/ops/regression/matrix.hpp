@@ -1,5 +1,5 @@
 #pragma once
-/// What a continuous check predicts, and what it holds the predictions to: a file in YAML.
+/// The YAML file of a continuous check: the cells to predict, and the limits that predictions must meet.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/specs/zoo.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// What a run of a matrix says, as metrics.
+/// Exports the run of a matrix as metrics.
 
 #include <mlsysim/ops/export/compile_metrics.hpp>
 #include <mlsysim/ops/regression/history.hpp>

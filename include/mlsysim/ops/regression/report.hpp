@@ -1,5 +1,5 @@
 #pragma once
-/// What a run of a matrix says, in the forms that people and systems read.
+/// Reports the run of a matrix, in forms for people and for systems.
 
 #include <mlsysim/ops/regression/differences.hpp>
 #include <mlsysim/report/render_options.hpp>

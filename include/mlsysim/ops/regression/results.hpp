@@ -1,5 +1,5 @@
 #pragma once
-/// What a matrix predicts.
+/// Predicts the cells of a matrix.
 
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/ops/regression/matrix.hpp>
@@ -25,7 +25,7 @@ struct CellNumber {
   std::string unit;  ///< in which it is shown and written
 };
 
-/// What one cell gave.
+/// The numbers of one cell, or the reason why it has none.
 struct CellResult {
   MatrixCell cell;
   CellStatus status = CellStatus::ok;

@@ -1,12 +1,12 @@
 #pragma once
-/// What was finished of a run that was stopped, for the run that goes on with it.
+/// Stores the finished cells of an interrupted run, so that a later run can resume.
 
 #include <mlsysim/ops/regression/results.hpp>
 
 namespace mlsysim {
 
-/// What results hang on beside the program: the text of the matrix, the figures of the zoo, the commit, the
-/// version. A state of another key is not gone on with.
+/// Key of all that results depend on: version, matrix text, zoo and commit. A run does not resume from a
+/// state with another key.
 [[nodiscard]] std::string state_key(const CiMatrix& matrix, const Zoo& zoo, const std::string& commit);
 /// The finished cells as a text with its length and checksum.
 [[nodiscard]] std::string state_text(const CiRun& run, const std::string& key);

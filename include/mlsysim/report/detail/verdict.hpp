@@ -15,8 +15,8 @@ namespace mlsysim {
 [[nodiscard]] std::string verdict_of(const SystemEvaluation& e,
                                      std::span<const AssertionResult> assertions = {});
 
-/// What moves the result most, a sentence each, largest effect first: "Memory bandwidth: 10 % more cuts ITL
-/// (11.2 ms) by 4.7 %, at most by 41 %."
+/// The changes that move the result most, a sentence each, largest effect first: "Memory bandwidth: 10 % more
+/// cuts ITL (11.2 ms) by 4.7 %, at most by 41 %."
 struct LeverSentences {
   std::vector<std::string> choices, hardware;  ///< what a user sets, and what a device brings
 };

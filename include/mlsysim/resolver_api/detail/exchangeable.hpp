@@ -5,7 +5,7 @@
 
 namespace mlsysim::detail {
 
-/// What such a resolver offers besides. A struct of inputs holds on to the code that was current when it was
+/// A resolver whose code may be exchanged. A struct of inputs keeps the code that was current when it was
 /// made.
 class Exchangeable {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-/// What `ResolverRegistry::standard()` stands for: the resolvers that ship, or these and those of plugins.
+/// The registry `ResolverRegistry::standard()`: the resolvers that ship, or these and those of plugins.
 
 #include <mlsysim/resolver_api/registry.hpp>
 

@@ -17,7 +17,7 @@ namespace mlsysim {
 /// pricing has none.
 [[nodiscard]] ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
                                             const Pricing& pricing, Notes& notes);
-/// What of an engine counts in a steady state.
+/// Copies from an engine the values that affect a steady state, such as host time per step.
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
 /// The passes of a request.

@@ -171,7 +171,7 @@ struct CompilationModel : Model<CompilationModel> {
   using Model::solve;
 };
 
-/// What the laws of a step are asked with.
+/// Inputs of the laws of eager steps, compiled steps and compile time.
 struct CompiledViews {
   EagerStep::Inputs<double> eager;
   CompiledStep::Inputs<double> compiled;

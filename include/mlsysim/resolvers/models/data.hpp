@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What limits the supply of data.
+/// The bottleneck in the supply of data.
 enum class DataPath : std::uint8_t { none, storage, shared_storage, host_link };
 template <> inline constexpr auto names_of<DataPath> = ChoiceNames{"data path"};
 

@@ -8,8 +8,8 @@
 
 namespace mlsysim::detail {
 
-/// What no rule is known for in the stack, as paths below it: "mixer.cross". Encoders and decoders differ at
-/// their ends alone, which are not asked about.
+/// Lists the parts of a stack that no lowering rule covers, as paths below it: "mixer.cross". Encoders and
+/// decoders differ only at their ends, which this list leaves out.
 [[nodiscard]] inline std::vector<std::string> stack_without_law(const Stack& stack) {
   Workload alone;
   alone.stacks = {stack};

@@ -43,7 +43,7 @@ template <class T>
   return max(checkpoint_interval(fidelity, checkpoint, mtbf), Time<T>::from_base(T{1.0}));
 }
 
-/// What failures and checkpoints of a job are computed from.
+/// Times from which the cost of failures and checkpoints of a job is computed.
 template <class T = double> struct JobTimes {
   Time<T> interval;    ///< work between two checkpoints
   Time<T> checkpoint;  ///< to write one
@@ -51,7 +51,7 @@ template <class T = double> struct JobTimes {
   Time<T> mtbf;        ///< of the whole fleet
 };
 
-/// What is left of a job's time.
+/// Share of a job's time that is useful, and share that failures lose.
 template <class T = double> struct UsefulTime { T share{0.0}, lost_work{0.0}; };
 
 /// The textbook does not count work between a checkpoint and a failure as lost.

@@ -1,5 +1,5 @@
 #pragma once
-/// What is wrong with JSON, in words of our own.
+/// Describes errors in JSON, in the library's own words.
 
 #include <algorithm>
 #include <string>
