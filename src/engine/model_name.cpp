@@ -41,7 +41,7 @@ constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", 
 constexpr auto kPackaging = std::to_array<std::string_view>(
     {"dynamic", "static", "block",     "quantized", "unsloth", "gguf", "mlx",     "dwq",
      "qat",     "bnb",    "marlin",    "hqq",       "onnx",    "ud",   "imatrix", "smoothquant",
-     "exl",     "ggml",   "gptqmodel", "32g",       "64g",     "128g"});
+     "exl",     "ggml",   "gptqmodel", "32g",       "64g",     "128g", "inc",     "sym"});
 /// Publishers that some hubs write in front of the name: "Qwen_Qwen3-8B-GGUF".
 constexpr auto kPublishers = std::to_array<std::string_view>(
     {"qwen",           "google",      "mistralai",    "microsoft",   "meta-llama",    "deepseek-ai",
@@ -59,26 +59,49 @@ struct FormatEnding {
 /// Longer endings stand before their own ends.
 constexpr auto kFormats = std::to_array<FormatEnding>({
     {"gptq int 8", WeightFormat::q8_0},  // weights alone have 8 bits
-    {"fp 8 kv", WeightFormat::fp8, true}, {"bnb 4bit", WeightFormat::nf4},
-    {"q 4 k m", WeightFormat::q4_k_m},    {"w 8a 16", WeightFormat::q8_0},
-    {"w 4a 16", WeightFormat::int4},      {"w 8a 8", WeightFormat::int8},
-    {"w 8a 8 fp 8", WeightFormat::fp8},   {"nvfp 4", WeightFormat::nvfp4},
-    {"mxfp 4", WeightFormat::mxfp4},      {"q 8 0", WeightFormat::q8_0},
-    {"q 4 0", WeightFormat::q4_0},        {"q 6 k", WeightFormat::q6_k},
-    {"int 4", WeightFormat::int4},        {"int 8", WeightFormat::int8},
-    {"fp 16", WeightFormat::fp16},        {"bf 16", WeightFormat::bf16},
-    {"fp 8", WeightFormat::fp8},          {"fp 4", WeightFormat::nvfp4},
-    {"nf 4", WeightFormat::nf4},          {"4bit", WeightFormat::int4},
-    {"8bit", WeightFormat::q8_0},         {"6bit", WeightFormat::q6_k},
-    {"awq", WeightFormat::int4},          {"gptq", WeightFormat::int4},
-    {"autoround", WeightFormat::int4},    {"4 bit", WeightFormat::int4},
-    {"8 bit", WeightFormat::q8_0},        {"nvfp 4a 16", WeightFormat::nvfp4},
-    {"w 4a 8", WeightFormat::int4},       {"w 4afp 8", WeightFormat::int4},
-    {"mxfp 4 moe", WeightFormat::mxfp4},  {"mxfp 4 preview", WeightFormat::mxfp4},
-    {"mxfp 4 q 8", WeightFormat::mxfp4},  {"float 8", WeightFormat::fp8},
-    {"f 16", WeightFormat::fp16},         {"w 4a 16 g 128", WeightFormat::int4},
-    {"4bits", WeightFormat::int4},        {"8bits", WeightFormat::q8_0},
-    {"gptq 4b", WeightFormat::int4},      {"gptq 8b", WeightFormat::q8_0},
+    {"fp 8 kv", WeightFormat::fp8, true},
+    {"bnb 4bit", WeightFormat::nf4},
+    {"q 4 k m", WeightFormat::q4_k_m},
+    {"w 8a 16", WeightFormat::q8_0},
+    {"w 4a 16", WeightFormat::int4},
+    {"w 8a 8", WeightFormat::int8},
+    {"w 8a 8 fp 8", WeightFormat::fp8},
+    {"nvfp 4", WeightFormat::nvfp4},
+    {"mxfp 4", WeightFormat::mxfp4},
+    {"q 8 0", WeightFormat::q8_0},
+    {"q 4 0", WeightFormat::q4_0},
+    {"q 6 k", WeightFormat::q6_k},
+    {"int 4", WeightFormat::int4},
+    {"int 8", WeightFormat::int8},
+    {"fp 16", WeightFormat::fp16},
+    {"bf 16", WeightFormat::bf16},
+    {"fp 8", WeightFormat::fp8},
+    {"fp 4", WeightFormat::nvfp4},
+    {"nf 4", WeightFormat::nf4},
+    {"4bit", WeightFormat::int4},
+    {"8bit", WeightFormat::q8_0},
+    {"6bit", WeightFormat::q6_k},
+    {"awq", WeightFormat::int4},
+    {"gptq", WeightFormat::int4},
+    {"autoround", WeightFormat::int4},
+    {"4 bit", WeightFormat::int4},
+    {"8 bit", WeightFormat::q8_0},
+    {"nvfp 4a 16", WeightFormat::nvfp4},
+    {"w 4a 8", WeightFormat::int4},
+    {"w 4afp 8", WeightFormat::int4},
+    {"mxfp 4 moe", WeightFormat::mxfp4},
+    {"mxfp 4 preview", WeightFormat::mxfp4},
+    {"mxfp 4 q 8", WeightFormat::mxfp4},
+    {"float 8", WeightFormat::fp8},
+    {"f 16", WeightFormat::fp16},
+    {"w 4a 16 g 128", WeightFormat::int4},
+    {"4bits", WeightFormat::int4},
+    {"8bits", WeightFormat::q8_0},
+    {"gptq 4b", WeightFormat::int4},
+    {"gptq 8b", WeightFormat::q8_0},
+    {"w int 4 a bf 16", WeightFormat::int4},
+    {"w mxfp 4 a mxfp 4", WeightFormat::mxfp4},
+    {"w fp 8 a fp 8", WeightFormat::fp8},
 });
 /// Endings of GGUF files and of MLX. Many formats have no figures of their own: the next one stands in.
 constexpr auto kFileFormats = std::to_array<FormatEnding>({
@@ -174,14 +197,26 @@ bool ends_in_recipe(const NameParts& parts) {
          format_ending({parts.begin(), parts.end() - 2}) != nullptr;
 }
 
+/// The name of a checkpoint in the place where it lies: a folder, a bucket, a page of the hub
+/// ("https://huggingface.co/Qwen/Qwen3-8B/tree/main"), or the hub's cache on a machine
+/// ("models--Qwen--Qwen3-8B/snapshots/b968826d").
+std::string_view own_name(std::string_view place) {
+  for (const std::string_view end : {"/snapshots/", "/tree/", "/resolve/", "/blob/"})
+    place = place.substr(0, std::min(place.find(end), place.size()));
+  while (place.ends_with('/')) place.remove_suffix(1);
+  if (const auto slash = place.find_last_of('/'); slash != std::string_view::npos)
+    place.remove_prefix(slash + 1);
+  if (place.starts_with("models--")) place.remove_prefix(place.rfind("--") + 2);
+  return place;
+}
+
 }  // namespace
 
 ModelName model_of(std::string_view name, const Zoo& zoo) {
   if (zoo.find<Workload>(name) != nullptr) return {.entry = std::string(name)};
   for (const std::string_view end : {".json", ".gguf", ".yaml", ".yml", ".safetensors"})
     if (name.ends_with(end)) return {.entry = std::string(name)};
-  const auto slash = name.find_last_of('/');
-  const auto own = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  const auto own = own_name(name);
   const Workload* found = zoo.find<Workload>(own);
   const FormatEnding* stated = nullptr;
   bool packaged = false;
@@ -197,7 +232,8 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
       else if (stated == nullptr)
         stated = format;
     } else if (any_of(wanted.back(), kVariants) || any_of(wanted.back(), kPackaging)) {
-      packaged = packaged || wanted.back() == "gguf" || wanted.back() == "quantized";
+      packaged =
+          packaged || wanted.back() == "gguf" || wanted.back() == "quantized" || wanted.back() == "mlx";
       wanted.pop_back();
     } else {
       break;

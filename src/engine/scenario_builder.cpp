@@ -66,7 +66,7 @@ Machine machine_in_file(FieldReader& reader, const std::string& path, const Loca
 
 /// Whether a text is a file of a machine. A maker before a slash makes no path: "nvidia/h100".
 bool is_machine_file(const Zoo& zoo, std::string_view text) {
-  return names_a_file(text) &&
+  return names_a_file(text) && !text.starts_with("nvidia.com/") &&
          (devices_called(zoo, text).empty() || files::exists(std::filesystem::path(text)));
 }
 
@@ -87,7 +87,7 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
   // As people and drivers write it.
   const auto devices = devices_called(zoo, text);
   const auto nodes = nodes_called(zoo, text);
-  if (devices.size() == 1 && nodes.empty()) return {.device = devices.front()};
+  if (devices.size() == 1 && nodes.empty()) return {.device = devices.front(), .times = chips_of_slice(text)};
   if (nodes.size() == 1 && devices.empty()) return {.node = nodes.front()};
   if (!devices.empty() || !nodes.empty()) {
     std::vector<std::string> meant;

@@ -27,6 +27,7 @@ struct DeviceName {
   std::string chip;  ///< letters and digits of what is left
   std::string form;
   std::optional<double> memory;  ///< [GB]
+  double slack = 0.02;           ///< between that and the capacity of the entry
 };
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -68,9 +69,9 @@ bool same_form(std::string_view a, std::string_view b) {
   return a == b || (!a.empty() && !b.empty() && (a.starts_with(b) || b.starts_with(a)));
 }
 
-/// A slice of TPUs as clouds name it, "v5litepod-8" or "v4-8", as the name of its chip. How many there are is
-/// said elsewhere, since the number counts cores of some generations and chips of others.
-std::string chip_of_slice(const std::vector<std::string>& words) {
+/// A slice of TPUs as clouds name it, "v5litepod-8", "v4-8" or "tpu-v6e-8", as the name of its chip.
+std::string chip_of_slice(std::vector<std::string> words) {
+  if (words.size() == 3 && words[0] == "tpu") words.erase(words.begin());
   if (words.size() != 2 || !all_digits(words[1]) || words[0].size() < 2 || words[0][0] != 'v') return {};
   if (!is_digit(words[0][1])) return {};
   const auto kind = words[0].substr(2);
@@ -78,8 +79,21 @@ std::string chip_of_slice(const std::vector<std::string>& words) {
   return kind.empty() || kind == "e" || kind == "p" ? "tpu" + words[0] : "";
 }
 
+/// A name without what drivers print around it: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-5d...)" of
+/// nvidia-smi -L, "Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes" of llama.cpp.
+std::string_view without_driver(std::string_view text) {
+  const auto colon = text.find(": ");
+  if (colon != std::string_view::npos && (text.starts_with("GPU ") || text.starts_with("Device ")) &&
+      all_digits(text.substr(text.find(' ') + 1, colon - text.find(' ') - 1)))
+    text.remove_prefix(colon + 2);
+  for (const std::string_view end : {" (UUID", ", compute capability"})
+    text = text.substr(0, std::min(text.find(end), text.size()));
+  return text;
+}
+
 DeviceName taken_apart(std::string_view text) {
   DeviceName out;
+  text = without_driver(text);
   const auto words = words_of(text);
   if (out.chip = chip_of_slice(words); !out.chip.empty()) return out;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -87,7 +101,11 @@ DeviceName taken_apart(std::string_view text) {
     const std::string next = i + 1 < words.size() ? words[i + 1] : "";
     if (std::find(kMakers.begin(), kMakers.end(), word) != kMakers.end()) continue;
     if (word.starts_with("hbm") || word.starts_with("gddr")) continue;
-    if (is_form(word)) {
+    if (next == "mib" && all_digits(word) &&
+        word.size() < 9) {  // as the driver counts it, less what it keeps
+      if (!out.memory) out.memory = std::stod(word) / 1024, out.slack = 0.12;
+      ++i;
+    } else if (is_form(word)) {
       out.form = word;
     } else if (const auto memory = size_of(word, next)) {
       out.memory = memory;
@@ -119,7 +137,11 @@ int answers(const HardwareNode& device, const DeviceName& asked) {
     // A name that says all of it; then the memory of the device, which is sold in round numbers.
     if (own.form == asked.form && own.memory == asked.memory) best = std::max(best, 4);
     const double capacity = device.memory.capacity ? *device.memory.capacity / unit::GB : 0;
-    const bool fits = !asked.memory || std::abs(capacity / *asked.memory - 1) < 0.12;
+    // Names count in either unit.
+    const auto near = [&](double unit) {
+      return std::abs(capacity / (*asked.memory * unit) - 1) < asked.slack;
+    };
+    const bool fits = !asked.memory || near(1) || near(1.0 * unit::GiB / unit::GB);
     const bool formed = asked.form.empty() || same_form(own.form, asked.form);
     if (fits && formed) best = std::max(best, asked.form.empty() && !names.front().form.empty() ? 1 : 2);
     if (fits && formed && asked.form.empty() && names.front().form.empty()) best = std::max(best, 3);
@@ -137,10 +159,11 @@ std::string letters_of(std::string_view text) {
 
 std::optional<CountedMachine> counted_machine(std::string_view text) {
   const auto trimmed = [](std::string_view part) {
-    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.starts_with(' ') || part.starts_with('_')) part.remove_prefix(1);
     while (part.ends_with(' ')) part.remove_suffix(1);
     return part;
   };
+  if (text.starts_with("gpu_")) text.remove_prefix(4);  // of Lambda: "gpu_8x_h100_sxm5"
   // "16,384"; 0 for what is no count.
   const auto count_in = [&](std::string_view part) {
     std::string digits(trimmed(part));
@@ -155,7 +178,7 @@ std::optional<CountedMachine> counted_machine(std::string_view text) {
     out.count *= count;
     out.name = trimmed(out.name.substr(sign + 1));
   }
-  const auto sign = out.name.find_last_of("xX*");
+  const auto sign = out.name.find_last_of("xX*:");  // of SkyPilot: "H100:8"
   if (out.name == trimmed(text) && sign != std::string_view::npos) {
     out.count = count_in(out.name.substr(sign + 1));
     out.name = trimmed(out.name.substr(0, sign));
@@ -190,7 +213,18 @@ std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view
   return out;
 }
 
+double chips_of_slice(std::string_view text) {
+  const auto words = words_of(text);
+  if (chip_of_slice(words).empty()) return 1;
+  // The number is that of chips, and of older generations and v5p that of cores, two to a chip.
+  const auto& kind = words[words.size() - 2];
+  const double count = std::stod(words.back());
+  const bool cores = kind == "v2" || kind == "v3" || kind == "v4" || kind == "v5p";
+  return std::max(1.0, cores ? count / 2 : count);
+}
+
 std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text) {
+  if (text.starts_with("ml.")) text.remove_prefix(3);  // of SageMaker
   const auto asked = letters_of(text);
   std::vector<const Node*> out;
   if (asked.size() < 4) return out;
@@ -218,6 +252,7 @@ std::string_view profile_in(std::string_view text) {
     end += 2;
     const std::size_t memory = end;
     while (end < text.size() && is_digit(text[end])) ++end;
+    // "+me" is the one slice that has the media engines too.
     if (end > memory && text.substr(end, 2) == "gb") return text.substr(at, end + 2 - at);
   }
   return {};
@@ -267,7 +302,8 @@ std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text) {
   if (profile.empty()) return std::nullopt;
   std::string rest = lower;
   rest.erase(rest.find(profile), profile.size());
-  if (const auto mig = rest.find("mig"); mig != std::string::npos) rest.erase(mig, 3);
+  for (const std::string_view word : {"mig", "+me", "nvidia.com/"})
+    if (const auto at = rest.find(word); at != std::string::npos) rest.erase(at, word.size());
   const bool named = !taken_apart(rest).chip.empty();
   std::vector<const HardwareNode*> devices =
       named
@@ -276,12 +312,24 @@ std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text) {
   std::string names;
   const HardwareNode* found = nullptr;
   const PartitionProfile* part = nullptr;
-  for (const HardwareNode* device : devices)
+  const auto look = [&](const HardwareNode* device) {
     for (const auto& p : device->partition_profiles)
       if (p.name == profile) {
         names += (names.empty() ? "" : ", ") + device->name;
         if (found == nullptr) found = device, part = &p;
       }
+  };
+  std::for_each(devices.begin(), devices.end(), look);
+  // "A100 1g.5gb": the profile tells which card of the chip is meant.
+  if (const auto asked = taken_apart(rest); found == nullptr && named && !asked.memory)
+    for (const HardwareNode* device : zoo.all<HardwareNode>()) {
+      const auto own = names_of_device(*device);
+      const bool same = std::any_of(own.begin(), own.end(), [&](const DeviceName& name) {
+        return name.chip == asked.chip &&
+               (asked.form.empty() ? own.front().form.empty() : same_form(name.form, asked.form));
+      });
+      if (same) look(device);
+    }
   if (found == nullptr || names != found->name)
     throw LookupError(
         {.id = "mlsysim.spec.092",

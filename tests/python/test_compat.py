@@ -49,7 +49,7 @@ IMPORTS = [
     ("from mlsysim.viz.plots import plot_roofline", "callable(plot_roofline)"),
     ("mlsysim.plot_roofline, mlsysim.plot_evaluation_scorecard", "callable(mlsysim.plot_evaluation_scorecard)"),
     ("from mlsysim import calibration", "calibration.KERNEL_LAUNCH_LATENCY_US == 15 and calibration.DEFAULT_COMPUTE_EFFICIENCY == 0.5"),
-    ("import mlsysim.labs", "True"),
+    ("import mlsysim.labs", "callable(mlsysim.labs.DesignLedger)"),
     ("from mlsysim.cli.schemas import MlsysPlanSchema\nx = MlsysPlanSchema.model_validate({'version': '1', 'name': 'x', 'workload': {'name': 'Llama3_8B'}, "
      "'hardware': {'name': 'H100'}})", "x.workload['name'] == 'Llama3_8B' and x.scorecard['feasible'] and 'workload' in MlsysPlanSchema.model_json_schema()['required']"),
     ("from mlsysim import *\nTFLOPs; GB; second", "312 * TFLOPs / second == Q('312 TFLOP/s') and 80 * GB == Q('80 GB')"),
@@ -188,9 +188,11 @@ DEFINED = [
 ]
 
 OTHER = [
-    ("from mlsysim.labs.state import DesignLedger", "True"),
-    ("from mlsysim.labs.experiments import v1_02_experiments", "True"),
-    ("from mlsysim.engine.constraint_explorer import evaluate, compare", "True"),
+    ("from mlsysim.labs.state import DesignLedger", "DesignLedger('vol1').storage_key == 'mlsys_design_ledger_vol1'"),
+    ("from mlsysim.labs.experiments import v1_02_experiments\nx, y = v1_02_experiments.placement_accounting('mobile', filter_id='event_filter'), "
+     "v1_02_experiments.sustained_operation('cloud')", "near(x['remote_latency_ms'], 73.0) and near(y['energy_wh'], 5160)"),
+    ("from mlsysim.engine.constraint_explorer import evaluate, compare\nx = compare('edge', intervention='machine')",
+     "near(evaluate('edge')['latency_ms'], 30.6) and near(x['speedup'], 1.4037) and x['delta']['compute_ms'] == -8.8"),
     ("mlsysim.calc_ring_allreduce_time", "callable(mlsysim.calc_ring_allreduce_time)"),
     ("a, b = mlsysim.calc_kv_cache_size(32, 8, 128, 2048, 1), mlsysim.calc_activation_memory(32, 1024, 8, 4096, 32); "
      "y, t = mlsysim.calc_young_daly_interval(120, 360000), mlsysim.calc_mtbf_cluster(50000, 256)",
@@ -219,14 +221,9 @@ OTHER = [
 ROWS = [*IMPORTS, *REGISTRY, *ENGINE, *SOLVERS, *DEFINED, *OTHER]
 
 # What is not there, and why. Each of these must fail: an entry that has come to run is taken off the list.
-_BOOK = "reference data and lab notebooks of the textbook, no part of what this library predicts"
 _ROBOTS = "physics of robots and agents, no part of what this library predicts"
 KNOWN = {
-    IMPORTS[9][0]: _BOOK,
-    "import mlsysim.labs": _BOOK,
-    "from mlsysim.labs.state import DesignLedger": _BOOK,
-    "from mlsysim.labs.experiments import v1_02_experiments": _BOOK,
-    "from mlsysim.engine.constraint_explorer import evaluate, compare": _BOOK,
+    IMPORTS[9][0]: _ROBOTS,
     "mlsysim.Embodied.AMR.WarehouseAMR": _ROBOTS,
     "mlsysim.solvers.StoppingBudgetModel": _ROBOTS,
     "x = c.effective_pue; c.region": "a fleet without facility has no PUE; the assumptions of an answer say that 1.12 was taken",
@@ -428,3 +425,20 @@ def test_scenarios_keep_their_targets():
         Scenario("slow", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, sla_latency="1 ms").validate()
     with pytest.raises(OOMError):
         Scenario("large", mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100).validate()
+
+
+def test_a_ledger_keeps_what_notebooks_chose_in_the_file_of_the_other_package(tmp_path, monkeypatch):
+    from mlsysim.labs.state import DesignLedger
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    DesignLedger("vol1").save(track="edge", step=2, design={"device": "H100"})
+    again = DesignLedger("vol1")
+    assert (again.get_track(), again.get_design(2), again.get_design(3)) == ("edge", {"device": "H100"}, None)
+    assert DesignLedger().get_track() == "NONE" and (tmp_path / ".mlsys" / "ledger_vol1.json").is_file()
+    (tmp_path / ".mlsys" / "ledger.json").write_text('{"track": "tinyml", "history": [{"step": 1, "design": {"a": 1}}]}')
+    assert DesignLedger().get_design(1) == {"a": 1}
+    (tmp_path / ".mlsys" / "ledger.json").write_text("{")
+    assert "JSONDecodeError" in DesignLedger().last_load_error
+    with pytest.raises(mlsysim.InputError) as refused:
+        DesignLedger("vol3")
+    assert refused.value.facts.key == "volume"

@@ -15,6 +15,9 @@ namespace mlsysim {
 /// named for the chip alone is meant. `devices_called(zoo, "NVIDIA A100-SXM4-80GB")` is A100, "Tesla
 /// V100-SXM2-16GB" V100_16GB.
 [[nodiscard]] std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text);
+/// The chips of a slice of TPUs as clouds name it: "v5litepod-8" has 8, and "v4-8" 4, since its number counts
+/// cores; 1 for other names.
+[[nodiscard]] double chips_of_slice(std::string_view text);
 /// The nodes whose name or alias has these letters and digits, with or without the name of its cloud:
 /// "p4d.24xlarge" is AWS_p4d_24xlarge.
 [[nodiscard]] std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text);
@@ -24,8 +27,8 @@ struct CountedMachine {
   double count = 1;
   std::string_view name;
 };
-/// "8xH100", "8 x H100", "H100x8", "8*H100" and "2x8xH100" (16) taken apart; absent where a text is no count
-/// and a name.
+/// "8xH100", "8 x H100", "H100x8", "8*H100", "H100:8" and "2x8xH100" (16) taken apart; absent where a text is
+/// no count and a name.
 [[nodiscard]] std::optional<CountedMachine> counted_machine(std::string_view text);
 /// Takes a text apart only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
 [[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);

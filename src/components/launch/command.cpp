@@ -230,11 +230,13 @@ bool passes_on(std::string_view word) {
 
 /// An engine by the name of its module or script.
 std::optional<LaunchFormat> engine_of_script(std::string_view script) {
-  if (one_of(script, {"vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server"}) ||
+  if (one_of(script, {"vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "dynamo.vllm"}) ||
       script.ends_with("vllm/entrypoints/openai/api_server.py"))
     return LaunchFormat::vllm;
-  if (script == "sglang.launch_server" || script.ends_with("sglang/launch_server.py"))
+  if (one_of(script, {"sglang.launch_server", "dynamo.sglang"}) ||
+      script.ends_with("sglang/launch_server.py"))
     return LaunchFormat::sglang;
+  if (script == "llama_cpp.server") return LaunchFormat::llama_cpp;
   if (script == "torchtitan.train" || script.ends_with("torchtitan/train.py"))
     return LaunchFormat::torchtitan;
   if (base(script).starts_with("pretrain_") && script.ends_with(".py")) return LaunchFormat::megatron;
@@ -251,7 +253,15 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
   const auto program = base(word_at(words, i));
   if (program == "vllm" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::vllm, i, 2};
   if (program == "sglang" && word_at(words, i + 1) == "serve") return Start{LaunchFormat::sglang, i, 2};
+  // "uvx vllm@0.12.0 serve": the release is one of the words before.
+  if ((program.starts_with("vllm@") || program.starts_with("vllm==")) && word_at(words, i + 1) == "serve")
+    return Start{LaunchFormat::vllm, i + 1, 1};
   if (one_of(program, {"llama-server", "llama-cli", "llama-run"}))
+    return Start{LaunchFormat::llama_cpp, i, 1};
+  // The names that these had until 2024, where a model of theirs follows.
+  if (one_of(program, {"main", "server"}) &&
+      std::any_of(words.begin() + static_cast<std::ptrdiff_t>(i), words.end(),
+                  [](const ShellWord& w) { return w.text.ends_with(".gguf"); }))
     return Start{LaunchFormat::llama_cpp, i, 1};
   if (program == "trtllm-serve")
     return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
@@ -337,8 +347,10 @@ std::optional<EngineCommand> engine_command(const Words& command) {
       return std::nullopt;
     }
   if (const auto start = started(command, first))
-    return EngineCommand{
-        start->format, {command.begin(), from(start->at)}, {from(start->at + start->skip), command.end()}};
+    return EngineCommand{start->format,
+                         {command.begin(), from(start->at)},
+                         {from(start->at + start->skip), command.end()},
+                         command[start->at].text};
   // The program of vLLM's image is the server.
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("vllm-openai"))
@@ -402,6 +414,48 @@ std::string stated_release(const EngineCommand& command) {
           return version;
     }
   return {};
+}
+
+double ranks_of_launcher(const EngineCommand& command, const ShellScript& script) {
+  const auto& words = command.before;
+  const auto slurm = [&](const char* variable) {
+    const auto found = script.batch.find(variable);
+    return found == script.batch.end() ? 0 : number_of(found->second).value_or(0);
+  };
+  std::string_view launcher;
+  double ranks = 0, nodes = 0, per_node = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto word = word_at(words, i);
+    const auto program = base(word);
+    if (is_rank_launcher(program) && program != "deepspeed") return 0;
+    if (one_of(program, {"accelerate", "docker", "podman"})) return 0;
+    if (one_of(program, {"srun", "mpirun", "mpiexec", "orterun", "prun", "deepspeed"})) launcher = program;
+    if (launcher.empty()) continue;
+    const auto equals = word.find('=');
+    const auto flag = word.substr(0, equals);
+    const auto value = equals != std::string_view::npos ? word.substr(equals + 1) : word_at(words, i + 1);
+    const auto count = number_of(value).value_or(0);
+    if (launcher == "deepspeed") {
+      if (flag != "--include") continue;
+      // "host1:0,1@host2:0,1"
+      for (std::string_view rest = value; !rest.empty();) {
+        const auto host = rest.substr(0, std::min(rest.find('@'), rest.size()));
+        rest.remove_prefix(std::min(host.size() + 1, rest.size()));
+        if (host.find(':') == std::string_view::npos) return 0;  // all devices of a host
+        ranks += 1 + static_cast<double>(std::count(host.begin(), host.end(), ','));
+      }
+    } else if (one_of(flag, {"-n", "-np", "--np", "--ntasks"})) {
+      ranks = count;
+    } else if (launcher == "srun" && one_of(flag, {"-N", "--nodes"})) {
+      nodes = count;
+    } else if (flag == "--ntasks-per-node" || flag == "-ppn" || flag == "--npernode") {
+      per_node = count;
+    }
+  }
+  if (ranks > 0 || launcher != "srun") return ranks;
+  if (nodes <= 0) nodes = std::max(1.0, slurm("SLURM_NNODES"));
+  if (per_node <= 0) per_node = slurm("SLURM_NTASKS_PER_NODE");
+  return per_node > 0 ? nodes * per_node : slurm("SLURM_NTASKS");
 }
 
 bool NamedFiles::holds(const std::filesystem::path& path) const {

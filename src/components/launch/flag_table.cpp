@@ -116,6 +116,7 @@ constexpr auto kRecipe = std::to_array<Meaning>({
     {"load_4bit", "frozen weights have 4 bits"},
     {"load_8bit", "frozen weights have 8 bits"},
     {"quantization_bit", "bits of frozen weights"},
+    {"trl", "the arguments are those of TRL"},
     {"fused_loss", "head and loss run as one kernel, part by part"},
 });
 constexpr auto kShape = std::to_array<Meaning>({

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <utility>
 
@@ -31,6 +32,8 @@ std::string_view kind_of_manifest(std::string_view text) {
     return "the values of a Helm chart";
   if (has_key(text, "applications:") && text.find("llm_configs:") != std::string_view::npos)
     return "an application of Ray Serve";
+  if (has_key(text, "models:") && text.find(" cmd:") != std::string_view::npos)
+    return "a configuration of llama-swap";
   return {};
 }
 
@@ -75,7 +78,10 @@ class ManifestReader {
   /// @param before lines of documents above this one
   void read(const YamlValue& value, int before) {
     for (const auto& item : value.items) read(item, before);
-    for (const auto& [key, inner] : value.pairs) beside(key.text, inner);
+    for (const auto& [key, inner] : value.pairs) {
+      if (key.text.ends_with("ReplicaSpecs")) job(value, inner);
+      beside(key.text, inner);
+    }
     if (const auto* run = value.find("run"); run != nullptr && value.find("image") == nullptr)
       if (run->kind == YamlValue::Kind::scalar) {
         task(value);
@@ -86,8 +92,13 @@ class ManifestReader {
       if (const auto* model = loading->find(loading->find("model_source") ? "model_source" : "model_id"))
         return vllm(*model, value.find("engine_kwargs"), before);
     if (const auto* form = value.find("modelFormat"))
-      if (const auto* kind = form->find("name"); kind != nullptr && kind->text == "huggingface")
+      if (const auto* kind = form->find("name");
+          kind != nullptr && (kind->text == "huggingface" || kind->text == "vLLM" || kind->text == "vllm"))
         return hugging_face_server(value);
+    if (const auto* model = value.find("model"); model != nullptr && model->find("uri") != nullptr)
+      return model_service(*model->find("uri"), value);
+    if (const auto* cmd = value.find("cmd"); cmd != nullptr && cmd->kind == YamlValue::Kind::scalar)
+      text += words_of(cmd) + "\n";
     if (value.find("image") != nullptr) container(value, before);
     for (const auto& [key, inner] : value.pairs)  // "x-...": parts of a compose file that anchors repeat
       if (key.text != "environment" && key.text != "env" && !key.text.starts_with("x-")) read(inner, before);
@@ -96,12 +107,47 @@ class ManifestReader {
  private:
   /// Copies of a command, and the device that it asks for.
   void beside(std::string_view key, const YamlValue& value) {
-    if ((key == "replicas" || key == "replicaCount") &&
+    if ((key == "replicas" || key == "replicaCount") && !job_ &&
         value.text.find_first_not_of("01") != std::string::npos)
       notes.push_back(fmt::format("{} {}: the plan is one of them", key, value.text));
     const bool names = key.ends_with("gke-accelerator") || key == "nvidia.com/gpu.product" ||
-                       key == "amd.com/gpu.product-name" || key == "accelerator_type";
+                       key == "amd.com/gpu.product-name" || key == "accelerator_type" ||
+                       key.ends_with("kubernetes.io/instance-type") || key == "instance_type";
     if (names && machine.empty()) machine = value.text;
+  }
+
+  /// The nodes of a training job of Kubeflow: all of its replicas run the same command.
+  void job(const YamlValue& whole, const YamlValue& replicas) {
+    job_ = true;
+    double nodes = 0;
+    for (const auto& [role, part] : replicas.pairs) {
+      const auto* count = part.find("replicas");
+      nodes += count == nullptr ? 1 : number_of(count->text).value_or(1);
+    }
+    text += fmt::format("NNODES={} ; ", count_text(nodes));
+    if (const auto* ranks = whole.find("nprocPerNode"); ranks != nullptr && number_of(ranks->text))
+      text += fmt::format("NPROC_PER_NODE={} ; ", quoted(ranks->text));
+  }
+
+  /// A model that KServe serves with vLLM, by where it lies.
+  void model_service(const YamlValue& model, const YamlValue& whole) {
+    images.emplace_back("vllm/vllm-openai");
+    text += fmt::format("vllm serve {}", quoted(model.text));
+    const auto* divided = whole.find("parallelism");
+    if (const auto* ranks = divided == nullptr ? nullptr : divided->find("tensor"))
+      text += fmt::format(" --tensor-parallel-size {}", quoted(ranks->text));
+    const auto* pod = whole.find("template");
+    const auto* containers = pod == nullptr ? nullptr : pod->find("containers");
+    if (containers != nullptr)
+      for (const auto& container : containers->items) {
+        if (const auto* env = container.find("env"))
+          for (const auto& item : env->items)
+            if (const auto* name = item.find("name"), *value = item.find("value");
+                name != nullptr && value != nullptr && name->text == "VLLM_ADDITIONAL_ARGS")
+              text += " " + value->text;
+        text += words_of(container.find("args"));
+      }
+    text += '\n';
   }
 
   /// A container as `docker run`, with what its environment states in front.
@@ -153,8 +199,10 @@ class ManifestReader {
   void hugging_face_server(const YamlValue& value) {
     const auto* args = value.find("args");
     images.emplace_back("kserve/huggingfaceserver");
-    if (args == nullptr) return;
     std::string flags;
+    if (const auto* place = value.find("storageUri")) flags += " " + quoted(place->text);
+    if (args == nullptr) args = &value;
+    if (flags.empty() && args == &value) return;
     for (std::size_t i = 0; i < args->items.size(); ++i) {
       std::string word = args->items[i].text;
       if (word.starts_with("--model_name") || word.starts_with("--backend")) {
@@ -208,12 +256,81 @@ class ManifestReader {
         set(item.text.substr(0, equals), item.text.substr(equals + 1));
     }
   }
+
+  bool job_ = false;  ///< replicas are nodes of one launch
 };
+
+/// Names of Ollama's library without a size, or whose size is that of another model (ollama.com/library,
+/// November 2026).
+constexpr auto kLibrary = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"llama3.1", "llama3.1-8b"},
+    {"llama3.2", "llama3.2-3b"},
+    {"llama3.3", "llama3.3-70b"},
+    {"llama3", "llama3-8b"},
+    {"llama2", "llama2-7b"},
+    {"codellama", "codellama-7b"},
+    {"mistral", "mistral-7b-instruct-v0.3"},
+    {"mistral-7b", "mistral-7b-instruct-v0.3"},
+    {"mixtral", "mixtral-8x7b"},
+    {"gemma2", "gemma2-9b"},
+    {"gemma3", "gemma3-4b"},
+    {"phi4", "phi-4"},
+    {"phi4-14b", "phi-4"},
+    {"qwen2.5", "qwen2.5-7b"},
+    {"qwen2.5-coder", "qwen2.5-coder-7b"},
+    {"qwen3", "qwen3-8b"},
+    {"gpt-oss", "gpt-oss-20b"},
+    {"tinyllama", "tinyllama-1.1b"},
+    {"deepseek-r1", "deepseek-r1-0528-qwen3-8b"},
+    {"deepseek-r1-1.5b", "deepseek-r1-distill-qwen-1.5b"},
+    {"deepseek-r1-7b", "deepseek-r1-distill-qwen-7b"},
+    {"deepseek-r1-8b", "deepseek-r1-0528-qwen3-8b"},
+    {"deepseek-r1-14b", "deepseek-r1-distill-qwen-14b"},
+    {"deepseek-r1-32b", "deepseek-r1-distill-qwen-32b"},
+    {"deepseek-r1-70b", "deepseek-r1-distill-llama-70b"},
+    {"deepseek-r1-671b", "deepseek-r1-0528"},
+});
+
+/// A name of Ollama's library as that of a checkpoint: "llama3.1:8b" is "llama3.1-8b-q4_K_M".
+std::string library_checkpoint(std::string model) {
+  if (model.ends_with(":latest")) model.erase(model.rfind(':'));
+  const auto tag = model.find(':');
+  // A tag without a format is the one in Q4_K_M, and of GPT-OSS the one in MXFP4 (ollama.com/library).
+  const bool stated = tag != std::string::npos && (model.find("-q", tag) != std::string::npos ||
+                                                   model.find("fp16", tag) != std::string::npos ||
+                                                   model.find("bf16", tag) != std::string::npos);
+  if (tag != std::string::npos) model[tag] = '-';
+  for (const auto& [name, meant] : kLibrary)
+    if (model == name) {
+      model = meant;
+      break;
+    }
+  if (stated) return model;
+  return model + (model.starts_with("gpt-oss") ? "-mxfp4" : "-q4_K_M");
+}
+
+/// `ollama run MODEL` with its environment, as the text of a Modelfile; empty where nothing runs so.
+std::string modelfile_of_command(std::string_view text) {
+  if (text.find("ollama run ") == std::string_view::npos) return {};
+  const auto script = split_shell(text, "command line");
+  std::string out;
+  for (const auto& command : script.commands)
+    for (std::size_t i = 0; i + 2 < command.size() && out.empty(); ++i)
+      if (command[i].text.ends_with("ollama") && command[i + 1].text == "run")
+        out = fmt::format("FROM {}\nPARAMETER from_library 1\n", command[i + 2].text);
+  for (const auto& [name, word] : script.assignments) {
+    if (name == "OLLAMA_CONTEXT_LENGTH") out += fmt::format("PARAMETER num_ctx {}\n", word.text);
+    if (name == "OLLAMA_NUM_PARALLEL") out += fmt::format("PARAMETER num_parallel {}\n", word.text);
+  }
+  return out;
+}
 
 }  // namespace
 
 std::optional<Manifest> read_modelfile(std::string_view text) {
-  std::string model, flags;
+  const auto command = modelfile_of_command(text);
+  if (!command.empty()) text = command;
+  std::string model, flags, context, parallel;
   bool speaks = false;  // of a Modelfile rather than of a Dockerfile
   bool from_hub = false;
   for (std::string_view rest = text; !rest.empty();) {
@@ -228,24 +345,61 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     speaks = speaks || from_hub || model.ends_with(".gguf") || instruction == "PARAMETER" ||
              instruction == "TEMPLATE" || instruction == "SYSTEM";
     if (instruction != "PARAMETER" || value.empty()) continue;
-    if (name == "num_ctx") flags += " -c " + quoted(value);
+    if (name == "num_ctx") context = value;
+    if (name == "num_parallel") parallel = value;
     if (name == "num_gpu") flags += " -ngl " + quoted(value);
     if (name == "num_batch") flags += " -b " + quoted(value);
   }
   if (model.empty() || !speaks) return std::nullopt;
-  const auto tag = model.find(':');
-  if (from_hub) {  // llama.cpp reads it as it stands
+  // Each of its requests has `num_ctx` tokens; llama.cpp is told those of all.
+  const double copies = number_of(parallel).value_or(1);
+  if (const auto tokens = number_of(context)) flags += fmt::format(" -c {}", count_text(*tokens * copies));
+  if (!parallel.empty()) flags += " -np " + quoted(parallel);
+  if (from_hub)  // llama.cpp reads it as it stands
     flags = " -hf " + quoted(std::exchange(model, "")) + flags;
-  } else if (tag != std::string::npos) {
-    // A tag without a format is the one in Q4_K_M (ollama.com/library).
-    const bool stated =
-        model.find("q", tag) != std::string::npos || model.find("fp16", tag) != std::string::npos;
-    model[tag] = '-';
-    if (!stated) model += "-q4_K_M";
-  }
-  return Manifest{"a Modelfile of Ollama",
+  else if (!model.ends_with(".gguf") && !model.starts_with('.') && !model.starts_with('/'))
+    model = library_checkpoint(std::move(model));
+  return Manifest{command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
                   fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags),
                   {}};
+}
+
+std::optional<Manifest> read_dockerfile(std::string_view text) {
+  std::string lines(text);
+  for (auto at = lines.find("\\\n"); at != std::string::npos; at = lines.find("\\\n", at))
+    lines.replace(at, 2, " ");
+  std::string image, environment, entry, arguments;
+  for (std::istringstream in(lines); !in.eof();) {
+    std::string line, instruction;
+    std::getline(in, line);
+    std::istringstream words(line);
+    words >> instruction >> std::ws;
+    std::string rest;
+    std::getline(words, rest);
+    if (instruction.empty() || instruction.starts_with('#') || instruction == "ARG") continue;
+    if (instruction == "FROM") {
+      image = rest.substr(0, rest.find(' '));
+      environment.clear(), entry.clear(), arguments.clear();
+      continue;
+    }
+    if (image.empty()) return std::nullopt;
+    if (instruction == "ENV") {
+      if (const auto equals = rest.find('='), space = rest.find(' ');
+          space < equals && space != std::string::npos)
+        rest[space] = '=';
+      environment += rest + " ; ";
+    }
+    if (instruction != "ENTRYPOINT" && instruction != "CMD") continue;
+    std::string& part = instruction == "CMD" ? arguments : entry;
+    if (rest.starts_with('['))
+      part = words_of(&YamlDocument::parse(rest, "Dockerfile", YamlForm::foreign).root());
+    else
+      part = " " + rest;
+  }
+  if (image.empty() || (entry.empty() && arguments.empty())) return std::nullopt;
+  return Manifest{"a Dockerfile",
+                  fmt::format("{}docker run {}{}{}\n", environment, quoted(image), entry, arguments),
+                  {image}};
 }
 
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {

@@ -40,8 +40,8 @@ std::optional<LaunchFormat> yaml_format(std::string_view text) {
   if (any({"kv_cache_config:", "cuda_graph_config:", "enable_attention_dp:", "tensor_parallel_size:",
            "moe_config:", "max_batch_size:"}))
     return LaunchFormat::trtllm;
-  if (any({"tensor-parallel-size:", "max-num-seqs:", "gpu-memory-utilization:"})) return LaunchFormat::vllm;
   if (any({"tp-size:", "mem-fraction-static:", "model-path:"})) return LaunchFormat::sglang;
+  if (any({"tensor-parallel-size:", "max-num-seqs:", "gpu-memory-utilization:"})) return LaunchFormat::vllm;
   return std::nullopt;
 }
 
@@ -97,6 +97,10 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
   for (const auto& command : script.commands) {
     auto engine = detail::engine_command(command);
     if (!engine || engine->format != format) continue;
+    const auto same = [](const auto& a, const auto& b) { return a.text == b.text; };
+    if (found && std::equal(found->words.begin(), found->words.end(), engine->words.begin(),
+                            engine->words.end(), same))
+      continue;  // the same on the other nodes of a job
     if (found)
       throw InputError({.id = "mlsysim.launch.004",
                         .message = "the script starts several engines",
@@ -200,12 +204,89 @@ void put_environment(const detail::FlagTable& table, const detail::ShellScript& 
   }
 }
 
-/// The kind of the head that proposes tokens, where a launch has one.
+/// Flags of llama.cpp that its environment holds: LLAMA_ARG_CTX_SIZE=16384.
+void put_llama_environment(const detail::FlagTable& table, const detail::ShellScript& script,
+                           const detail::EngineCommand& command, const std::string& name,
+                           detail::Settings& settings) {
+  constexpr std::string_view begin = "LLAMA_ARG_";
+  const auto put = [&](std::string_view key, const std::string& value, int line) {
+    if (!key.starts_with(begin)) return;
+    std::string flag(key.substr(begin.size()));
+    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const Given given{.key = std::string(key), .value = value, .where = {.file = name, .line = line}};
+    const auto* row = table.find(flag, given.where);
+    if (row == nullptr)
+      settings.put_unknown(given, "");
+    else if (row->sets.empty() || !settings.has(row->sets))
+      settings.put(*row, given);
+  };
+  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
+  for (const auto& word : command.before)  // docker run -e NAME=value
+    if (const auto equals = word.text.find('='); equals != std::string::npos)
+      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
+}
+
+/// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.
+void put_ranks(const detail::ShellScript& script, const detail::EngineCommand& command,
+               const std::string& name, detail::Settings& settings) {
+  static const detail::FlagRow ranks{.flag = "ranks", .takes = detail::Takes::count, .sets = "devices"};
+  static const detail::FlagRow of_node{
+      .flag = "devices of a node", .takes = detail::Takes::count, .sets = "per_node"};
+  const auto put = [&](const detail::FlagRow& row, double count) {
+    if (count >= 1)
+      settings.put(row, {.key = row.flag, .value = detail::count_text(count), .where = {.file = name}});
+  };
+  if (detail::engine_entry(command.format).empty()) {
+    if (!settings.has("devices") && !settings.has("per_node"))
+      put(ranks, detail::ranks_of_launcher(command, script));
+  } else if (const auto found = script.batch.find("SLURM_GPUS_ON_NODE"); found != script.batch.end()) {
+    put(of_node, detail::number_of(found->second).value_or(0));
+  }
+}
+
+/// What TRL's own commands take where no word says otherwise; the arguments of transformers have other
+/// defaults.
+void put_trl_defaults(const detail::FlagTable& table, const detail::EngineCommand& command,
+                      detail::Settings& settings, Launch& launch) {
+  if (command.program != "trl" && command.program.find("trl/scripts/") == std::string::npos) return;
+  for (const auto& usual : table.defaults()) {
+    if (usual.when != "trl" || settings.has(usual.sets)) continue;
+    if (usual.sets == "bf16" && settings.on("fp16")) continue;
+    const detail::FlagRow row{.flag = usual.sets, .sets = usual.sets};
+    settings.put(row, {.key = usual.sets, .value = usual.text, .where = {}});
+    launch.notes.push_back(
+        fmt::format("{} is {}, as no word says otherwise: {}", usual.sets, usual.text, usual.source));
+  }
+}
+
+/// A script of a method that runs more than one model in a step: "dpo.py", "run_grpo.py".
+void note_method(const detail::EngineCommand& command, Launch& launch) {
+  auto script = command.program.substr(command.program.find_last_of('/') + 1);
+  script = "_" + script.substr(0, script.find('.')) + "_";
+  std::replace(script.begin(), script.end(), '-', '_');
+  for (const std::string_view method : {"dpo", "grpo", "ppo", "rloo", "kto", "gkd", "orpo", "reward"})
+    if (script.find(fmt::format("_{}_", method)) != std::string::npos)
+      launch.findings.push_back({.flag = command.program,
+                                 .value = std::string(method),
+                                 .use = FlagUse::contradicts,
+                                 .what = "a step of plain training is predicted: one model, one batch"});
+}
+
+/// The kind of the head that proposes tokens, where a launch has one: its method, or the name of the head, by
+/// which vLLM tells it too.
 std::optional<std::string> head_of(const detail::Settings& settings) {
   const auto method = settings.text("draft_method");
+  auto name = settings.text("draft_model");
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto* known : {"eagle", "mtp", "medusa"})
-    if (method == known) return method;
+    if (method == known || (method.empty() && name.find(known) != std::string::npos)) return known;
   return std::nullopt;
+}
+
+/// Whether the files of a model have 4 bits already, so that a GGUF file of it keeps them.
+bool stored_narrow(const Workload& model) {
+  return std::any_of(model.formats.begin(), model.formats.end(),
+                     [](const StoredFormat& f) { return bytes_per_element(f.precision) <= 0.5; });
 }
 
 /// The model of a builder of torchtune: "torchtune.models.llama3_1.qlora_llama3_1_8b" is "llama3_1_8b".
@@ -222,6 +303,7 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
   const auto name = [&](std::string_view field, std::string_view quantity) {
     if (!settings.has(quantity)) return;
     auto asked = settings.text(quantity);
+    const auto given = asked;
     if (launch.format == LaunchFormat::llama_cpp) asked = checkpoint_of(asked);
     if (asked.starts_with("torchtune.models.")) asked = builder_model(asked);
     if (q.fields.contains(std::string(field))) return;
@@ -241,6 +323,13 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                          .reason = BreakReason::unknown_model});
     for (auto& note : model.notes) launch.notes.push_back(std::move(note));
     launch.fields[std::string(field)] = model.entry;
+    if (const Workload* entry = zoo.find<Workload>(model.entry);
+        launch.format == LaunchFormat::llama_cpp && entry != nullptr && stored_narrow(*entry) &&
+        given.find(':') == std::string::npos && !ends(given, {".gguf"})) {
+      launch.notes.push_back(
+          fmt::format("'{}' is taken to be stored as {} is published", given, model.entry));
+      return;
+    }
     if (model.weight_format.empty()) return;
     if (quantity != "model" || launch.mode != Mode::serve) {
       launch.notes.push_back(fmt::format("the format that '{}' states has no effect here", asked));
@@ -287,6 +376,11 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
     return found;
   }
   if (detail::read_modelfile(text)) return LaunchFormat::llama_cpp;
+  if (const auto file = detail::read_dockerfile(text)) {
+    const auto found = script_format(file->script, std::string(name));
+    if (!found) refuse_manifest(*file, name);
+    return found;
+  }
   return script_format(text, std::string(name));
 }
 
@@ -298,11 +392,14 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
   out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
   if (manifest.machine.empty() || q.fields.contains("hardware")) return;
-  if (const auto called = devices_called(zoo, manifest.machine); called.size() == 1) {
+  const auto take = [&](const auto& called) {
+    if (called.size() != 1) return;
     q.fields["hardware"] = called.front()->name;
     out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo",
                                     manifest.machine, called.front()->name));
-  }
+  };
+  take(devices_called(zoo, manifest.machine));
+  if (!q.fields.contains("hardware")) take(nodes_called(zoo, manifest.machine));
 }
 
 /// An engine on the machines for which the zoo has its port: llama.cpp on a Mac is llama_cpp_metal.
@@ -343,8 +440,8 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     take_manifest(std::move(*manifest), zoo, q, out);
     yaml = false;
   }
-  if (auto file = yaml ? std::nullopt : detail::read_modelfile(q.text))
-    take_manifest(std::move(*file), zoo, q, out);
+  for (const auto read : {detail::read_modelfile, detail::read_dockerfile})
+    if (auto file = yaml ? std::nullopt : read(q.text)) take_manifest(std::move(*file), zoo, q, out);
   detail::NamedFiles files{.written = {}, .folder = q.folder};
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
@@ -359,6 +456,12 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     files = named_files(q, script);
     put_words(table, command, q.name, files, settings);
     if (!detail::serves(*format)) put_environment(table, script, q.name, settings);
+    if (*format == LaunchFormat::llama_cpp) put_llama_environment(table, script, command, q.name, settings);
+    put_ranks(script, command, q.name, settings);
+    if (*format == LaunchFormat::trainer) {
+      note_method(command, out);
+      put_trl_defaults(table, command, settings, out);
+    }
     if (const auto release = detail::stated_release(command); !release.empty())
       out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
   }

@@ -240,7 +240,11 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
   if (takes_machine(launch, zoo, r.devices)) {
     fields["accelerators"] = count_text(r.devices);
-    if (const double nodes = s.number_or("nodes", 1); nodes > 1) {
+    // Slurm's machines, where one does not hold the ranks.
+    const double per_node = s.number_or("per_node", 0);
+    const bool spread = per_node > 0 && r.devices > per_node;
+    const double nodes = s.number_or("nodes", spread ? std::ceil(r.devices / per_node) : 1);
+    if (nodes > 1) {
       if (std::fmod(r.devices, nodes) != 0)
         s.clash("nodes", "the ranks are not spread over the machines evenly",
                 fmt::format("{} ranks, {} machines", r.devices, nodes), "a divisor of the ranks");

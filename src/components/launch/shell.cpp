@@ -127,7 +127,7 @@ class ShellReader {
     const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4" is a range: at least 1
     if (value.empty()) return;
     for (const auto& [option, variable] : options)
-      if (name == option) variables_[std::string(variable)] = std::string(value);
+      if (name == option) variables_[std::string(variable)] = out_.batch[std::string(variable)] = value;
     for (const auto& [own, also] :
          {std::pair("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}})
       if (const auto known = variables_.find(own); known != variables_.end())

@@ -125,6 +125,13 @@ void Config::understood(std::initializer_list<std::string_view> keys) const {
   for (const auto key : keys) read_.emplace(key);
 }
 
+void Config::refuse_other_layers() const {
+  for (const auto& [key, value] : section_.items())
+    if (names_other_layers(key) && !value.is_null() && value != false && value != 0)
+      refuse_key(key, fmt::format("is not read, and the class of '{}' is not known", type_), value,
+                 "attention and dense layers, or a class that is known");
+}
+
 void Config::note_unread() const {
   std::vector<std::string> unread;
   for (const auto& [key, value] : section_.items()) {

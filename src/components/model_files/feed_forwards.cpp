@@ -20,9 +20,17 @@ Activation LayerReader::activation() const {
   return Activation::unstated;
 }
 
+bool guessed_gate(const Config& c) {
+  const auto name = c.text("activation");
+  return name.empty() || name == "silu" || name == "swish" || name.starts_with("swiglu") ||
+         name == "gelu_pytorch_tanh";
+}
+
 bool LayerReader::has_experts(int layer) const {
   const auto count = c_.count("experts");
   if (!count || *count == 0) return false;
+  for (const char* key : {"is_moe", "enable_moe_block"})
+    if (const Json* routed = c_.at(key); routed != nullptr && *routed == false) return false;
   if (const Json* types = c_.list("mlp_layer_types", depth_)) {
     (void)c_.of_field("first_dense");
     (void)c_.of_field("moe_every");
@@ -114,8 +122,11 @@ Named<FeedForward> LayerReader::feed_forward(int layer) const {
     d.width = own && *own > 0 ? *own : width && *width > 0 ? *width : default_width();
     // The first Qwen states the width of both halves of its gate.
     if (c_.type() == "qwen") d.width = *d.width / 2;
+    // Without routed experts the one that all tokens share is left (GraniteMoeHybridMLP).
+    if (c_.type() == "granitemoehybrid") d.width = c_.needed("shared_width");
     d.gated = !c_.trait(ungated) ||
               (c_.trait(gate_width) && c_.flag("gated").value_or(c_.text("gate_kind").starts_with("gated")));
+    if (c_.family() == nullptr) d.gated = guessed_gate(c_);
     d.bias = c_.flag("mlp_bias").value_or(c_.trait(mlp_biases));
     d.activation = activation();
     f.dense = d;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <regex>
 
@@ -159,6 +160,12 @@ class Quantization {
     return out;
   }
 
+  /// Bits of a weight for which there is no format; 0 where there is one, or none are stated.
+  [[nodiscard]] double odd_bits() const {
+    const double bits = stated_bits();
+    return bits > 0 && bits < 8 && bits != 4 ? bits : 0;
+  }
+
  private:
   /// The one scheme of the whole file.
   [[nodiscard]] std::optional<Scheme> whole() const {
@@ -170,6 +177,7 @@ class Quantization {
                     block_size((*block)[0], "weight_block_size"), scale};
     }
     if (const double bits = stated_bits(); bits > 0) return few_bits(bits);
+    if (torchao_type().find("float8") != std::string::npos) return scheme_named("fp8");
     // MXFP4 of gpt-oss is for experts; the names of what is left out say so.
     if (auto s = scheme_named(word(json_, "quant_algo"))) return s;
     return scheme_named(method.empty() ? word(json_, "fmt") : method == "fp8" ? "fp8" : method);
@@ -179,16 +187,37 @@ class Quantization {
   [[nodiscard]] double stated_bits() const {
     if (json_.value("load_in_4bit", Json()) == true) return 4;
     if (json_.value("load_in_8bit", Json()) == true) return 8;
-    return number(json_, "bits", number(json_, "w_bit", 0));
+    const auto torchao = torchao_type();
+    if (torchao.find("int4") != std::string::npos) return 4;
+    if (torchao.find("int8") != std::string::npos) return 8;
+    return number(parameters(), "nbits", number(json_, "bits", number(json_, "w_bit", 0)));
+  }
+  /// The section that HQQ and torchao keep their numbers in, or the whole.
+  [[nodiscard]] const Json& parameters() const {
+    const Json* at = &json_;
+    for (const char* key : {"quant_config", "weight_quant_params", "quant_type", "default", "_data"})
+      if (const auto inner = at->find(key); inner != at->end() && inner->is_object()) at = &*inner;
+    return *at;
+  }
+  /// "int4weightonlyconfig" or "int4_weight_only".
+  [[nodiscard]] std::string torchao_type() const {
+    if (word(json_, "quant_method") != "torchao") return {};
+    auto name = word(json_, "quant_type");
+    if (const auto type = json_.find("quant_type"); type != json_.end() && type->is_object())
+      if (const auto own = type->find("default"); own != type->end() && own->is_object())
+        name = word(*own, "_type");
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
   }
   /// Groups have a scale of 16 bits and a zero; those of bitsandbytes one value of 32 bits, or of 8 where it
   /// is rounded again.
   [[nodiscard]] std::optional<Scheme> few_bits(double bits) const {
-    if (bits != 4 && bits != 8) return std::nullopt;
-    Scheme s{bits == 4 ? Precision::int4 : Precision::int8, 0, 1, 2 + bits / 8};
+    if (!(bits >= 1 && bits <= 8)) return std::nullopt;
+    // Formats have 4 or 8 bits: others are held in the next larger one, with a note.
+    Scheme s{bits <= 4 ? Precision::int4 : Precision::int8, 0, 1, 2 + bits / 8};
     if (word(json_, "quant_method") != "bitsandbytes") {
       for (const char* key : {"group_size", "q_group_size"})
-        if (number(json_, key, 0) > 0) s.block = block_size(json_.at(key), key);
+        if (number(parameters(), key, 0) > 0) s.block = block_size(parameters().at(key), key);
     } else if (bits == 4) {
       s.block = 64;
       s.scale_bytes = json_.value("bnb_4bit_use_double_quant", Json()) == true ? 1 : 4;
@@ -277,6 +306,9 @@ void read_formats(Workload& workload, const Json& config, const Json& text, cons
   if (q != nullptr) {
     const Stack* main = workload.main();
     const Quantization quantization(*q, main == nullptr ? 1 : main->depth());
+    if (const double bits = quantization.odd_bits(); bits > 0)
+      notes.push_back(fmt::format("weights of {:g} bits are counted as int{}, the next larger format", bits,
+                                  bits < 4 ? 4 : 8));
     const bool experts_only = word(*q, "quant_method") == "mxfp4";
     std::vector<TensorGroup> done;
     bool any = false;

@@ -115,15 +115,22 @@ constexpr std::array kAliases{
     Alias{"linear_conv", "linear_conv_kernel_dim"},
     Alias{"state_size", "ssm_state_size"},
     Alias{"state_size", "state_size"},
+    Alias{"state_size", "mamba_d_state"},
     Alias{"ssm_heads", "mamba_num_heads"},
+    Alias{"ssm_heads", "mamba_n_heads"},
     Alias{"ssm_heads", "num_heads"},
     Alias{"ssm_head_dim", "mamba_head_dim"},
+    Alias{"ssm_head_dim", "mamba_d_head"},
     Alias{"ssm_head_dim", "head_dim"},
     Alias{"ssm_groups", "n_groups"},
+    Alias{"ssm_groups", "mamba_n_groups"},
     Alias{"ssm_conv", "conv_kernel"},
+    Alias{"ssm_conv", "mamba_d_conv"},
     Alias{"ssm_chunk", "chunk_size"},
+    Alias{"ssm_chunk", "mamba_chunk_size"},
     Alias{"ssm_expand", "expand"},
     Alias{"ssm_conv_bias", "use_conv_bias"},
+    Alias{"ssm_conv_bias", "mamba_conv_bias"},
     Alias{"ssm_rank", "time_step_rank"},
     Alias{"ssm_bias", "mamba_proj_bias"},
     Alias{"experts", "n_routed_experts"},
@@ -306,6 +313,9 @@ constexpr std::array kFamilies{
     Family{"olmoe", "OlmoeConfig", full_norm | expert_width},
     Family{"granite", "GraniteConfig"},
     Family{"granitemoe", "GraniteMoeConfig", expert_width},
+    Family{"granitemoehybrid", "GraniteMoeHybridConfig", expert_width},
+    Family{"bamba", "BambaConfig"},
+    Family{"arcee", "ArceeConfig", ungated},
     Family{"dbrx", "DbrxConfig", expert_width},
     Family{"ernie4_5", "Ernie4_5Config", tied},
     Family{"ernie4_5_moe", "Ernie4_5_MoeConfig", tied | router_bias},
@@ -356,6 +366,12 @@ constexpr std::array kFamilies{
     Family{"m2m_100", "M2M100Config", biases | ungated | tied | crossed | final_norm},
     Family{"pegasus", "PegasusConfig", biases | ungated | tied | crossed | learned | final_norm},
     Family{"marian", "MarianConfig", biases | ungated | tied | crossed | learned},
+    Family{"plbart", "PLBartConfig", biases | ungated | tied | crossed | input_norm | learned},
+    Family{"mvp", "MvpConfig", biases | ungated | tied | crossed | input_norm | learned},
+    Family{"blenderbot", "BlenderbotConfig", biases | ungated | tied | crossed | learned | final_norm},
+    Family{"blenderbot-small", "BlenderbotSmallConfig",
+           biases | ungated | tied | crossed | input_norm | learned},
+    Family{"bitnet", "BitNetConfig", 0, "its weights of three values are not modelled"},
     Family{"albert", "AlbertConfig", 0, "its layers share one set of weights"},
     Family{"rwkv", "RwkvConfig", 0, "its time mixing is not modelled"},
     Family{"lfm2", "Lfm2Config", 0, "its short convolutions are not modelled"},
@@ -435,7 +451,9 @@ constexpr std::array<std::string_view, 19> kSmells{
     "sliding", "window", "sparse",  "pattern", "moe",    "mtp", "kv_",    "hidden", "block"};
 
 /// Words of keys that speak of layers which a plain decoder does not have.
-constexpr std::array<std::string_view, 6> kOtherLayers{"expert", "moe_", "mamba", "ssm", "conv", "rnn"};
+constexpr std::array<std::string_view, 12> kOtherLayers{
+    "expert", "moe_",      "mamba",     "ssm",          "conv",     "rnn",
+    "lstm",   "recurrent", "chunkwise", "low_rank_dim", "expand_k", "state_dtype"};
 
 }  // namespace
 

@@ -33,7 +33,7 @@ std::vector<WholeLayer> LayerReader::layers() const {
       continue;
     }
     const Kind kind = kind_of(i);
-    if (kind == Kind::state_space) {
+    if (kind == Kind::state_space && c_.trait(recurrent)) {
       out.push_back({mixer(i, kind), {"all", {}}, {"none", {}}, residual(true)});
       continue;
     }
@@ -52,11 +52,12 @@ std::string LayerReader::letters() const {
   std::string out;
   for (const auto& name : *list) {
     const std::string word = name.is_string() ? name.get<std::string>() : "";
-    out += word == "mamba"       ? 'M'
-           : word == "attention" ? '*'
-           : word == "moe"       ? 'E'
-           : word == "mlp"       ? '-'
-                                 : '?';
+    // The second of two words is that of transformers 5.
+    out += word == "mamba" || word == "linear_attention"     ? 'M'
+           : word == "attention" || word == "full_attention" ? '*'
+           : word == "moe"                                   ? 'E'
+           : word == "mlp"                                   ? '-'
+                                                             : '?';
   }
   return out;
 }
@@ -88,8 +89,10 @@ std::optional<LayerReader::Kind> LayerReader::kind_by_name(int layer) const {
   if (types == nullptr) return std::nullopt;
   const Json& name = (*types)[static_cast<std::size_t>(layer)];
   const std::string word = name.is_string() ? name.get<std::string>() : shown(name);
-  if (word == "full_attention" || word == "attention" || word == "deepseek_sparse_attention")
+  if (word == "full_attention" || word == "attention" || word == "deepseek_sparse_attention" ||
+      word == "indexed_attention")
     return Kind::full;
+  if (c_.has("mamba_n_heads") && (word == "mamba" || word == "linear_attention")) return Kind::state_space;
   if (word == "sliding_attention") return Kind::window;
   if (word == "chunked_attention") return Kind::chunk;
   if (word == "linear_attention") return Kind::linear;
@@ -112,6 +115,12 @@ std::optional<LayerReader::Kind> LayerReader::kind_by_lists(int layer) const {
       c_.refuse_key("linear_attn_config", "does not name every layer", *linear,
                     fmt::format("layer {} in full_attn_layers or kda_layers", layer + first));
     }
+  }
+  if (c_.type() == "bamba") {  // without a list no layer attends
+    const Json* attends = c_.at("attn_layer_indices");
+    const bool full = attends != nullptr && attends->is_array() &&
+                      std::find(attends->begin(), attends->end(), layer) != attends->end();
+    return full ? Kind::full : Kind::state_space;
   }
   if (const Json* pattern = c_.list("hybrid_layer_pattern", depth_))
     return (*pattern)[static_cast<std::size_t>(layer)] == 1 ? Kind::window : Kind::full;

@@ -44,7 +44,8 @@ void set_input(Stack& s, const Config& c, double positions) {
   s.input.vocab = c.needed("vocab");
   if (c.trait(learned)) {
     // Two rows that are never used (OPTLearnedPositionalEmbedding, BartLearnedPositionalEmbedding).
-    const double offset = c.type() == "opt" || c.type() == "bart" || c.type() == "mbart" ? 2 : 0;
+    const auto is = [&](std::string_view type) { return c.type() == type; };
+    const double offset = is("opt") || is("bart") || is("mbart") || is("plbart") || is("mvp") ? 2 : 0;
     if (positions > 0) s.input.positions = positions + offset;
   }
   if (const auto types = c.count("token_types"); types && *types > 0) s.input.token_types = types;
@@ -199,7 +200,8 @@ std::string named_class(const Config& whole) {
 /// Whether a decoder has classes, a reward or the hidden state as its answer in place of words.
 bool answers_in_one_pass(const std::string& named) {
   return named.find("Classification") != std::string::npos || named.find("Reward") != std::string::npos ||
-         (named.ends_with("Model") && named.find("Head") == std::string::npos);
+         (named.ends_with("Model") && named.find("Head") == std::string::npos &&
+          !named.ends_with("ChatModel"));
 }
 
 /// Sets the output of an encoder by the class of model that the file names.
@@ -218,6 +220,31 @@ void set_head(Stack& s, const Config& c, const Config& whole) {
       s.output.classes = count == nullptr ? 2 : checked_count(*count, c.file(), "num_labels");
   }
   if (words) c.note("the product over the vocabulary, of the words that are filled in, is not counted");
+}
+
+/// Whether a file of a class that is not known is that of an encoder of the kind of BERT.
+bool looks_like_bert(const Json& text, const Json& root) {
+  const auto list = root.find("architectures");
+  const bool masked = list != root.end() && list->is_array() && !list->empty() && list->front().is_string() &&
+                      list->front().get<std::string>().ends_with("ForMaskedLM");
+  const auto decodes = text.find("is_decoder");
+  return (masked || text.contains("type_vocab_size")) && (decodes == text.end() || *decodes != true);
+}
+
+/// Refuses what of a file cannot be stated: parts that would be left out of the weights.
+void refuse_parts(const Config& c, const Config& whole) {
+  if (const Json* width = c.at("hidden_size_per_layer_input");
+      width != nullptr && width->is_number() && *width != 0)
+    c.refuse_key("hidden_size_per_layer_input", "is not read yet", *width,
+                 "0: no embedding of each layer of its own");
+  const auto named = named_class(whole);
+  if (c.trait(crossed) && named.ends_with("ForCausalLM"))
+    whole.refuse_key("architectures", "is the decoder alone", named, "encoder and decoder");
+  const Json* both = whole.at("is_encoder_decoder");
+  const bool two = (both != nullptr && *both == true) || (c.has("encoder_layers") && c.has("decoder_layers"));
+  if (c.family() == nullptr && two)
+    c.refuse_key("model_type", "is an encoder and a decoder of a class that is not known", c.type(),
+                 "a class that is known");
 }
 
 /// A decoder whose answer is no word: one pass without an output matrix.
@@ -345,13 +372,19 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
     read_image_encoder(m, root, name);
     return m;
   }
-  const Config c(*text, name, path, type, m.notes);
+  const bool bert = family_of(type) == nullptr && looks_like_bert(*text, root);
+  const Config c(*text, name, path, bert ? "bert" : type, m.notes);
   const Config whole(root, name, "", type_of(root), m.notes);
-  if (c.family() == nullptr)
+  refuse_parts(c, whole);
+  if (bert) {
+    m.entry.guess =
+        fmt::format("the class of '{}' is not known; read by its keys as an encoder like BERT", type);
+    Config(*text, name, path, type, m.notes).refuse_other_layers();
+  } else if (c.family() == nullptr)
     m.entry.guess = fmt::format(
-        "the class of '{}' is not known; read by its keys as a decoder with gated feed-forward, without "
+        "the class of '{}' is not known; read by its keys as a decoder with {} feed-forward, without "
         "biases and norms on queries and keys unless a key says so",
-        type);
+        type, guessed_gate(c) ? "gated" : "ungated");
   else if (!c.family()->missing.empty())
     throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
                      "model_type", fmt::format("'{}': {}", type, c.family()->missing),
@@ -376,7 +409,8 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
     w.stacks.push_back(std::move(stack));
   } else if (c.trait(crossed)) {
     encoder_and_decoder(w, c, std::move(stack));
-  } else if (!c.trait(recurrent) && answers_in_one_pass(named_class(whole))) {
+  } else if (!c.trait(recurrent) &&
+             answers_in_one_pass(named_class(path.empty() || named_class(c).empty() ? whole : c))) {
     take_one_pass(w, std::move(stack), c, whole);
   } else {
     w.architecture = Architecture::decoder;

@@ -480,15 +480,20 @@ void OnnxShapes::resize() {
 }
 
 void OnnxShapes::attention() {
-  // com.microsoft: (batch, tokens, hidden) with one matrix for queries, keys and values, or the three apart.
-  const Dims q = dims(0);
-  if (q.size() != 3) return unknown("");
-  const double heads = static_cast<double>(n_.integer("num_heads", 1)),
-               tokens = std::max<double>(1, static_cast<double>(q[1]));
-  const double width = std::max<double>(1, static_cast<double>(q[2])),
-               batch = std::max<double>(1, static_cast<double>(q[0]));
-  set_product(n_.made, tokens, tokens, 2 * width / heads, batch * heads);
-  give(0, q);
+  // com.microsoft: (batch, tokens, hidden); ONNX since 23 also (batch, heads, tokens, head).
+  const Dims q = dims(0), k = dims(1), v = dims(2);
+  const auto counted = [](std::int64_t d) { return std::max<double>(1, static_cast<double>(d)); };
+  const bool split = q.size() == 4;
+  if (!split && q.size() != 3) return unknown("");
+  const std::size_t token = split ? 2 : 1;
+  const double heads = split ? counted(q[1]) : counted(n_.integer("num_heads", n_.integer("q_num_heads", 1)));
+  const double head = split ? counted(q[3]) : counted(q[2]) / heads;
+  const double own = split && v.size() == 4 ? counted(v[3]) : head;
+  const double keys = k.size() == q.size() ? counted(k[token]) : counted(q[token]);
+  set_product(n_.made, counted(q[token]), keys, head + own, counted(q[0]) * heads);
+  Dims out = q;
+  if (split && v.size() == 4) out[3] = v[3];
+  give(0, out);
 }
 
 void OnnxShapes::recurrent() {
@@ -505,12 +510,13 @@ void OnnxShapes::recurrent() {
 
 void OnnxShapes::run() {
   const auto& o = n_.op;
-  if (o == "Conv" || o == "ConvTranspose" || o == "ConvInteger") return convolution();
+  if (o == "Conv" || o == "ConvTranspose" || o == "ConvInteger" || o == "QLinearConv") return convolution();
+  if (o == "Einsum") return einsum();
   if (o == "MatMul" || o == "Gemm" || o == "MatMulInteger" || o == "QLinearMatMul") return product();
   if (o.ends_with("Pool")) return pool();
   if (o.starts_with("Reduce") || o == "ArgMax" || o == "ArgMin") return reduce();
   if (o == "LSTM" || o == "GRU" || o == "RNN") return recurrent();
-  if (o == "MultiHeadAttention") return attention();
+  if (o == "MultiHeadAttention" || (o == "Attention" && dims(1).size() > 2)) return attention();
   if (o == "Resize" || o == "Upsample") return resize();
   if (alias() || elementwise()) return;
   if (o == "Shape") {

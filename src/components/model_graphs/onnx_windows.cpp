@@ -1,10 +1,11 @@
-// Operators of ONNX that slide a window over an image: convolutions and pools.
+// Operators of ONNX that slide a window over an image: convolutions and pools; and sums over letters.
 
 #include "detail/groups.hpp"
 #include "detail/onnx_graph.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace mlsysim::detail {
 namespace {
@@ -31,7 +32,7 @@ std::int64_t OnnxShapes::spatial(std::int64_t size, std::size_t axis, const Dims
 }
 
 void OnnxShapes::convolution() {
-  const Dims x = dims(0), w = dims(1);
+  const Dims x = dims(0), w = dims(n_.op == "QLinearConv" ? 3 : 1);
   if (x.size() < 3 || w.size() != x.size()) return;
   const double groups =
       checked_groups(static_cast<double>(n_.integer("group", 1)), n_.op, s_.file, n_.number);
@@ -68,6 +69,43 @@ void OnnxShapes::convolution() {
     op.depth = counted(w[1]) * field;
     op.window = field;
   }
+}
+
+void OnnxShapes::einsum() {
+  std::string equation(n_.text("equation"));
+  std::erase(equation, ' ');
+  const auto comma = equation.find(','), arrow = equation.find("->");
+  const Dims a = dims(0), b = dims(1);
+  if (n_.operands.size() != 2 || comma == std::string::npos || arrow == std::string::npos || arrow < comma ||
+      equation.find('.') != std::string::npos)
+    return unknown("einsum of two operands, written out, is read");
+  const auto left = equation.substr(0, comma), right = equation.substr(comma + 1, arrow - comma - 1),
+             made = equation.substr(arrow + 2);
+  if (left.size() != a.size() || right.size() != b.size())
+    return unknown("the letters are not those of the operands");
+  std::map<char, std::int64_t> extents;
+  for (std::size_t i = 0; i < left.size(); ++i) extents[left[i]] = a[i];
+  for (std::size_t i = 0; i < right.size(); ++i)
+    if (const auto known = extents.find(right[i]); known == extents.end() || known->second <= 1)
+      extents[right[i]] = b[i];
+  double rows = 1, columns = 1, depth = 1, copies = 1;
+  for (const auto& [letter, extent] : extents) {
+    const bool in_left = left.find(letter) != std::string::npos,
+               in_right = right.find(letter) != std::string::npos;
+    const bool stays = made.find(letter) != std::string::npos;
+    (!stays                ? depth
+     : in_left && in_right ? copies
+     : in_left             ? rows
+                           : columns) *= std::max<double>(1, static_cast<double>(extent));
+  }
+  Dims out;
+  for (const char letter : made) {
+    const auto known = extents.find(letter);
+    if (known == extents.end()) return unknown("the letters are not those of the operands");
+    out.push_back(known->second);
+  }
+  set_product(n_.made, rows, columns, depth, copies);
+  give(0, out);
 }
 
 void OnnxShapes::pool() {

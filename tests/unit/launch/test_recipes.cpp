@@ -3,6 +3,7 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -120,4 +121,128 @@ TEST_CASE("every launcher of ranks says how many there are", "[launch]") {
     CHECK(field(launch, "accelerators") == "16");
     CHECK(field(launch, "node_count") == "2");
   }
+}
+
+TEST_CASE("ranks that MPI, Slurm and DeepSpeed start are counted", "[launch]") {
+  const std::string words =
+      " train.py --model_name_or_path Qwen/Qwen2.5-14B --per_device_train_batch_size 1 --bf16 True "
+      "--model_max_length 4096";
+  const auto ranks = [&](const std::string& before) { return field(read(before + words), "accelerators"); };
+  CHECK(ranks("mpirun -np 16 -H h1:8,h2:8 python") == "16");
+  CHECK(ranks("srun -N 2 --ntasks-per-node=4 python -u") == "8");
+  CHECK(ranks("srun --ntasks 6 python") == "6");
+  CHECK(ranks("#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\nsrun --container-image=x python") == "32");
+  CHECK(ranks("deepspeed --include localhost:0,1,2,3") == "4");
+  CHECK(ranks("deepspeed --include a:0,1@b:0,1,2,3") == "6");
+  // One launcher of ranks on each node has its own count.
+  CHECK(ranks("srun -N 2 --ntasks-per-node=1 torchrun --nnodes 2 --nproc_per_node 8") == "16");
+  // Ranks that a node of the job does not hold are on several.
+  const auto served = read(
+      "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\nvllm serve Qwen/Qwen3-32B -tp $SLURM_GPUS_PER_NODE "
+      "-pp $SLURM_NNODES");
+  CHECK(field(served, "accelerators") == "8");
+  CHECK(field(served, "node_count") == "2");
+  CHECK(field(read("#SBATCH --gres=gpu:a100:4\nvllm serve Qwen/Qwen3-32B -tp 4"), "node_count").empty());
+}
+
+TEST_CASE("a launch is found in more places where people keep it", "[launch]") {
+  const auto direct = read("vllm serve Qwen/Qwen3-8B-FP8 --max-model-len 8192");
+  const auto same = [&](const std::string& text, const std::string& name) {
+    const auto launch = read(text, name);
+    for (const auto* field_name : {"workload", "tp_size", "accelerators", "seq_len", "weight_format"})
+      CHECK(field(launch, field_name) == field(direct, field_name));
+  };
+  const std::string head = "apiVersion: v1\nkind: K\nspec:\n";
+  same(
+      "FROM vllm/vllm-openai:v0.9.0\nENV LEN=8192\nENTRYPOINT [\"vllm\", \"serve\"]\nCMD "
+      "[\"Qwen/Qwen3-8B-FP8\", "
+      "\"--max-model-len\", \"${LEN}\"]\n",
+      "Dockerfile");
+  same(head +
+           "  predictor:\n    model:\n      modelFormat: {name: vLLM}\n      storageUri: "
+           "hf://Qwen/Qwen3-8B-FP8\n"
+           "      args: [--max-model-len=8192]\n",
+       "isvc.yaml");
+  same(head +
+           "  model: {uri: \"hf://Qwen/Qwen3-8B-FP8\"}\n  template:\n    containers:\n    - name: main\n"
+           "      env: [{name: VLLM_ADDITIONAL_ARGS, value: \"--max-model-len 8192\"}]\n",
+       "llm.yaml");
+  same(head +
+           "  services:\n    Worker:\n      mainContainer: {image: "
+           "nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.6.1, "
+           "command: [python3, -m, dynamo.vllm], args: [--model, Qwen/Qwen3-8B-FP8, --max-model-len, "
+           "\"8192\"]}\n",
+       "dynamo.yaml");
+  CHECK(field(read("FROM vllm/vllm-openai:v0.9.0\nCMD [\"--model\", \"Qwen/Qwen3-8B\"]\n", "Dockerfile"),
+              "engine") == "vllm@0.9.0");
+  CHECK(field(read("uvx vllm@0.10.1 serve Qwen/Qwen3-8B"), "engine") == "vllm@0.10.1");
+
+  // All replicas of a job run the same command.
+  const std::string pod =
+      "      template: {spec: {containers: [{name: p, image: i, command: [bash, -c, \"torchrun train.py "
+      "--model_name_or_path Qwen/Qwen2.5-7B --bf16 true --per_device_train_batch_size 1 --max_seq_length "
+      "4096 "
+      "--fsdp full_shard\"]}]}}\n";
+  const auto job =
+      read(head + "  nprocPerNode: \"8\"\n  pytorchReplicaSpecs:\n    Master:\n      replicas: 1\n" + pod +
+               "    Worker:\n      replicas: 3\n" + pod,
+           "job.yaml");
+  CHECK(field(job, "accelerators") == "32");
+  CHECK(field(job, "node_count") == "4");
+
+  const auto llama = read("llama-server -m Qwen3-8B-Q4_K_M.gguf -c 16384 -np 2 -ngl 99");
+  for (const auto& [text, name] :
+       {std::pair<std::string, std::string>(
+            "services:\n  l:\n    image: ghcr.io/ggml-org/llama.cpp:server-cuda\n    environment:\n"
+            "      LLAMA_ARG_MODEL: /models/Qwen3-8B-Q4_K_M.gguf\n      LLAMA_ARG_CTX_SIZE: 16384\n"
+            "      LLAMA_ARG_N_PARALLEL: 2\n      LLAMA_ARG_N_GPU_LAYERS: 99\n",
+            "compose.yaml"),
+        {"models:\n  q:\n    cmd: llama-server --port ${PORT} -m Qwen3-8B-Q4_K_M.gguf -c 16384 -np 2 -ngl "
+         "99\n",
+         "config.yaml"},
+        {"OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_NUM_PARALLEL=2 ollama run qwen3:8b", "command line"},
+        {"./server -m models/Qwen3-8B-Q4_K_M.gguf -c 16384 -np 2 -ngl 99", "command line"}}) {
+    const auto launch = read(text, name);
+    for (const auto* own : {"workload", "seq_len", "batch_size", "weight_format", "engine"})
+      CHECK(field(launch, own) == field(llama, own));
+  }
+  for (const auto& [tag, model] : {std::pair("deepseek-r1:7b", "DeepSeek_R1_Distill_Qwen_7B"),
+                                   {"deepseek-r1:671b", "DeepSeek_R1"},
+                                   {"mistral", "Mistral_7B_v0_3"},
+                                   {"llama3.2", "Llama3_2_3B"}}) {
+    const auto launch = read(std::string("ollama run ") + tag);
+    CHECK(field(launch, "workload") == detail::model_of(model, standard_zoo()).entry);
+  }
+  // A repository of GGUF files of a model in 4 bits keeps its format.
+  CHECK(field(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF"), "weight_format").empty());
+  CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF"), "weight_format") == "q4_k_m");
+}
+
+TEST_CASE("files of NeMo and SGLang state what they state", "[launch]") {
+  const auto nemo = read(
+      "trainer: {devices: 8, num_nodes: 4, precision: bf16}\nmodel:\n  micro_batch_size: 1\n  "
+      "global_batch_size: 256\n"
+      "  encoder_seq_length: 4096\n  max_position_embeddings: 4096\n  num_layers: 32\n  hidden_size: 4096\n  "
+      "ffn_hidden_size: 11008\n"
+      "  num_attention_heads: 32\n  vocab_size: 32000\n  make_vocab_size_divisible_by: 1\n  activation: "
+      "fast-swiglu\n"
+      "  normalization: rmsnorm\n  bias: false\n  position_embedding_type: rope\n"
+      "  share_embeddings_and_output_weights: false\n  optim: {name: distributed_fused_adam}\n",
+      "nemo.yaml");
+  CHECK(field(nemo, "workload") == "Llama2_7B");
+  CHECK(field(nemo, "zero_stage") == "1");
+  const auto sglang = read("model-path: Qwen/Qwen3-8B\ntensor-parallel-size: 2\n", "sglang.yaml");
+  CHECK(sglang.format == LaunchFormat::sglang);
+  CHECK(field(sglang, "tp_size") == "2");
+}
+
+TEST_CASE("what TRL takes where no word speaks, and methods that run several models", "[launch]") {
+  const std::string words = " --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1";
+  const auto trl = read("trl sft" + words);
+  CHECK(field(trl, "precision") == "bf16");
+  CHECK(field(trl, "recomputation") == "full");
+  CHECK(field(trl, "seq_len") == "1024");
+  CHECK(field(read("torchrun --nproc_per_node 2 sft.py" + words), "precision") == "fp32");
+  for (const std::string script : {"trl/scripts/grpo.py", "run_dpo.py"})
+    CHECK(finding(read("accelerate launch " + script + words), script).use == FlagUse::contradicts);
 }

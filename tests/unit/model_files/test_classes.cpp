@@ -96,7 +96,10 @@ TEST_CASE("A published model has the weights of its page", "[model_files]") {
 }
 
 TEST_CASE("A class that is not known is refused where keys speak of other layers", "[model_files]") {
-  for (const char* key : {"\"n_experts_routed\": 8", "\"mamba_d_ssm\": 512", "\"conv_L_cache\": 3"})
+  for (const char* key :
+       {"\"n_experts_routed\": 8", "\"mamba_d_ssm\": 512", "\"conv_L_cache\": 3", "\"expand_k\": 0.5",
+        "\"decay_low_rank_dim\": 96", "\"chunkwise_kernel\": \"native\"", "\"is_encoder_decoder\": true",
+        "\"encoder_layers\": 2, \"decoder_layers\": 2", "\"hidden_size_per_layer_input\": 256"})
     CHECK_THROWS_WITH(
         read_config(
             {.config = std::string(R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2,
@@ -121,4 +124,43 @@ TEST_CASE("An encoder of images is one pass", "[model_files]") {
                   "config.json");
   CHECK(m.workload.architecture == Architecture::encoder);
   CHECK(weights_of(m.workload) == Approx(86567656).epsilon(1e-4));
+}
+
+TEST_CASE("The guess of a class that is not known goes by activation and head", "[model_files]") {
+  const auto read = [](const std::string& more) {
+    return read_config({.config = R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128, )" +
+                                  more + "}"},
+                       "config.json");
+  };
+  const auto gated = [&](const char* activation) {
+    const auto m = read(std::string("\"hidden_act\": \"") + activation + "\"");
+    return m.workload.main()->feed_forward.dense->gated;
+  };
+  for (const char* gates : {"silu", "gelu_pytorch_tanh"}) CHECK(gated(gates));
+  for (const char* plain : {"relu2", "xielu", "gelu", "relu"}) CHECK_FALSE(gated(plain));
+  const auto encoder = read(R"("architectures": ["BrandNewForMaskedLM"], "type_vocab_size": 2)");
+  CHECK(encoder.workload.architecture == Architecture::encoder);
+  CHECK_FALSE(encoder.entry.guess.empty());
+  CHECK_THROWS_WITH(read(R"("type_vocab_size": 2, "conv_kernel_size": 9)"),
+                    Catch::Matchers::Contains("mlsysim.model_files.012"));
+}
+
+TEST_CASE("A model of images and text generates words where its text part does", "[model_files]") {
+  const auto m =
+      read_config({.config = R"({"model_type": "internvl_chat", "architectures": ["InternVLChatModel"],
+      "llm_config": {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
+      "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4, "intermediate_size": 18944,
+      "vocab_size": 152064, "tie_word_embeddings": false}})"},
+                  "config.json");
+  CHECK(m.workload.architecture == Architecture::decoder);
+  CHECK(weights_of(m.workload) == 7615616512);  // Qwen2.5-7B
+}
+
+TEST_CASE("The decoder alone of an encoder and decoder is refused", "[model_files]") {
+  CHECK_THROWS_WITH(read_config({.config = R"({"model_type": "bart", "architectures": ["BartForCausalLM"],
+      "vocab_size": 50265, "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12,
+      "decoder_attention_heads": 12, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072})"},
+                                "config.json"),
+                    Catch::Matchers::Contains("mlsysim.model_files.012"));
 }

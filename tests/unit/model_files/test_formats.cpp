@@ -98,3 +98,29 @@ TEST_CASE("methods of few bits state them under names of their own", "[model_fil
     CHECK(format_of(w, TensorGroup::head) == nullptr);
   }
 }
+
+TEST_CASE("methods that keep their bits in sections of their own are read", "[model_files]") {
+  const auto stored = [](const std::string& quantization) {
+    const auto m =
+        read_config({.config = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128, "quantization_config": )" +
+                               quantization + "}"},
+                    "config.json");
+    for (const auto& f : m.workload.formats)
+      if (f.tensors != TensorGroup::all) return f.precision;
+    return m.workload.formats.front().precision;
+  };
+  CHECK(
+      stored(
+          R"({"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 2, "group_size": 64}}})") ==
+      Precision::int4);
+  CHECK(stored(R"({"quant_method": "torchao", "quant_type": {"default": {"_type": "Int4WeightOnlyConfig",
+      "_data": {"group_size": 128}}}})") == Precision::int4);
+  CHECK(stored(R"({"quant_method": "torchao", "quant_type": "int8_weight_only"})") == Precision::int8);
+  CHECK(
+      stored(
+          R"({"quant_method": "torchao", "quant_type": {"default": {"_type": "Float8WeightOnlyConfig"}}})") ==
+      Precision::fp8);
+  CHECK(stored(R"({"quant_method": "gptq", "bits": 3, "group_size": 128})") == Precision::int4);
+  CHECK(stored(R"({"quant_method": "vptq"})") == Precision::bf16);
+}

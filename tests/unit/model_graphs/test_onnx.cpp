@@ -206,3 +206,39 @@ TEST_CASE("a convolution without groups is refused, and an open number of featur
     CHECK(refused.facts().found == std::to_string(groups) + " groups");
   }
 }
+
+TEST_CASE("einsum, quantized convolutions and attention of ONNX are counted", "[model_graphs]") {
+  const auto text = [](onnx::NodeProto& n, const std::string& name, const std::string& value) {
+    auto* a = n.add_attribute();
+    a->set_name(name);
+    a->set_type(onnx::AttributeProto::STRING);
+    a->set_s(value);
+  };
+  const auto einsum = [&](const std::string& equation, const std::vector<std::string>& a,
+                          const std::vector<std::string>& b) {
+    Maker m;
+    m.input("a", a);
+    m.input("b", b);
+    text(Maker::node(m.graph(), "Einsum", {"a", "b"}, {"y"}), "equation", equation);
+    m.graph().add_output()->set_name("y");
+    return totals_of(m.read()).macs;
+  };
+  CHECK(einsum("bhqd,bhkd->bhqk", {"2", "8", "64", "32"}, {"2", "8", "48", "32"}) == 2.0 * 8 * 64 * 48 * 32);
+  CHECK(einsum("btd, dhk -> bthk", {"2", "64", "512"}, {"512", "8", "64"}) == 2.0 * 64 * 512 * 512);
+  CHECK_THROWS_AS(einsum("...i,ij->...j", {"2", "3"}, {"3", "4"}), Error);
+
+  Maker q;
+  q.input("x", {"1", "64", "28", "28"}, 2);
+  q.weight("w", {128, 64, 1, 1}, 2);
+  for (const char* s : {"xs", "xz", "ws", "wz", "ys", "yz"}) q.weight(s, {1});
+  Maker::node(q.graph(), "QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"}, {"y"});
+  q.graph().add_output()->set_name("y");
+  CHECK(totals_of(q.read()).macs == 128.0 * 64 * 28 * 28);
+
+  Maker a;
+  for (const char* name : {"k", "v"}) a.input(name, {"1", "8", "100", "32"});
+  a.input("q", {"1", "8", "64", "32"});
+  Maker::node(a.graph(), "Attention", {"q", "k", "v"}, {"y"});
+  a.graph().add_output()->set_name("y");
+  CHECK(totals_of(a.read()).macs == 2.0 * 8 * 64 * 100 * 32);
+}

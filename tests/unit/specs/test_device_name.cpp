@@ -57,9 +57,21 @@ TEST_CASE("A slice has its share of the device", "[specs]") {
   CHECK_FALSE(slice_called(zoo, "A100").has_value());
   for (const char* none : {"A100 9g.90gb", "T4 1g.10gb", "2g.20gb"})  // several devices have the last
     CHECK_THROWS_WITH(slice_called(zoo, none), Catch::Matchers::Contains("mlsysim.spec.092"));
+  // The profile tells the card of the chip; the media engines are no part of its rates.
+  CHECK(slice_called(zoo, "A100 1g.5gb")->device.name == "A100_40GB 1g.5gb");
+  CHECK(slice_called(zoo, "H100 1g.10gb+me")->device.name == "H100 1g.10gb");
+  CHECK(slice_called(zoo, "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb")->device.name == "A100_40GB 1g.5gb");
   // What no source states of a slice is told with it.
   CHECK(slice->units_share == Approx(28.0 / 108));
   CHECK_THAT(slice->rule, Catch::Matchers::Contains("power, price and carbon"));
+}
+
+TEST_CASE("A slice of TPUs has its chips", "[specs]") {
+  CHECK(chips_of_slice("v5litepod-8") == 8);
+  CHECK(chips_of_slice("tpu-v6e-16") == 16);
+  for (const char* of_cores : {"v2-8", "v3-8", "v4-8"}) CHECK(chips_of_slice(of_cores) == 4);
+  CHECK(chips_of_slice("v5p-128") == 64);
+  for (const char* other : {"H100", "TPU v4", "A100-80"}) CHECK(chips_of_slice(other) == 1);
 }
 
 TEST_CASE("Slices are parts of their devices", "[specs]") {
@@ -93,6 +105,8 @@ TEST_CASE("A count before or behind a machine is taken apart", "[specs]") {
                         {"16,384xH100", 16384, "H100"},
                         {"2x8xH100", 16, "H100"},
                         {"4xMI300X", 4, "MI300X"},
+                        {"A100-80GB:8", 8, "A100-80GB"},
+                        {"gpu_8x_h100_sxm5", 8, "h100_sxm5"},
                         {"MI300Xx4", 4, "MI300X"}}) {
     INFO(c.text);
     const auto found = counted_machine(c.text);

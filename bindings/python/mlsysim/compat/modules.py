@@ -37,6 +37,7 @@ _PATHS = {
     **{f"engine.solvers.{part}": _SOLVERS for part in "base compression data distributed economics operations orchestration parallelism "
        "performance reliability serving sustainability training".split()},
     "engine.walls": ("compat.walls",),
+    "engine.constraint_explorer": ("compat.explorer",),
     "engine.dse": _SEARCH,
     "engine.explainers": _SEARCH,
     "engine.scenarios": _SCENARIOS,
@@ -54,6 +55,10 @@ _PATHS = {
     "core.exceptions": ("compat.errors",),
     "core.provenance": ("compat.provenance",),
     "show": ("compat.show",),
+    "labs": ("compat.teaching",),
+    "labs.state": ("compat.teaching",),
+    "labs.experiments": (),
+    "labs.experiments.v1_02_experiments": ("compat.placement",),
     "datasets": ("compat.figures",),
     "datasets.registry": ("compat.figures",),
     "ops": ("compat.figures",),

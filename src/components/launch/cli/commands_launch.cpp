@@ -81,7 +81,9 @@ bool is_launch(const std::string& word) {
   if (!std::filesystem::exists(word, none)) return is_command(word);
   if (std::filesystem::is_directory(word, none) || is_program_file(word)) return false;
   const auto bytes = files::try_read(word, kLongest);
-  return bytes.fault == files::ReadFault::none && launch_format(bytes.bytes, word).has_value();
+  if (bytes.fault != files::ReadFault::none) return false;
+  const bool script = word.ends_with(".sh") || std::string_view(bytes.bytes).starts_with("#!");
+  return script || launch_format(bytes.bytes, word).has_value();
 }
 
 Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,

@@ -9,7 +9,11 @@ namespace mlsysim::detail {
 struct EngineCommand {
   LaunchFormat format = LaunchFormat::vllm;
   std::vector<ShellWord> before, words;  ///< words of launchers, and those behind the program
+  std::string program{};                 ///< or the script
 };
+/// How many ranks the words of launchers say: `mpirun -np 16`, `srun -N 2 --ntasks-per-node 8` and
+/// `deepspeed --include host:0,1`; 0 where they do not, or start one launcher of ranks each.
+[[nodiscard]] double ranks_of_launcher(const EngineCommand& command, const ShellScript& script);
 /// The engine that a command starts, or nothing.
 [[nodiscard]] std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command);
 /// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the

@@ -18,7 +18,10 @@ struct Manifest {
 };
 /// The manifest that a YAML text is, or nothing. @throws InputError, ErrorList for a manifest that is no YAML
 [[nodiscard]] std::optional<Manifest> read_manifest(std::string_view text, const std::string& name);
-/// The Modelfile of Ollama that a text is, as a launch of llama.cpp, which runs it; or nothing.
+/// The Modelfile of Ollama that a text is, or its `ollama run MODEL`, as a launch of llama.cpp, which runs
+/// it; or nothing.
 [[nodiscard]] std::optional<Manifest> read_modelfile(std::string_view text);
+/// The Dockerfile that a text is: its entry point and command in its last image; or nothing.
+[[nodiscard]] std::optional<Manifest> read_dockerfile(std::string_view text);
 
 }  // namespace mlsysim::detail

@@ -22,6 +22,7 @@ struct ShellWord {
 struct ShellScript {
   std::vector<std::vector<ShellWord>> commands;  ///< without their leading assignments
   std::vector<std::pair<std::string, ShellWord>> assignments;
+  std::map<std::string, std::string> batch;  ///< variables that Slurm makes of its options
   std::map<std::string, std::string> files;  ///< texts that here-documents write, by the name that is written
 };
 /// Splits as a shell does: quotes, continued lines, comments, arrays. `$NAME` and `${NAME:-word}` stand for

@@ -44,6 +44,8 @@ class Config {
                                std::string expected) const;
   /// Notes the keys that nobody read and that may say something about the structure.
   void note_unread() const;
+  /// Refuses keys that speak of layers which neither a plain decoder nor BERT has.
+  void refuse_other_layers() const;
   /// Marks keys as understood.
   void understood(std::initializer_list<std::string_view> keys) const;
 

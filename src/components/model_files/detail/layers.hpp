@@ -6,6 +6,10 @@
 
 namespace mlsysim::detail {
 
+/// Whether the feed-forward of a class that is not known has a third matrix, its gate: the activation is the
+/// best sign, since classes with ReLU, its square or the exact GELU have two matrices.
+[[nodiscard]] bool guessed_gate(const Config& c);
+
 /// Reads the layers of a model's text part from its configuration.
 class LayerReader {
  public:

@@ -87,6 +87,7 @@ class OnnxShapes {
 
   void convolution();
   void product();
+  void einsum();
   void pool();
   void reduce();
   bool alias();

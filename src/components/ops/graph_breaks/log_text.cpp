@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -20,6 +21,8 @@ namespace {
 constexpr std::string_view kLoggers[] = {"[__recompiles]", "[__graph_breaks]", ".__recompiles: [",
                                          ".__graph_breaks: ["};
 constexpr std::string_view kLimit = "torch._dynamo hit config.";
+/// Of the warning of torch 2.2 to 2.5 about values that the host reads.
+constexpr std::string_view kFrom = "Graph break from `";
 constexpr std::size_t kMostBreaks = 100'000, kLongestReason = 16'384, kMostNotes = 20;
 
 std::optional<double> count_at(std::string_view text) {
@@ -69,6 +72,25 @@ LogLine line_of(std::string_view line) {
   return out;
 }
 
+/// The rank that PyTorch writes before a line of a job of several: "[rank3]:".
+std::optional<double> rank_of(std::string_view line) {
+  const auto at = line.substr(0, 120).find("[rank");
+  return at == std::string_view::npos ? std::nullopt : count_at(line.substr(at + 5));
+}
+
+/// A line without the colors of a terminal.
+std::string without_colors(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\x1b') {
+      out += line[i];
+      continue;
+    }
+    while (i + 1 < line.size() && std::isalpha(static_cast<unsigned char>(line[i])) == 0) ++i;
+  }
+  return out;
+}
+
 /// "path/file.py:12".
 SourceLine place_of(std::string_view text) {
   text = trimmed(text);
@@ -84,6 +106,12 @@ class LogText {
   explicit LogText(const BreakRegistry& registry) : registry_(registry) { out_.form = RecordForm::log_text; }
 
   void line(std::string_view whole_line) {
+    // All ranks of a job compile the same: those of the first that prints are counted.
+    if (const auto rank = rank_of(whole_line)) {
+      if (!rank_) rank_ = rank;
+      others_ = others_ || rank != rank_;
+      if (rank != rank_) return;
+    }
     const auto l = line_of(whole_line);
     const auto plain = trimmed(l.text);
     if (const auto at = plain.find(kLimit); at != std::string_view::npos)
@@ -92,14 +120,22 @@ class LogText {
     if (const auto at = plain.find("n user code at ");
         at != std::string_view::npos && plain.starts_with("Graph break"))
       return start(Kind::graph_break, place_of(plain.substr(at + 15)));
+    if (const auto at = plain.find(kFrom); at != std::string_view::npos) {
+      start(Kind::graph_break, {});
+      reason_ = plain.substr(at, plain.find(',', at) - at);
+      warned_ = true;
+      return;
+    }
     constexpr std::string_view lead = "Graph break: ", end = "from user code at:";
     if (plain.starts_with(lead) && plain.ends_with(end)) {
-      start(Kind::graph_break, {});
-      reason_ = trimmed(plain.substr(lead.size(), plain.size() - lead.size() - end.size()));
+      if (!warned_) start(Kind::graph_break, {});
+      const auto reason = trimmed(plain.substr(lead.size(), plain.size() - lead.size() - end.size()));
+      if (!warned_) reason_ = reason;
+      warned_ = false;
       in_stack_ = true;
       return;
     }
-    if (kind_ != Kind::none) part(l.text, plain);
+    if (kind_ != Kind::none && !warned_) part(l.text, plain);
   }
 
   CompileRecord finish() {
@@ -107,6 +143,7 @@ class LogText {
     out_.frames = static_cast<double>(functions_.size());
     out_.graph_breaks = graph_breaks_;
     out_.recompiles = std::max(out_.recompiles, of_limits_);
+    if (others_) out_.notes.push_back(fmt::format("several ranks print: those of rank {:g} count", *rank_));
     out_.notes.emplace_back("a log of texts says nothing of graphs, operators and times");
     return std::move(out_);
   }
@@ -163,6 +200,8 @@ class LogText {
     } else {
       for (const std::string_view lead : {"Graph Break Reason:", "Reason:", "- "})
         if (plain.starts_with(lead)) plain = trimmed(plain.substr(lead.size()));
+      // A guard is followed by the line of code that it comes from.
+      if (kind_ == Kind::recompile) plain = trimmed(plain.substr(0, plain.find("  # ")));
       if (reason_.size() < kLongestReason) reason_ += (reason_.empty() ? "" : "\n") + std::string(plain);
     }
   }
@@ -172,7 +211,7 @@ class LogText {
     reason_.clear();
     stack_.clear();
     name_.clear();
-    in_stack_ = in_trace_ = false;
+    in_stack_ = in_trace_ = warned_ = false;
     limit_ = compiled_ = 0;
   }
   void add() {
@@ -207,7 +246,9 @@ class LogText {
   Kind kind_ = Kind::none;
   SourceLine place_;
   std::string reason_, stack_, name_;
-  bool in_stack_ = false, in_trace_ = false;
+  bool in_stack_ = false, in_trace_ = false, others_ = false;
+  bool warned_ = false;  ///< the place of the break is still to come
+  std::optional<double> rank_;
   double limit_ = 0, compiled_ = 0, graph_breaks_ = 0, of_limits_ = 0;
   std::set<std::string> functions_;
 };
@@ -215,7 +256,7 @@ class LogText {
 }  // namespace
 
 bool is_log_text(std::string_view bytes) {
-  return bytes.find(kLimit) != std::string_view::npos ||
+  return bytes.find(kLimit) != std::string_view::npos || bytes.find(kFrom) != std::string_view::npos ||
          std::any_of(std::begin(kLoggers), std::end(kLoggers),
                      [&](std::string_view name) { return bytes.find(name) != std::string_view::npos; });
 }
@@ -224,7 +265,7 @@ CompileRecord read_log_text(std::string_view text, const BreakRegistry& registry
   LogText reader(registry);
   while (!text.empty()) {
     const auto end = text.find('\n');
-    reader.line(text.substr(0, end));
+    reader.line(without_colors(text.substr(0, end)));
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
   return reader.finish();

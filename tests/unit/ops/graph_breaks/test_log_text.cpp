@@ -77,3 +77,36 @@ TEST_CASE("Recompilations and breaks of TORCH_LOGS", "[ops]") {
   CHECK(broken.place().code == "print(x)");
   CHECK(broken.reason.find("print") != std::string::npos);
 }
+
+TEST_CASE("ranks, colors and code beside guards are no more records", "[ops]") {
+  const std::string head = "V0612 10:11:12.345000 123 torch/_dynamo/guards.py:2811] [0/1] [__recompiles] ";
+  const auto log = [&](const std::string& before, const std::string& after) {
+    return before + head + "Recompiling function f in /m.py:12" + after + "\n" + before + head +
+           "    triggered by the following guard failure(s):" + after + "\n" + before + head +
+           "    - 0/0: L['n'] == 3      # if n > 2:  # m.py:13 in f" + after + "\n";
+  };
+  const auto plain = read_text(log("", ""));
+  REQUIRE(plain.breaks.size() == 1);
+  for (const auto& text : {log("\x1b[32m", "\x1b[0m"), log("[rank0]:", "") + log("[rank1]:", ""),
+                           log("2026-06-12T10:11:12Z [rank3]:", "")}) {
+    const auto record = read_text(text);
+    CHECK(record.recompiles == 1);
+    REQUIRE(record.breaks.size() == 1);
+    CHECK(record.breaks.front().type == plain.breaks.front().type);
+  }
+  CHECK(plain.breaks.front().type.find('#') == std::string::npos);
+}
+
+TEST_CASE("the warning about values that the host reads is a break", "[ops]") {
+  const auto record = read_text(
+      "torch/_dynamo/variables/tensor.py:869: UserWarning: Graph break from `Tensor.item()`, consider "
+      "setting:\n"
+      "    torch._dynamo.config.capture_scalar_outputs = True\nor:\n    env X=1\n\n"
+      "Graph break: from user code at:\n  File \"/home/u/loss.py\", line 31, in forward\n    if x.item() > "
+      "0:\n");
+  CHECK(record.graph_breaks == 1);
+  REQUIRE(record.breaks.size() == 1);
+  CHECK(record.breaks.front().type.find("Tensor.item()") != std::string::npos);
+  REQUIRE_FALSE(record.breaks.front().stack.empty());
+  CHECK(record.breaks.front().stack.front().line == 31);
+}
