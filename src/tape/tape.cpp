@@ -79,11 +79,11 @@ class Replay {
 };
 
 /// Which nodes these hang on.
-std::vector<bool> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
-  std::vector<bool> live(r.nodes.size());
-  for (const auto o : outputs) live[o] = true;
+std::vector<std::uint8_t> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
+  std::vector<std::uint8_t> live(r.nodes.size());
+  for (const auto o : outputs) live[o] = 1;
   for (std::size_t n = r.nodes.size(); n-- > 0;)
-    if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
+    if (live[n] != 0) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = 1; });
   return live;
 }
 
@@ -94,7 +94,7 @@ Recording compacted(const Recording& r, std::span<const std::uint32_t> outputs) 
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
     if (r.nodes[n].op == TapeOp::input)
       out.make_input(n);
-    else if (live[n])
+    else if (live[n] != 0)
       out.copy(n);
   }
   for (const auto o : outputs) out.make_output(o);
@@ -152,7 +152,7 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
   Replay now(r);
   std::vector<Interval> range(box.empty() ? 0 : r.nodes.size());
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    if (!live[n]) continue;
+    if (live[n] == 0) continue;
     std::optional<Recorded> simple;
     if (!box.empty()) {
       range[n] = detail::range_of(r, r.nodes[n], range, box);
