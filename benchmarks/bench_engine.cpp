@@ -85,6 +85,18 @@ void resolver_serving(benchmark::State& state) {
 }
 BENCHMARK(resolver_serving)->ArgName("noted")->Arg(0)->Arg(1);
 
+/// The question that benchmarks/peers.py asks ridgepoint, below the Python package.
+void resolver_textbook(benchmark::State& state) {
+  auto in = request();
+  in.batch_size = 1;
+  in.fidelity = Fidelity::textbook;
+  for (auto _ : state) {
+    Notes notes;
+    benchmark::DoNotOptimize(ServingModel{}.solve(in, notes));
+  }
+}
+BENCHMARK(resolver_textbook);
+
 /// One device, one batch: the entry that keeps no report.
 void engine_solve(benchmark::State& state) {
   const Workload& model = standard_zoo().at<Workload>("Llama3_8B");

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
@@ -52,6 +55,12 @@ void say_no_memory() noexcept {
 }
 
 void prepare_process() {
+#if defined(__GLIBC__)
+  // A tape is recorded more than once: its pages are kept instead of given back and cleared again.
+  (void)::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  (void)::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  (void)::mallopt(M_TOP_PAD, 1 << 20);
+#endif
   // Libraries that we use end the process where they have no memory in a place that may not throw; what was
   // thrown there is not always to be had any more, so that memory was short is noted.
   std::set_new_handler([] {

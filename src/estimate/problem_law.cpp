@@ -6,6 +6,7 @@
 #include <mlsysim/tape/record.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace mlsysim {
 
@@ -162,19 +163,15 @@ struct RecordedProblem : ProblemLaw {
   }
 };
 
-/// Nodes of a tape that the given ones depend on, themselves included.
-std::vector<bool> with_operands(const Tape& tape, std::vector<bool> live) {
-  const Recording& r = tape.recording();
-  for (std::size_t n = tape.size(); n-- > 0;)
-    if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
-  return live;
-}
-std::vector<bool> live_inputs(const Tape& tape, std::vector<bool> wanted) {
-  const auto live = with_operands(tape, std::move(wanted));
+/// Per input, whether one of these nodes depends on it.
+std::vector<bool> live_inputs(const Tape& tape, std::vector<std::uint8_t> live) {
   const Recording& r = tape.recording();
   std::vector<bool> out(tape.inputs());
-  for (std::size_t n = 0; n < tape.size(); ++n)
-    if (live[n] && r.nodes[n].op == TapeOp::input) out[r.nodes[n].a] = true;
+  for (std::size_t n = tape.size(); n-- > 0;) {
+    if (live[n] == 0) continue;
+    if (r.nodes[n].op == TapeOp::input) out[r.nodes[n].a] = true;
+    for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = 1; });
+  }
   return out;
 }
 
@@ -197,19 +194,19 @@ std::shared_ptr<const ProblemLaw> record_problem_law(const AnyProblem& problem) 
   // The law is its own state and must not keep itself alive.
   law->self = std::shared_ptr<const void>(law.get(), [](const void*) {});
   const Tape& tape = law->tape_;
-  std::vector<bool> live(tape.size());
+  std::vector<std::uint8_t> live(tape.size());
   for (std::size_t i = 0; i < tape.results(); ++i) {
     if (tape.fixed(tape.output(i))) continue;
     law->reported.push_back(static_cast<std::uint16_t>(i));
-    live[tape.output(i)] = true;
+    live[tape.output(i)] = 1;
   }
   law->matters = live_inputs(tape, std::move(live));
   return law;
 }
 
 std::vector<bool> ProblemLaw::inputs_of(std::size_t result) const {
-  std::vector<bool> wanted(tape().size());
-  wanted[tape().output(result)] = true;
+  std::vector<std::uint8_t> wanted(tape().size());
+  wanted[tape().output(result)] = 1;
   return live_inputs(tape(), std::move(wanted));
 }
 

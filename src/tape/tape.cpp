@@ -2,6 +2,7 @@
 
 #include "transplant.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace mlsysim {
@@ -78,25 +79,25 @@ class Replay {
 };
 
 /// Which nodes these hang on.
-std::vector<bool> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
-  std::vector<bool> live(r.nodes.size());
-  for (const auto o : outputs) live[o] = true;
+std::vector<std::uint8_t> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
+  std::vector<std::uint8_t> live(r.nodes.size());
+  for (const auto o : outputs) live[o] = 1;
   for (std::size_t n = r.nodes.size(); n-- > 0;)
-    if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
+    if (live[n] != 0) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = 1; });
   return live;
 }
 
-/// Copies a recording without the nodes that no output depends on. Inputs stay.
-Recording compacted(const Recording& r) {
-  const auto live = live_nodes(r, r.outputs);
+/// Copies a recording without the nodes that none of `outputs` depends on. Inputs stay.
+Recording compacted(const Recording& r, std::span<const std::uint32_t> outputs) {
+  const auto live = live_nodes(r, outputs);
   detail::Transplant out(r);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
     if (r.nodes[n].op == TapeOp::input)
       out.make_input(n);
-    else if (live[n])
+    else if (live[n] != 0)
       out.copy(n);
   }
-  for (const auto o : r.outputs) out.make_output(o);
+  for (const auto o : outputs) out.make_output(o);
   return out.finish();
 }
 
@@ -131,6 +132,12 @@ std::optional<Recorded> decided(const TapeNode& node, std::span<const Interval> 
 
 Tape reduced(const Tape& tape, const TapeReduction& known) {
   const Recording& r = tape.recording();
+  std::vector<std::uint32_t> wanted;
+  if (known.all && known.results.empty()) wanted = r.outputs;
+  for (const auto i : known.results) wanted.push_back(r.outputs[i]);
+  if (known.box.empty() &&
+      std::none_of(known.fixed.begin(), known.fixed.end(), [](const auto& x) { return x.has_value(); }))
+    return Tape(compacted(r, wanted));
   Recorder recorder;
   std::vector<Recorded> in;
   std::vector<Interval> box(known.box.begin(), known.box.end());
@@ -141,14 +148,11 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
     if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
   }
   // Nodes that are not needed are not visited.
-  std::vector<std::uint32_t> wanted;
-  if (known.all && known.results.empty()) wanted = r.outputs;
-  for (const auto i : known.results) wanted.push_back(r.outputs[i]);
   const auto live = live_nodes(r, wanted);
   Replay now(r);
   std::vector<Interval> range(box.empty() ? 0 : r.nodes.size());
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    if (!live[n]) continue;
+    if (live[n] == 0) continue;
     std::optional<Recorded> simple;
     if (!box.empty()) {
       range[n] = detail::range_of(r, r.nodes[n], range, box);
@@ -158,7 +162,8 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
   }
   std::vector<Recorded> out;
   for (const auto o : wanted) out.push_back(now.at(o));
-  return Tape(compacted(recorder.finish(out)));
+  const Recording whole = recorder.finish(out);
+  return Tape(compacted(whole, whole.outputs));
 }
 
 std::vector<Recorded> replay(const Tape& tape, std::span<const Recorded> in) {

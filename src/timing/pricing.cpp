@@ -1,3 +1,5 @@
+#include "timing/views/bare_links_view.hpp"
+
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/pricing.hpp>
 
@@ -143,7 +145,8 @@ class TextbookPricing final : public Pricing {
   /// Rates are those of the data sheet; a device has a port of the fabric, or its part of the node's adapters
   /// where they are fewer.
   Links<> links(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) const override {
-    Links<> l = links_view(fleet, c, notes, phase);
+    // No formula reads what collectives are made of: it is settled for those who read the notes.
+    Links<> l = notes.wanted() ? links_view(fleet, c, notes, phase) : bare_links_view(fleet, c, notes);
     for (int i = 0; i < l.form.levels; ++i) l[i].share = 1;
     if (fleet.fabric == nullptr || !fleet.fabric->bandwidth || !fleet.levels.empty()) return l;
     const Node& node = *fleet.node;

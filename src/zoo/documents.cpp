@@ -319,14 +319,15 @@ std::recursive_mutex& reading() {
 }
 
 template <class T> void defer_entry(const std::shared_ptr<const Document>& doc, NodeRef map, Zoo& zoo) {
+  const NodeRef name = *map.find("name");
   Entry names;
   names.kind = doc->kind;
-  names.name = map.find("name")->text();
+  names.name = name.text();
   if (const auto aliases = map.find("aliases"))
     aliases->for_each_item([&](NodeRef alias) { names.aliases.emplace_back(alias.text()); });
-  const Place at = map.find("name")->place();
+  const Place at = name.place();
   names.where = {doc->source->file, static_cast<int>(at.line), static_cast<int>(at.column)};
-  zoo.defer<T>(names, [doc, name = names.name, index = map.index()](Zoo& into) {
+  zoo.defer<T>(std::move(names), [doc, name = std::string(name.text()), index = map.index()](Zoo& into) {
     const std::lock_guard lock(reading());
     if (into.is_read<T>(name)) return;
     read_sound(*doc, [&](Problems& problems) {

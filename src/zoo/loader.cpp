@@ -48,8 +48,9 @@ void read_document(const fs::path& file, const std::string& cache_key, TreeCache
 
 /// The files of a folder. They are sound together: where one has changed since the cache was written, has
 /// gone or is new, entries of the others may no longer find what they refer to, and all are read.
+/// @param caches takes the cache that was used
 void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options,
-                 Documents& documents, Problems& problems) {
+                 Documents& documents, std::vector<TreeCache>& caches, Problems& problems) {
   try {
     TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
     if (authorship != Authorship::shipped) cache.set_sound(false);
@@ -67,6 +68,7 @@ void read_folder(const fs::path& folder, Authorship authorship, const LoadOption
       }
       documents.push_back(std::move(document));
     }
+    caches.push_back(std::move(cache));
   } catch (const Error& error) {
     problems.add(error.facts());
   }
@@ -95,8 +97,9 @@ void read_all(const Documents& documents, Zoo& zoo, const Zoo* base, Problems& p
 Gathered gather(const LoadOptions& options, std::span<const ZooContribution> contributed) {
   Gathered out;
   Documents documents;
+  std::vector<TreeCache> caches;
   const auto shipped = options.directory.empty() ? zoo_directory() : options.directory;
-  read_folder(shipped, Authorship::shipped, options, documents, out.problems);
+  read_folder(shipped, Authorship::shipped, options, documents, caches, out.problems);
   auto additional = options.additional;
   if (options.environment == ZooEnvironment::use) {
     auto folders = environment_folders();
@@ -109,7 +112,7 @@ Gathered gather(const LoadOptions& options, std::span<const ZooContribution> con
   for (const auto& path : additional) {
     std::error_code failed;
     if (fs::is_directory(path, failed))
-      read_folder(path, Authorship::user, options, documents, out.problems);
+      read_folder(path, Authorship::user, options, documents, caches, out.problems);
     else
       read_document(path, "", none, Authorship::user, documents, out.problems);
   }
@@ -122,6 +125,7 @@ Gathered gather(const LoadOptions& options, std::span<const ZooContribution> con
       documents.push_back(std::make_shared<const Document>(std::move(document)));
   }
   read_all(documents, out.zoo, nullptr, out.problems);
+  for (const auto& cache : caches) cache.rest();
   return out;
 }
 

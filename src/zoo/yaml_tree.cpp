@@ -331,32 +331,32 @@ std::string NodeRef::describe() const {
 
 bool YamlTree::consistent() const {
   if (nodes.empty()) return false;
-  std::vector<std::uint32_t> ends;  // of the open collections
+  struct Open {
+    std::uint32_t end = 0;
+    bool map = false, value = false;  ///< the next node is the value of a key
+  };
   const auto size = static_cast<std::uint32_t>(nodes.size());
   const std::size_t texts = pool.size();
-  std::uint32_t limit = size;  // end of the innermost
+  std::array<Open, kDeepestNesting + 1> open{{{size}}};  // the whole, and the collections that are open
+  std::size_t depth = 0;
   for (std::uint32_t i = 0; i < size; ++i) {
     const YamlNode& n = nodes[i];
-    for (; limit == i; ends.pop_back()) {
-      if (ends.empty()) return false;
-      limit = ends.back();
-    }
+    for (; open[depth].end == i; --depth)
+      if (depth == 0 || open[depth].value) return false;
     if (n.text > texts || n.size > texts - n.text || n.quoted > 1) return false;
-    if (n.end == i + 1 && n.kind <= NodeKind::map) continue;
-    if (n.end <= i || n.end > limit || (n.kind != NodeKind::sequence && n.kind != NodeKind::map) ||
-        ends.size() >= static_cast<std::size_t>(kDeepestNesting))
-      return false;
-    ends.push_back(limit);
-    limit = n.end;
-  }
-  // Maps alternate scalar keys and values.
-  for (std::uint32_t i = 0; i < size; ++i) {
-    if (nodes[i].kind != NodeKind::map) continue;
-    for (std::uint32_t k = i + 1; k < nodes[i].end;) {
-      if (nodes[k].kind != NodeKind::scalar || k + 1 >= nodes[i].end) return false;
-      k = nodes[k + 1].end;
+    // Maps alternate scalar keys and values.
+    if (Open& in = open[depth]; in.map) {
+      if (!in.value && n.kind != NodeKind::scalar) return false;
+      in.value = !in.value;
     }
+    if (n.end == i + 1 && n.kind <= NodeKind::map) continue;
+    if (n.end <= i || n.end > open[depth].end || depth + 1 >= open.size() ||
+        (n.kind != NodeKind::sequence && n.kind != NodeKind::map))
+      return false;
+    open[++depth] = {n.end, n.kind == NodeKind::map, false};
   }
+  for (; depth > 0; --depth)
+    if (open[depth].value) return false;
   return nodes.front().end == size;
 }
 

@@ -132,8 +132,13 @@ TreeCache TreeCache::read(const fs::path& file) {
   const auto bytes = mapped(file);
   if (bytes == nullptr) return {};
   TreeCache cache = parse(*bytes, bytes);
+  cache.mapped_ = bytes;
   cache.written_ = changed_at(file);
   return cache;
+}
+
+void TreeCache::rest() const {
+  if (mapped_ != nullptr) (void)::madvise(const_cast<char*>(mapped_->data()), mapped_->size(), MADV_DONTNEED);
 }
 
 std::optional<YamlTree> TreeCache::take_unchanged(const std::string& path, const fs::path& file) {

@@ -5,6 +5,7 @@
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
 #include <mlsysim/physics/textbook.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/timing/pricer.hpp>
 
 namespace mlsysim::detail {
@@ -58,7 +59,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     Plan<T> before = request.plan;
     before.context = request.plan.context - request.plan.new_tokens + 1.0;
     const Data<T> weights = request.plan.weight_bytes * m.params / sharers,
-                  cache = whole_cache(request.model, before) / sharers;
+                  held = whole_cache(request.model, before), cache = held / sharers;
     PassEstimate<T> out;
     PassBreakdown<T>& cost = out.cost;
     out.total = apply<TextbookDecode, T>({.weights = weights,
@@ -78,7 +79,9 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * request.plan.batch *
                 request.plan.new_tokens / sharers;
     out.busy = min(cost.work / device.compute.dense, out.total);
-    out.demands = pass_demands(request.model, request.plan);
+    const bool same = same_number(before.context, request.plan.context);
+    out.demands =
+        demands(request.model, request.plan, same ? held : whole_cache(request.model, request.plan));
     return out;
   }
 
@@ -191,11 +194,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   }
 
   StageDemands<T> pass_demands(const ModelView<T>& model, const Plan<T>& plan) const override {
-    const T devices = plan.tp * plan.pp * plan.sequence_ranks();
-    MemoryDemand<T> demand;
-    demand.dense_params = model.totals.params / devices;
-    demand.kv_cache = whole_cache(model, plan) / devices;
-    return {demand, demand};
+    return demands(model, plan, whole_cache(model, plan));
   }
   /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et
   /// al. (2022) table 2 for ceil(layers / pp) layers.
@@ -252,6 +251,16 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     const Time<T> more = max(spill / d.host_link.bandwidth - spill / d.memory.bandwidth, Time<T>());
     const Time<T>&compute = pass.cost.compute_bound, &read = pass.cost.memory_bound;
     return {more, max(compute, Time<T>(read + more)) - max(compute, read)};
+  }
+
+ private:
+  /// @param cache of the whole model
+  static StageDemands<T> demands(const ModelView<T>& model, const Plan<T>& plan, const Data<T>& cache) {
+    const T devices = plan.tp * plan.pp * plan.sequence_ranks();
+    MemoryDemand<T> demand;
+    demand.dense_params = model.totals.params / devices;
+    demand.kv_cache = cache / devices;
+    return {demand, demand};
   }
 };
 

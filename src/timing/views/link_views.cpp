@@ -1,5 +1,6 @@
 // The ladder of links of a machine as numbers: missing figures are replaced here, and each replacement is
 // noted.
+#include "timing/views/bare_links_view.hpp"
 #include "timing/views/device_figures.hpp"
 #include "timing/views/or_convention.hpp"
 
@@ -246,6 +247,15 @@ Links<> links_view(const HardwareNode& hardware, double devices, const Conventio
   l.level2.in_flight = c.network_in_flight;
   if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
   set_collectives(l, nullptr, hardware, c, notes, phase);
+  return l;
+}
+
+Links<> bare_links_view(const Fleet& fleet, const Conventions& c, Notes& notes) {
+  Links<> l;
+  l.mesh = fleet.node->accelerator->device_link.peers.value_or(1);
+  Ladder ladder{fleet, c, notes, l};
+  ladder.inside();
+  ladder.between();
   return l;
 }
 

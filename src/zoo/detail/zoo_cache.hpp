@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,11 +46,14 @@ class TreeCache {
   void set_sound(bool sound) { sound_ = sound; }
   [[nodiscard]] std::string serialise() const;
   [[nodiscard]] std::size_t size() const { return trees_.size(); }
+  /// Gives the pages of its file back, which was read whole; those that are read again come again.
+  void rest() const;
 
  private:
   std::map<std::string, CachedTree> trees_;
   bool sound_ = false;
-  std::optional<std::int64_t> written_{};  ///< when the file of the cache was last changed [ns]
+  std::shared_ptr<const std::string_view> mapped_{};  ///< the file, where it is one
+  std::optional<std::int64_t> written_{};             ///< when the file of the cache was last changed [ns]
 };
 
 /// Parses every file of a zoo and writes its cache; gives the number of trees.

@@ -9,9 +9,6 @@
 
 namespace mlsysim {
 
-/// Whether this build can send at all (it needs cpp-httplib).
-[[nodiscard]] bool can_send();
-
 /// One HTTP message to send, and how often and how long to try.
 struct Sending {
   std::string url;              ///< with the path; user and password in it are masked in messages

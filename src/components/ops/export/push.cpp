@@ -1,5 +1,7 @@
 #include <mlsysim/ops/export/push.hpp>
 
+#include "../http/http_interface.hpp"
+
 #include <mlsysim/ops/export/fetch.hpp>
 #include <mlsysim/units/detail/json_fault.hpp>
 #include <mlsysim/units/error.hpp>
@@ -7,17 +9,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#ifdef MLSYSIM_HAS_HTTP
-#include <httplib.h>
-#endif
-
+#include <dlfcn.h>
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstring>
-#include <mutex>
+#include <filesystem>
 #include <thread>
 
 namespace mlsysim {
@@ -64,7 +59,6 @@ Parts parts_of(const std::string& url) {
   return out;
 }
 
-#ifdef MLSYSIM_HAS_HTTP
 constexpr double kLongest = 30;  // [s] for all tries of one sending
 
 /// A server's reply: its status, 0 for no answer, and its body or the error.
@@ -72,142 +66,94 @@ struct Reply {
   int status = 0;
   std::string text;
 };
-/// Bytes that a connection has received, as the kernel counts them; 0 where it does not.
-std::uint64_t received(int socket) {
-#if defined(__linux__)
-  // `tcpi_bytes_received` of linux/tcp.h, whose names those of the C library's header hide.
-  constexpr std::size_t kPlace = 128;
-  std::array<char, 512> info{};
-  auto size = static_cast<socklen_t>(info.size());
-  std::uint64_t bytes = 0;
-  if (socket >= 0 && ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0 &&
-      size >= kPlace + sizeof bytes)
-    std::memcpy(&bytes, info.data() + kPlace, sizeof bytes);
-  return bytes;
-#else
-  (void)socket;
-  return 0;
+
+constexpr const char* kComponent = "mlsysim-http.so";
+constexpr const char* kBuilt = "a build with cpp-httplib, and its mlsysim-http.so beside the program";
+
+/// Beside the code or the program, or where they are installed; no variable is looked at.
+std::vector<std::filesystem::path> component_places() {
+  std::vector<std::filesystem::path> out;
+  const auto around = [&](const std::filesystem::path& code) {
+    std::error_code failed;
+    const auto folder = std::filesystem::canonical(code, failed).parent_path();
+    if (failed) return;
+    for (const char* relative : {"", "../libexec/mlsysim", "../../bin"})
+      out.push_back((folder / relative / kComponent).lexically_normal());
+  };
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&component_places), &info) != 0 && info.dli_fname != nullptr)
+    around(info.dli_fname);
+  around("/proc/self/exe");
+#ifdef MLSYSIM_HTTP_INSTALLED
+  out.emplace_back(MLSYSIM_HTTP_INSTALLED);
 #endif
+  return out;
 }
 
-/// Bytes that the kernel may have received ahead of the client, and those of a head.
-constexpr std::uint64_t kAhead = 8 << 20;
+/// The component that talks HTTP, with its libraries of TLS: opened when something is sent or fetched first,
+/// and kept. Null where it is not found, and why.
+struct Client {
+  mlsysim_http_t call = nullptr;
+  std::string why;
 
-/// Ends a call at its time and at its size, whatever the server does: limits of sockets are of single bytes,
-/// and the client keeps every line of a head.
-class Stopper {
- public:
-  Stopper(httplib::Client& client, double seconds, std::uint64_t most)
-      : thread_([this, &client, seconds, most] {
-          const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-          std::unique_lock lock(mutex_);
-          while (!over_ && why_.empty()) {
-            done_.wait_for(lock, std::chrono::milliseconds(5), [&] { return over_; });
-            if (over_) return;
-            if (received(socket_) > most + kAhead)
-              why_ = fmt::format("more than {} B", most);
-            else if (std::chrono::steady_clock::now() >= end)
-              why_ = fmt::format("no whole answer within {:.3g} s", seconds);
-          }
-          client.stop();
-        }) {
-    client.set_socket_options([this](socket_t socket) { socket_ = static_cast<int>(socket); });
+  Client() {
+    for (const auto& path : component_places()) {
+      if (std::error_code none; !std::filesystem::exists(path, none)) continue;
+      void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library != nullptr) call = reinterpret_cast<mlsysim_http_t>(::dlsym(library, "mlsysim_http"));
+      if (call != nullptr) return;
+      why = fmt::format("{}: {}", path.generic_string(), ::dlerror());
+    }
+    if (why.empty()) why = fmt::format("no {} beside the program", kComponent);
   }
-  Stopper(const Stopper&) = delete;
-  Stopper& operator=(const Stopper&) = delete;
-  ~Stopper() {
-    (void)stopped();
-    thread_.join();
-  }
-  /// Why it ended the call; empty where it did not. From now on it ends nothing.
-  [[nodiscard]] std::string stopped() const {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    done_.notify_all();
-    return why_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable done_;
-  mutable bool over_ = false;
-  std::string why_;
-  std::atomic<int> socket_{-1};
-  std::thread thread_;  // the last: it uses the others
 };
+const Client& client() {
+  static const Client one;
+  return one;
+}
 
-/// Limits of the sockets themselves. That of a connection is all there is; behind it the stopper comes first.
-void set_limits(httplib::Client& client, double seconds) {
-  const auto micro = static_cast<std::int64_t>(seconds * 1e6), later = 2 * micro + 1'000'000;
-  client.set_connection_timeout(micro / 1'000'000, micro % 1'000'000);
-  client.set_read_timeout(later / 1'000'000, later % 1'000'000);
-  client.set_write_timeout(later / 1'000'000, later % 1'000'000);
-  client.set_follow_location(false);
+Reply asked(const mlsysim_http_call& call) {
+  Reply out;
+  out.status = client().call(
+      &call,
+      [](void* to, const char* bytes, unsigned long long size) {
+        static_cast<std::string*>(to)->append(bytes, size);
+      },
+      &out.text);
+  return out;
 }
 
 /// @param most time that this try may take [s]
 Reply once(const Sending& what, const Parts& parts, double most) {
-  const double limit = std::max(0.001, std::min(what.timeout, most));
-  httplib::Client client(parts.host);
-  set_limits(client, limit);
   const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
-  if (const auto colon = secret.find(':'); colon != std::string::npos)
-    client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
-  httplib::Request request;
-  request.method = what.method;
-  request.path = parts.path;
-  request.body = what.body;
-  if (!what.type.empty()) request.set_header("Content-Type", what.type);
-  // Keeps the first 400 bytes of a reply, which is all that is shown.
-  constexpr std::size_t shown = 400;
-  std::string body;
-  request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t, std::uint64_t) {
-    body.append(bytes, std::min(count, shown - std::min(shown, body.size())));
-    return true;
-  };
-  Stopper stopper(client, limit, 1 << 20);  // of a body a line is shown
-  const auto answer = client.send(request);
-  if (auto why = stopper.stopped(); !why.empty()) return {0, std::move(why)};
-  if (!answer) return {0, httplib::to_string(answer.error())};
-  return {answer->status, std::move(body)};
+  return asked({.host = parts.host.c_str(),
+                .path = parts.path.c_str(),
+                .method = what.method.c_str(),
+                .type = what.type.c_str(),
+                .credentials = secret.c_str(),
+                .body = what.body.data(),
+                .body_size = what.body.size(),
+                .timeout = std::max(0.001, std::min(what.timeout, most)),
+                .most = 1 << 20,
+                .shown = 400});  // of what a server says the beginning is shown, and no more is kept
 }
 
 /// A page, with bounds on its time and its size.
 Reply page_of(const Fetching& what, const Parts& parts) {
-  using Clock = std::chrono::steady_clock;
-  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(what.timeout));
-  httplib::Client client(parts.host);
-  set_limits(client, what.timeout);
   const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
-  if (const auto colon = secret.find(':'); colon != std::string::npos)
-    client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
-  const auto end = Clock::now() + limit;
-  std::string body, stopped;
-  Stopper stopper(client, what.timeout, what.most);
-  const auto answer = client.Get(parts.path, [&](const char* bytes, std::size_t count) {
-    if (body.size() + count > what.most) stopped = fmt::format("more than {} B", what.most);
-    if (Clock::now() > end) stopped = fmt::format("no whole answer within {} s", what.timeout);
-    if (stopped.empty()) body.append(bytes, count);
-    return stopped.empty();
-  });
-  if (auto why = stopper.stopped(); !why.empty() && stopped.empty()) stopped = std::move(why);
-  if (!stopped.empty()) return {0, stopped};
-  if (!answer)
-    return {0,
-            fmt::format("no whole answer within {} s: {}", what.timeout, httplib::to_string(answer.error()))};
-  return {answer->status, std::move(body)};
+  return asked({.host = parts.host.c_str(),
+                .path = parts.path.c_str(),
+                .method = "GET",
+                .type = "",
+                .credentials = secret.c_str(),
+                .body = nullptr,
+                .body_size = 0,
+                .timeout = what.timeout,
+                .most = what.most,
+                .shown = 0});
 }
-#endif
 
 }  // namespace
-
-bool can_send() {
-#ifdef MLSYSIM_HAS_HTTP
-  return true;
-#else
-  return false;
-#endif
-}
 
 std::string masked_url(std::string_view url) {
   const auto scheme = url.find("://");
@@ -279,7 +225,10 @@ std::vector<std::map<std::string, std::string>> groups_of_job(const std::string&
 
 void send(const Sending& what) {
   const auto parts = parts_of(what.url);
-#ifdef MLSYSIM_HAS_HTTP
+  if (client().call == nullptr)
+    throw InputError("mlsysim.telemetry.007", "this build cannot send", "",
+                     fmt::format("{}, for {}", client().why, masked_url(what.url)), kBuilt,
+                     "install libcpp-httplib-dev and build again, or write a file");
   using Seconds = std::chrono::duration<double>;
   const auto begin = std::chrono::steady_clock::now();
   const auto left = [&] { return kLongest - Seconds(std::chrono::steady_clock::now() - begin).count(); };
@@ -300,16 +249,15 @@ void send(const Sending& what) {
                    : moved           ? fmt::format("{}: redirected, nothing stored", reply.status)
                                      : fmt::format("{}: {}", reply.status, reply.text),
                    "an answer of 200 to 299", "look at the URL and the server; files that were written stay");
-#else
-  throw InputError("mlsysim.telemetry.007", "this build cannot send", "", masked_url(what.url),
-                   "a build with cpp-httplib", "install libcpp-httplib-dev and build again, or write a file");
-#endif
 }
 
 std::string fetch(const Fetching& what) {
   const auto parts = parts_of(what.url);
-#ifdef MLSYSIM_HAS_HTTP
-  const auto page = page_of(what, parts);
+  if (client().call == nullptr)
+    throw InputError("mlsysim.telemetry.012", "this build cannot ask servers", "",
+                     fmt::format("{}, for {}", client().why, masked_url(what.url)), kBuilt,
+                     "install libcpp-httplib-dev and build again");
+  auto page = page_of(what, parts);
   const auto fail = [&](std::string found, std::string hint) {
     throw InputError("mlsysim.telemetry.011",
                      fmt::format("{} gave nothing that can be read", masked_url(what.url)), "",
@@ -323,11 +271,7 @@ std::string fetch(const Fetching& what) {
   if (page.status >= 500) fail(fmt::format("{}: an error of the server", page.status), "look at its log");
   if (page.status != 200)
     fail(fmt::format("{}: refused", page.status), "look at the path: metrics are mostly at /metrics");
-  return page.text;
-#else
-  throw InputError("mlsysim.telemetry.012", "this build cannot ask servers", "", masked_url(what.url),
-                   "a build with cpp-httplib", "install libcpp-httplib-dev and build again");
-#endif
+  return std::move(page.text);
 }
 
 }  // namespace mlsysim
