@@ -65,14 +65,14 @@ void decode_step_70b(benchmark::State& state) {
   Notes quiet;
   const auto problem = settle(request(), quiet);
   const detail::ServingPasses<double> common(problem);
-  const auto& pricer = problem.pricing->pricer<double>();
+  const auto& estimator = problem.fidelity_model->estimator<double>();
   Plan<> plan = problem.plan;
   plan.new_tokens = 1;
   plan.context = 2048;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
     auto r = detail::priced_step(problem, common, common.decode, plan);
-    auto m = pricer.pass_memory(common.decode, plan, problem.step_device());
+    auto m = estimator.pass_memory(common.decode, plan, problem.step_device());
     benchmark::DoNotOptimize(r);
     benchmark::DoNotOptimize(m);
   }
@@ -84,7 +84,7 @@ void decode_step_70b_recorded(benchmark::State& state) {
   Notes quiet;
   const auto problem = settle(request(), quiet);
   const ModelView<> decode = detail::ServingPasses<double>(problem).decode;
-  const auto& pricer = problem.pricing->pricer<Recorded>();
+  const auto& estimator = problem.fidelity_model->estimator<Recorded>();
   for (auto _ : state) {
     Recorder recorder;
     const auto open = [&](auto& view) { write_leaves(view, [&](std::size_t) { return recorder.input(); }); };
@@ -101,8 +101,8 @@ void decode_step_70b_recorded(benchmark::State& state) {
     open(device);
     open(links);
     open(plan);
-    const Recorded out[] = {pricer.decode({model, plan, device.kernels.issue}, device, links).total.base(),
-                            pricer.pass_memory(model, plan, device).total.base()};
+    const Recorded out[] = {estimator.decode({model, plan, device.kernels.issue}, device, links).total.base(),
+                            estimator.pass_memory(model, plan, device).total.base()};
     auto tape = recorder.finish(out);
     benchmark::DoNotOptimize(tape);
   }

@@ -401,7 +401,7 @@ std::string runtime_of(const ResolvedScenario& r) {
   Notes quiet;
   if (s.engine != nullptr)
     return s.execution ? fmt::format("{}, {}", s.engine->name, name_of(*s.execution)) : s.engine->name;
-  if (r.load() != Load::burst && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
+  if (r.load() != Load::burst && fidelity_model_for(s.fidelity, *s.workload, quiet).prices_engines())
     return fmt::format("{} engine", usual_engine(r.hardware()).name);
   const bool eager = s.execution ? *s.execution == Execution::eager : r.mode() == Mode::train;
   return eager ? "fused kernels, launched one by one" : "fused kernels in a captured graph";
@@ -412,8 +412,8 @@ void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const AnyProblem problem = settle(r, notes);
   std::visit(
       [&](const auto& p) {
-        out.fidelity = name_of(p.pricing->fidelity());
-        if (p.pricing->lists_operators()) out.runtime = runtime_of(r);
+        out.fidelity = name_of(p.fidelity_model->fidelity());
+        if (p.fidelity_model->lists_operators()) out.runtime = runtime_of(r);
         fill(out, r, p, notes);
       },
       problem);

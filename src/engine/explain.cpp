@@ -42,13 +42,13 @@ struct ExplainedPass {
   Plan<> plan;
   Device<> device;
   Links<> links;
-  std::vector<Pass> passes;                       ///< passes of the list that make up the number
-  std::string words;                              ///< which of several passes it is
-  std::array<double, kPlaces> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
+  std::vector<Pass> passes;                            ///< passes of the list that make up the number
+  std::string words;                                   ///< which of several passes it is
+  std::array<double, kStageScopes> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
   std::vector<std::pair<std::string, Time<>>>
       besides;  ///< terms that are no operators; all add up to the number
 
-  [[nodiscard]] double& at(Place place) { return times[static_cast<std::size_t>(place)]; }
+  [[nodiscard]] double& at(StageScope place) { return times[static_cast<std::size_t>(place)]; }
   /// Adds a term, unless it is only the rounding of a sum of about `of`.
   void beside(std::string name, Time<> time, Time<> of) {
     if (std::fabs(time.base()) > 1e-9 * of.base()) besides.emplace_back(std::move(name), time);
@@ -91,7 +91,7 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
                                                                         : "memory",
                     .count = op.count * times,
                     .work = (op.work * op.count).base() * times,
-                    .traffic = (op.traffic * op.count).base() * times,
+                    .traffic = (op.memory_bytes * op.count).base() * times,
                     .time = cost.total.base()};
     sum += row.time;
     rows.push_back(std::move(row));
@@ -207,9 +207,9 @@ template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Pr
   if (stages > 1) {
     s.words =
         fmt::format("{} through all {:g} pipeline stages:", s.words.empty() ? "one pass" : s.words, stages);
-    s.at(Place::block) =
+    s.at(StageScope::every_block) =
         layers_of(s.model.structure, s.model.shape(), s.model.layers) / s.model.blocks(s.plan);
-    s.at(Place::stage) = stages;
+    s.at(StageScope::every_stage) = stages;
   }
   s.beside("dispatch", s.device.dispatch_overhead, total);
   Time<> known = s.device.dispatch_overhead;
@@ -367,8 +367,8 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
   if (stages > 1) {
     PassBreakdown<> front = parts.first.forward;
     const bool first = time.stage.forward.total == front.add(parts.sent, s.plan.virtual_stages).total;
-    s.at(first ? Place::last : Place::first) = 0;
-    s.at(Place::block) = time.stage.blocks / s.model.blocks(s.plan);
+    s.at(first ? StageScope::last : StageScope::first) = 0;
+    s.at(StageScope::every_block) = time.stage.blocks / s.model.blocks(s.plan);
   }
   if (m > 1 || stages > 1)
     s.words = fmt::format("one of {:g} micro-batches on the slowest of {:g} pipeline stages:", m, stages);
@@ -391,8 +391,8 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
   add("update beside the passes", time.update - sum(update));
   add("dispatch", p.device.dispatch_overhead);
   const double local = share_batch(p.batch_size, s.plan.dp).sequences;
-  const auto step = p.pricing->pricer<double>().step({p.model, s.plan, p.device.kernels.issue}, p.device,
-                                                     p.links, p.accelerators, p.batch_size, local);
+  const auto step = p.fidelity_model->estimator<double>().step(
+      {p.model, s.plan, p.device.kernels.issue}, p.device, p.links, p.accelerators, p.batch_size, local);
   add("a lower clock, under the limits of power and clock", step.total - time.total);
   add(fmt::format("waiting for the slowest device, factor {:g}", p.plan.straggler),
       step.total * (p.plan.straggler - 1));
@@ -407,8 +407,8 @@ ExplainedPass pass_of(const InferenceProblem<>& p, const InferenceEstimate<>& n,
   s.plan.batch = share_batch(p.batch_size, p.accelerators).sequences;
   s.plan.context = p.sequences ? p.seq_len : 1;
   s.plan.new_tokens = p.model.structure.phase == Phase::decode ? 1 : s.plan.context;
-  const auto price_of = [&, &pricer = p.pricing->pricer<double>()](const ModelView<>& m) {
-    return pricer.inference({m, s.plan, p.device.kernels.issue}, p.device, p.links).total;
+  const auto price_of = [&, &estimator = p.fidelity_model->estimator<double>()](const ModelView<>& m) {
+    return estimator.inference({m, s.plan, p.device.kernels.issue}, p.device, p.links).total;
   };
   const Time<> pass = price_of(s.model);
   add_besides(s, pass, price_of);
@@ -478,14 +478,14 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
     return {shown(memory.total), [memory] { return detail::memory_text(memory); },
-            problem.pricing->fidelity()};
+            problem.fidelity_model->fidelity()};
   }
   const Time<> value = time_named(estimate, metric);
   std::string owed;
   if constexpr (serves)
     if (metric == "ttft") owed = detail::first_token_text(estimate);
   detail::check_finite(metric, value.base(), asked);
-  if (problem.pricing->lists_operators()) {
+  if (problem.fidelity_model->lists_operators()) {
     auto pass = explained(problem, estimate, metric, asked);
     auto with_update = pass.passes;
     if (trains) with_update.push_back(Pass::update);
@@ -494,13 +494,13 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
             [owed, pass = std::move(pass), rows, total = shown(value)] {
               return owed + operators_text(pass, rows, total);
             },
-            problem.pricing->fidelity(), std::move(rows)};
+            problem.fidelity_model->fidelity(), std::move(rows)};
   }
   return {shown(value),
           [owed, law = problem_law(problem), in = problem_leaves(problem), metric = std::string(metric)] {
             return owed + to_text(derive_result(*law, in, law->result(metric)));
           },
-          problem.pricing->fidelity()};
+          problem.fidelity_model->fidelity()};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
@@ -570,11 +570,11 @@ std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::strin
   require_metric(r.mode(), metric);
   return std::visit(
       [&](const auto& problem) {
-        if (detail::is_whole_pass(r) || !problem.pricing->lists_operators())
+        if (detail::is_whole_pass(r) || !problem.fidelity_model->lists_operators())
           throw InputError({.id = "mlsysim.engine.060",
                             .message = fmt::format("no operators are listed for '{}'", metric),
                             .key = "fidelity",
-                            .found = std::string(name_of(problem.pricing->fidelity())),
+                            .found = std::string(name_of(problem.fidelity_model->fidelity())),
                             .expected = "operator fidelity, of a model whose layers are known",
                             .hint = "leave out --fidelity"});
         const auto s = explained(problem, evaluate(problem), metric, scenario);

@@ -27,7 +27,7 @@ std::vector<OperatorTime> operator_times(const Workload& workload, const Hardwar
     if (record == workload.operators.end()) break;
     const auto cost = price(op, device, Links<>{});
     out.push_back({&*record++, op.count, cost.total, cost.compute, cost.memory, cost.overhead,
-                   op.work * op.count, op.traffic * op.count});
+                   op.work * op.count, op.memory_bytes * op.count});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const OperatorTime& a, const OperatorTime& b) { return a.time > b.time; });

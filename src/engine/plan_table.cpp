@@ -99,14 +99,15 @@ consteval bool states_fields_alone() {
 }
 static_assert(states_fields_alone(), "a place in plan files is stated of no field of Scenario");
 
-constexpr auto kPlaces = all_places();
+constexpr auto kStageScopes = all_places();
 
 }  // namespace
 
-std::span<const PlanPlace> plan_places() { return kPlaces; }
+std::span<const PlanPlace> plan_places() { return kStageScopes; }
 
 const PlanPlace& plan_place(std::string_view field) {
-  return *std::find_if(kPlaces.begin(), kPlaces.end(), [&](const PlanPlace& p) { return p.field == field; });
+  return *std::find_if(kStageScopes.begin(), kStageScopes.end(),
+                       [&](const PlanPlace& p) { return p.field == field; });
 }
 
 }  // namespace mlsysim::detail

@@ -138,9 +138,9 @@ void ResolvedScenario::settle_load(Notes& notes) {
     Notes quiet;
     const bool rated = asked_.arrival_rate.has_value();
     // Formulas from totals know one batch, as the Python package does.
-    const Load usual = rated                                                      ? Load::rate
-                       : pricing_for(asked_.fidelity, w, quiet).lists_operators() ? Load::concurrency
-                                                                                  : Load::burst;
+    const Load usual = rated                                                             ? Load::rate
+                       : fidelity_model_for(asked_.fidelity, w, quiet).lists_operators() ? Load::concurrency
+                                                                                         : Load::burst;
     load_ = asked_.load.value_or(usual);
     if (rated != (load_ == Load::rate))
       refuse(
@@ -317,7 +317,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.tp_size = r.tp_size();
   if (r.load() == Load::burst) return in;
   Notes quiet;
-  if (in.engine == nullptr && pricing_for(s.fidelity, *s.workload, quiet).prices_engines())
+  if (in.engine == nullptr && fidelity_model_for(s.fidelity, *s.workload, quiet).prices_engines())
     in.engine = &usual_engine(r.hardware());
   return in;
 }

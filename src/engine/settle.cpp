@@ -22,7 +22,7 @@ void set_failures(const ResolvedScenario& r, TrainingProblem<>& out, Notes& note
   const Node& node = *r.fleet().node;
   const ReliabilityModel::Inputs usual;
   auto& f = out.failures;
-  const auto parts = node_parts(out.pricing->fidelity(), node, {}, Figures(standard_zoo(), notes));
+  const auto parts = node_parts(out.fidelity_model->fidelity(), node, {}, Figures(standard_zoo(), notes));
   f.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
   f.devices_per_node = node.accelerators_per_node;
   f.checkpoint_time = usual.checkpoint_time;
@@ -61,7 +61,7 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
     out.chunked_prefill = true;
   }
   if (s.arrival_rate) out.arrival_rate = *s.arrival_rate;
-  out.engine = engine_times(engine_or_usual(s.engine, r.hardware(), *out.pricing, notes));
+  out.engine = engine_times(engine_or_usual(s.engine, r.hardware(), *out.fidelity_model, notes));
   out.kv_share = figures.number("catalogue.serving.kv_share");
   out.page_tokens = InFlightBatchingModel::Inputs{}.page_tokens;
   notes.assume("page_tokens", out.page_tokens, "pages of vLLM, kwon2023vllm");
@@ -181,7 +181,7 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
   const auto complete = [&](auto problem) -> AnyProblem {
     problem.limits = limits_of(r);
     MacroLoad<> load;
-    problem.macro = charges(r, problem.pricing->lists_operators(), load, notes);
+    problem.macro = charges(r, problem.fidelity_model->lists_operators(), load, notes);
     if (problem.macro.has_power) problem.device.power.tdp = load.tdp;
     return problem;
   };

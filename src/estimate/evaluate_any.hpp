@@ -78,7 +78,7 @@ template <class T> TrainingEstimate<T> evaluate(const TrainingProblem<T>& p) {
   out.feasibility = detail::feasibility(out.memory, detail::training_fits(p, out.dp_size));
   const auto& tokens = out.token_throughput;
   if (p.fails)
-    out.reliability = detail::reliability_estimate(p.pricing->fidelity(), p.failures, p.accelerators);
+    out.reliability = detail::reliability_estimate(p.fidelity_model->fidelity(), p.failures, p.accelerators);
   out.macro = detail::macro_of(p, out.utilization, &tokens);
   if (!p.has_tokens) return out;
   out.training_time = Tokens<T>::from_base(p.training_tokens) / tokens;

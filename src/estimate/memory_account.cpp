@@ -169,9 +169,9 @@ class StackAccount {
     const double here = here_of(op);
     item.weights += all * unit::param;
     item.bytes += bytes * here;
-    item.layers = std::max(item.layers, mixer != nullptr           ? mixer->layers
-                                        : op.place == Place::block ? op.count
-                                                                   : 0.0);
+    item.layers = std::max(item.layers, mixer != nullptr                      ? mixer->layers
+                                        : op.place == StageScope::every_block ? op.count
+                                                                              : 0.0);
     weights += all * unit::param;
     held += all * here * unit::param;
     weight_bytes += bytes * here;
@@ -182,7 +182,7 @@ class StackAccount {
   }
   /// Share of an operator's weights on the device, as in `memory_of`.
   [[nodiscard]] double here_of(const Op<>& op) const {
-    if (op.place != Place::block && host_computes()) return 1;
+    if (op.place != StageScope::every_block && host_computes()) return 1;
     const bool routed = op.parts & part::routed;
     return (1 - q_.offload_weights) * (routed ? 1 - q_.offload_experts : 1);
   }

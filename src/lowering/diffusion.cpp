@@ -34,7 +34,7 @@ class Lister {
                double joins = 1) {
     if (count <= 0 || rows <= 0) return;
     f_.ops.reserve(2);
-    matmul(f_, name, group, count, rows, out, in).joins = joins;
+    matmul(f_, name, group, count, rows, out, in).merged_matrices = joins;
   }
   void attention(double count, double sequences, double heads, double queries, double keys, double head) {
     if (count <= 0) return;
@@ -46,8 +46,8 @@ class Lister {
     op.k = head;
     op.copies = sequences * heads;
     op.work = detail::flops<double>(4 * op.copies * queries * keys * step * std::ceil(head / step));
-    op.live = f_.activations(2 * op.copies * queries * head);
-    op.traffic = op.unfused_traffic = op.live + f_.activations(2 * op.copies * keys * head);
+    op.working_set = f_.activations(2 * op.copies * queries * head);
+    op.memory_bytes = op.unfused_memory_bytes = op.working_set + f_.activations(2 * op.copies * keys * head);
   }
   /// @param pixels of the output; a stride reads stride^2 as many
   void convolution(double count, double pixels, double in, double out, double kernel, double frames = 1,
@@ -59,8 +59,8 @@ class Lister {
     op.k = in * kernel * kernel * frames;
     op.work = detail::flops<double>(2 * op.m * op.n * op.k);
     op.params = detail::params<double>(op.n * op.k);
-    op.live = f_.activations(pixels * (in * stride * stride + out));
-    op.traffic = op.unfused_traffic = op.live + f_.weight_bytes * op.params;
+    op.working_set = f_.activations(pixels * (in * stride * stride + out));
+    op.memory_bytes = op.unfused_memory_bytes = op.working_set + f_.weight_bytes * op.params;
   }
   /// Norm, activation and convolution, twice, and the sum. A denoiser adds the step in between.
   void residual_block(double images, double pixels, double in, double out, double frames, double step_width) {
@@ -223,12 +223,12 @@ class TransformerLister : Lister {
     chain("partial_output", OpGroup::attention, count, outputs);
     if (ring > 1) {
       chain("ring_merge", OpGroup::attention, count * (ring - 1), outputs);
-      collective(f_.ops, "ring_exchange", Collective::point_to_point, Traffic::context, count * (ring - 1),
+      collective(f_.ops, "ring_exchange", Collective::point_to_point, CommGroup::cp, count * (ring - 1),
                  f_.activations(2 * sequences_ * keys * hidden_ / ulysses), ring, ulysses);
     }
     if (ulysses > 1) {
       chain("head_copy", OpGroup::attention, 8 * count, own_rows * hidden_);
-      collective(f_.ops, "head_exchange", Collective::all_to_all, Traffic::context, 4 * count,
+      collective(f_.ops, "head_exchange", Collective::all_to_all, CommGroup::cp, 4 * count,
                  f_.activations(own_rows * hidden_), ulysses, 1.0);
     }
   }

@@ -1,14 +1,14 @@
 // The roofline of a whole pass: all work over the peak rate, or all traffic over the peak bandwidth. The
 // yardstick beside which measurements and the other pricers are read.
 
-#include "timing/operators/operator_pricer.hpp"
+#include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/tape/record.hpp>
 
 namespace mlsysim {
 namespace {
 
-template <class T> class RooflinePricer final : public detail::OperatorPricer<T> {
+template <class T> class RooflineEstimator final : public detail::OperatorEstimator<T> {
  public:
   PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device, const Links<T>& /*links*/,
                           const T& /*prompt*/) const override {
@@ -49,13 +49,13 @@ template <class T> class RooflinePricer final : public detail::OperatorPricer<T>
 
 }  // namespace
 
-template <> const Pricer<double>& roofline_pricer<double>() {
-  static const RooflinePricer<double> pricer;
-  return pricer;
+template <> const PassEstimator<double>& roofline_estimator<double>() {
+  static const RooflineEstimator<double> estimator;
+  return estimator;
 }
-template <> const Pricer<Recorded>& roofline_pricer<Recorded>() {
-  static const RooflinePricer<Recorded> pricer;
-  return pricer;
+template <> const PassEstimator<Recorded>& roofline_estimator<Recorded>() {
+  static const RooflineEstimator<Recorded> estimator;
+  return estimator;
 }
 
 }  // namespace mlsysim

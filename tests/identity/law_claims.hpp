@@ -67,12 +67,12 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     // One query takes whole steps, of several the mean one ends within its last: two may be done sooner than
     // one.
     {"AttentionTime", "time",
-     "+copies ~group ~new_tokens +keys +reach +whole_keys +pair_work +pair_softmax +traffic ~tile "
+     "+copies ~group ~new_tokens +keys +reach +no_split_kv +pair_work +pair_softmax +traffic ~tile "
      "~block_tile ~units "
      "-peak -bandwidth +launch "
      "+block +block_rows +least_step +split"},
     {"AttentionTime", "compute",
-     "+copies ~group ~new_tokens +keys +reach +whole_keys +pair_work +pair_softmax ~tile ~block_tile ~units "
+     "+copies ~group ~new_tokens +keys +reach +no_split_kv +pair_work +pair_softmax ~tile ~block_tile ~units "
      "-peak +block "
      "+block_rows +least_step +split"},
     {"AttentionTime", "memory", "+traffic -bandwidth"},

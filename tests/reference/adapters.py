@@ -31,7 +31,7 @@ def with_adapters(ops, plan):
 
 def beside(out, op, kind, name):
     new = emit(out, kind, op.group, name, op.share)
-    new.parts, new.remade, new.place = op.parts | {"adapter"}, set(op.remade), op.place
+    new.parts, new.recompute_parts, new.place = op.parts | {"adapter"}, set(op.recompute_parts), op.place
     return new
 
 
@@ -46,7 +46,7 @@ def product(out, op, plan, name, m, n, k, copies):
 
 
 def adapt(out, op, plan):
-    rank, matrices = plan.lora_rank, op.joins
+    rank, matrices = plan.lora_rank, op.merged_matrices
     product(out, op, plan, "adapter_down", op.m, rank * matrices, op.k, op.copies)
     up = product(out, op, plan, "adapter_up", op.m, op.n / matrices, rank, op.copies * matrices)
     up.kept = plan.activation_bytes * op.m * rank * matrices * op.copies  # x A

@@ -108,7 +108,7 @@ def unfused_core(f, share, copies, kv_heads, qk, v, inputs, state, window):
     square = copies * rows * keys
     scores = activation_product(f, "attention_scores", "attention", share, rows, keys, qk, copies, {"core"})
     scores.kept = inputs if f.training else 0.0
-    scores.remade = {"attention", "block"}
+    scores.recompute_parts = {"attention", "block"}
     scores.state = state
     arrays = 2 if plan.dropout and f.training else 1  # softmax and dropout
     passes = arrays + (0 if plan.fused else 2)  # scale and mask are passes of their own
@@ -160,9 +160,9 @@ def grouped(f, share, a, reach):
         + (norms == "full") * (query + kv_heads * qk)
         + bool(a.get("sinks")) * heads
     )
-    op.joins = 2 if a.get("shared_kv") else 3
+    op.merged_matrices = 2 if a.get("shared_kv") else 3
     op.kept *= f.split
-    op.remade = {"norm", "block"}
+    op.recompute_parts = {"norm", "block"}
     op.biased += qkv_bias
     for width in (query, kv_heads * qk) if norms != "none" else ():
         elementwise(f, "query_key_norm", "attention", share, f.tokens * width, 1, 1, 6)

@@ -34,7 +34,7 @@ def with_backward(ops, h, plan):
 
 
 def repeated(op, share):
-    return op.like(run="recompute", share=share, params=0.0, kept=0.0, made_again=0.0)
+    return op.like(run="recompute", share=share, params=0.0, kept=0.0, recomputed_bytes=0.0)
 
 
 def recompute(forward, plan):
@@ -45,8 +45,8 @@ def recompute(forward, plan):
     for op in forward:
         if op.place != "block":
             continue
-        if op.remade & named:
-            op.made_again = op.kept * plan.recomputed
+        if op.recompute_parts & named:
+            op.recomputed_bytes = op.kept * plan.recomputed
             op.kept = op.kept * (1 - plan.recomputed)
         behind = op.name == "ffn_down" or (op.name == "ffn_join" and op.pattern != "all_gather")
         if plan.early_stop and named == EVERYTHING and not plan.dropout and behind:
@@ -69,9 +69,9 @@ def recompute_by_operator(forward, plan):
             written = plan.activation_bytes * 0.5 * op.m * op.n * op.copies
         if op.kind == "attention":
             written = 0.5 * op.live  # of queries and outputs, the outputs
-        if not op.remade:
+        if not op.recompute_parts:
             written = op.kept  # the block's own input
-        op.made_again = op.kept * plan.recomputed
+        op.recomputed_bytes = op.kept * plan.recomputed
         op.kept = op.kept * (1 - plan.recomputed) + written * plan.recomputed
         if times:
             again.append(repeated(op, op.share * plan.recomputed * times))
@@ -80,7 +80,7 @@ def recompute_by_operator(forward, plan):
 
 def backward(op, h, plan):
     """What one forward operator becomes in the backward pass."""
-    mirror = op.like(run="backward", params=0.0, kept=0.0, made_again=0.0, state=0.0)
+    mirror = op.like(run="backward", params=0.0, kept=0.0, recomputed_bytes=0.0, state=0.0)
     if op.kind == "matmul":
         return backward_of_product(op, mirror, h, plan)
     if op.kind == "attention":

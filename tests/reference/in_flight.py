@@ -61,7 +61,7 @@ class OperatorPasses:
         launches.set_operators(plan, self.engine)
         set_exchange(plan, self.s, True)
         if plan.ep > 1 and plan.expert_overlap != "none":
-            plan.steal = default("overlap_slowdown")
+            plan.overlap_slowdown = default("overlap_slowdown")
         return plan
 
     def prefill(self, prompts, new_tokens, context):

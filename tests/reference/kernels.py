@@ -149,8 +149,8 @@ def own_price(op, executions, arrays, runtime, device, links):
     if runtime.masked and op.kind == "attention" and arrays.plan.phase == "decode":
         cached = op.traffic - op.live
         op = op.like(group_heads=1.0, traffic=op.live + op.group_heads * cached, keys="undivided")
-    if op.kind == "matmul" and not runtime.joined and op.joins > 1:
-        parts, summed = op.joins, op.run == "backward"
+    if op.kind == "matmul" and not runtime.joined and op.merged_matrices > 1:
+        parts, summed = op.merged_matrices, op.run == "backward"
         left = arrays.plan.activation_bytes * op.m * (op.n if summed else op.k) * op.copies
         one = op.like(work=op.work / parts, **({"k": op.k / parts} if summed else {"n": op.n / parts}))
         one.live, one.traffic = left + (op.live - left) / parts, left + (op.traffic - left) / parts

@@ -18,11 +18,11 @@ class Op:
     place: str = "block"  # block, first, last, stage
     run: str = "forward"  # forward, recompute, backward, weight_gradient, update
     parts: set = field(default_factory=set)  # parts of the block that it belongs to
-    remade: set = field(
+    recompute_parts: set = field(
         default_factory=set
     )  # parts that recomputation must repeat so that `kept` need not be kept
     wide: bool = False  # stays at 16 bits in narrow training
-    by_warp: bool = False  # its kernel widens weights on their way
+    dequantizes_in_kernel: bool = False  # its kernel widens weights on their way
     recurrence: str = ""  # linear attention: kernels that it stands for
     stepping: bool = False  # linear attention: steps of decoding
     keys: str = "cached"  # attention: undivided (cached, but not split over units), made (in this pass, for every head),
@@ -40,7 +40,7 @@ class Op:
     traffic: float = 0.0  # bytes to and from memory
     params: float = 0.0  # weights stored
     kept: float = 0.0  # activations kept for the backward pass
-    made_again: float = 0.0  # activations that recomputation restores
+    recomputed_bytes: float = 0.0  # activations that recomputation restores
     live: float = 0.0  # activations in and out
     state: float = 0.0  # cache or recurrent state held
     # Collectives and transfers.
@@ -73,7 +73,7 @@ PART_OF_GROUP = {
 
 def emit(ops, kind, group, name, share=1.0, parts=()):
     mine = set(parts) | PART_OF_GROUP.get(group, set()) | {"block"}
-    ops.append(Op(kind, group, name, share=share, parts=mine, remade=set(mine)))
+    ops.append(Op(kind, group, name, share=share, parts=mine, recompute_parts=set(mine)))
     return ops[-1]
 
 
@@ -112,7 +112,7 @@ def matmul(f, name, group, share, m, n, k, copies=1.0, parts=()):
     op.kept = f.plan.activation_bytes * m * k * copies
     op.live = op.kept + f.plan.activation_bytes * m * n * copies
     op.traffic = op.live + stored_bytes(f.plan, name, group) * op.params
-    op.by_warp = f.plan.widened and f.plan.phase == "decode"
+    op.dequantizes_in_kernel = f.plan.widened and f.plan.phase == "decode"
     return op
 
 
@@ -159,7 +159,7 @@ def norm(f, name, share):
     op = elementwise(f, name, "norm", share, values, (3 if f.training else 2) + apart, 2 + apart, 6)
     op.params = f.h.norm_vectors * f.h.hidden
     op.kept = f.plan.activation_bytes * values
-    op.remade = {"block"}
+    op.recompute_parts = {"block"}
     return op
 
 

@@ -85,7 +85,7 @@ def blocks(f):
     # norms.
     dropped = f.tokens * h.hidden * f.split * (2 / max(h.norms_per_layer, 1))
     attention_norm = norm(f, "attention_norm", norms)
-    attention_norm.remade = set()  # its input is the block's own, which is always kept
+    attention_norm.recompute_parts = set()  # its input is the block's own, which is always kept
     dropout_traffic(f, attention_norm, dropped)
     for (mixer, reach), layers in h.mixers:
         attention.mix(f, layers * each, mixer, reach)
@@ -104,15 +104,15 @@ def feed_forward_pair(f, group, names, share, rows, width, copies, outer, gated)
     up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)
     up.joins = matrices_up
     up.kept *= f.split
-    up.remade = {"norm", "block"}
+    up.recompute_parts = {"norm", "block"}
     values = rows * width * copies
     act = elementwise(f, act_name, group, share, values, 1, 1, 8, {"activation"})
     # A gate is read too; as a pass of its own its product reads and writes once more.
     act.traffic += f.plan.activation_bytes * (matrices_up - 1) * (1 if f.plan.fused else 3) * values
     act.kept = f.plan.activation_bytes * matrices_up * values
-    act.remade = {"feed_forward", "block"}
+    act.recompute_parts = {"feed_forward", "block"}
     down = matmul(f, down_name, group, share, rows, outer, width, copies)
-    down.remade = down.remade | {"activation"}
+    down.recompute_parts = down.recompute_parts | {"activation"}
     dropout_mask(f, down, rows * outer * f.split)
 
 
@@ -140,7 +140,7 @@ def experts(f, share, a):
     count, top_k, hidden = a["count"], a["top_k"], a.get("latent", h.hidden)
     gated, shared = a.get("gated", True), a.get("shared", 0)
     router = matmul(f, "router", "experts", share, f.tokens, count, h.hidden)
-    router.remade = {"norm", "block"}
+    router.recompute_parts = {"norm", "block"}
     router.params += bool(a.get("router_bias")) * count + bool(a.get("shared_gate")) * h.hidden
     resized = 1 if hidden < h.hidden else 0  # experts that work at another width
     matmul(f, "routed_width_down", "experts", share * resized, f.tokens, hidden, h.hidden)

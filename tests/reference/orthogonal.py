@@ -15,9 +15,9 @@ def updates(ops, plan):
         if op.run != "forward" or op.kind != "matmul" or "core" in op.parts or op.place != "block":
             continue
         routed = "routed" in op.parts
-        wide = op.n / op.joins
+        wide = op.n / op.merged_matrices
         a, b = min(wide, op.k), max(wide, op.k)
-        matrices = op.copies * op.joins
+        matrices = op.copies * op.merged_matrices
         if routed:  # all experts that are stored, not those that this pass touches
             matrices *= op.params / (op.n * op.k * op.copies)
         share = 1 / holders(plan, routed).shards if plan.zero_stage >= 1 else 1

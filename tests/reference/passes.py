@@ -83,7 +83,7 @@ class Sum:
         ahead = self.hidden_ahead(plan, blocks)
         routed = min(self.ep_comm, self.overlap_compute, self.kernels() - ahead)
         hidden = ahead + self.tp_comm * plan.tp_overlap + routed
-        return self.total - hidden * (1 - plan.steal)
+        return self.total - hidden * (1 - plan.overlap_slowdown)
 
     def prepared(self, blocks, layer):
         """The host prepares a pass layer by layer, `layer` each, where it does not launch a captured graph."""
@@ -183,6 +183,6 @@ def totals_of(ops, blocks, places):
             t.weight_work += op.work * times
         t.kept += op.kept * times
         t.state += op.state * times
-        t.block_again += op.made_again * once
+        t.block_again += op.recomputed_bytes * once
         t.live = max(t.live, op.live * once)
     return t

@@ -56,7 +56,7 @@ def whole_model():
         recomputed=1,
         overlap=0.0,
         tp_overlap=0.0,
-        steal=0.0,
+        overlap_slowdown=0.0,
         offload_weights=0.0,
         offload_activations=0.0,
         offload_states=0.0,

@@ -33,7 +33,7 @@ def product_time(op, device, executions):
     rate = burst_rate(op.work * executions, d.matrix_rate * share, d)
     # A product narrower than a tile is padded to whole matrix instructions.
     # Kernels that widen weights on their way multiply by warp (frantar2024marlin, section 3).
-    rows = min(d.matrix_rows, 16) if op.by_warp else d.matrix_rows
+    rows = min(d.matrix_rows, 16) if op.dequantizes_in_kernel else d.matrix_rows
     tile_m = min(rows * ceil_div(max(op.m, 1), rows), d.tile_m)
     tile_n = min(rows * ceil_div(max(op.n, 1), rows), d.tile_n)
     tiles = ceil_div(op.m, tile_m) * ceil_div(op.n, tile_n) * op.copies

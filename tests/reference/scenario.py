@@ -231,7 +231,7 @@ def serve(s):
         launches.set_operators(plan, engine)
         set_exchange(plan, s, True)
         if s.expert_overlap != "none" and s.ep_size > 1:
-            plan.steal = default("overlap_slowdown")
+            plan.overlap_slowdown = default("overlap_slowdown")
         view = device.device_view(under(s.device, engine), s.precision, "prefill", s.kv_precision)
         view.limits = power_cap.limits_of(s.device, s.power_cap, s.clock_limit)
         device.set_efficiency(view, s.efficiency)

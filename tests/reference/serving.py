@@ -31,7 +31,7 @@ def run_pass(h, plan, device, links):
     """One micro-batch through all stages in turn. Each stage with its blocks and ends; every stage sends its
     output on. The dispatch of the model is paid once."""
     p = SimpleNamespace(ops=operators.forward(h, plan), stages=[], whole=passes.Sum())
-    turns = parts_in_turn(plan)
+    turns = two_batch_overlap(plan)
     part = SimpleNamespace(**{**vars(plan), "batch": plan.batch / turns})
     ops = sharding.from_host(operators.forward(h, part), part, lambda op: formats.bytes_of(part, passes.one(op)))
     if device.runtime:
@@ -57,7 +57,7 @@ def run_pass(h, plan, device, links):
     return p
 
 
-def parts_in_turn(plan):
+def two_batch_overlap(plan):
     """Two parts of a pass take turns, so that one computes while the other's tokens travel, where a rank has two
     sequences."""
     if plan.expert_overlap != "micro_batch" or plan.ep == 1:

@@ -93,7 +93,7 @@ def step_of(name, hardware_name, batch, seq, runtime_name, recomputation):
         if recomputation == "full" and op.place == "block" and op.run in ("forward", "backward"):
             # Each tensor that a block saves is handled once forward, and twice backward: made again and used.
             saved = sum(r.get("saved", 0) for r in rows_of(runtime_name, key) if holds[r.get("when", "always")])
-            parts = op.joins if op.kind == "matmul" and not runtime.joined else 1
+            parts = op.merged_matrices if op.kind == "matmul" and not runtime.joined else 1
             here.host += times * parts * saved * host["hook"] * (2 if derives else 1)
         for row in rows if rows and op.run != "update" else [{"kernel": "own"}]:
             own = row["kernel"] == "own"
@@ -137,7 +137,7 @@ def calls_of(name, runtime_name, batch, context, decode):
         for row in rows_of(runtime_name, key_of(op, runtime)) or [{"kernel": "own"}]:
             if not holds[row.get("when", "always")] or row["kernel"] == "allocation":
                 continue
-            matrices = op.joins if op.kind == "matmul" and not runtime.joined else 1
+            matrices = op.merged_matrices if op.kind == "matmul" and not runtime.joined else 1
             many = matrices if row["kernel"] == "own" else row.get("times", 1)
             calls += times * many * row.get("calls", row.get("operators", 1))
     return calls

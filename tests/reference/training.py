@@ -54,7 +54,7 @@ def view(s):
     nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
     p.host_bandwidth = nominal * default("host_stream") / s.fleet.node["accelerators_per_node"]
     p.overlap = default("overlap") if s.overlap is None else s.overlap
-    p.steal = default("overlap_slowdown") if s.slowdown is None else s.slowdown
+    p.overlap_slowdown = default("overlap_slowdown") if s.slowdown is None else s.slowdown
     p.tp_overlap = s.tp_overlap
     p.fused_loss = s.fused_loss
     set_exchange(p, s, False)
@@ -179,7 +179,7 @@ def step(v):
     for one in (slow.forward, slow.backwards):
         room += one.kernels() * plan.overlap - one.hidden_ahead(plan, slow.blocks)
     under_kernels = min(pieces, room)
-    slowing = under_kernels * plan.steal
+    slowing = under_kernels * plan.overlap_slowdown
     under_waits = min(pieces - under_kernels + slowing, slow.launch_wait)
     out.update = slow.update.total - under_kernels + slowing - under_waits
     out.total = out.slots + out.bubble + out.update

@@ -8,7 +8,7 @@
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/reflect/join.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <optional>
 
@@ -32,7 +32,7 @@ template <class T = double> struct ReplicaPasses {
   Time<T> prompt_launch;  ///< host time of one kernel of a prompt
   Time<T> prompt_layer;   ///< host time of one layer in a pass with prompts
   T graph_batch{0.0};     ///< requests of a rank up to which a step is replayed from a graph
-  const Pricing* pricing = nullptr;
+  const FidelityModel* fidelity_model = nullptr;
   Structure decode_structure;  ///< of a step of decoding
   bool eager_steps = false;    ///< larger steps are no captured graphs
 
@@ -48,7 +48,7 @@ template <class T = double> struct ReplicaPasses {
   }
   static constexpr auto categories() {
     using P = ReplicaPasses;
-    return rows(category(&P::pricing, "pricing", "level of detail"),
+    return rows(category(&P::fidelity_model, "fidelity_model", "level of detail"),
                 category(&P::decode_structure, "decode", "operators of a step of decoding"),
                 category(&P::eager_steps, "eager_steps", "larger steps are no captured graphs"));
   }
@@ -56,18 +56,20 @@ template <class T = double> struct ReplicaPasses {
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
   [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context) const {
     const Plan<T> p = pass(prompts, new_tokens, context);
-    return pricing->template pricer<T>().prefill({model, p, prompt_launch, prompt_layer}, prompt_device,
-                                                 links, context);
+    return fidelity_model->template estimator<T>().prefill({model, p, prompt_launch, prompt_layer},
+                                                           prompt_device, links, context);
   }
   /// One step of `requests` that hold `context` tokens.
   [[nodiscard]] PassEstimate<T> decode(const T& requests, const T& context) const {
     const Plan<T> p = pass(requests, T{1.0}, context);
-    return pricing->template pricer<T>().decode({decoding(), p, step_launch(requests)}, step_device, links);
+    return fidelity_model->template estimator<T>().decode({decoding(), p, step_launch(requests)}, step_device,
+                                                          links);
   }
   /// A pass that checks what was proposed: `new_tokens` of each request, attended to as those of a prompt.
   [[nodiscard]] PassEstimate<T> check(const T& requests, const T& context, const T& new_tokens) const {
     const Plan<T> p = pass(requests, new_tokens, context);
-    return pricing->template pricer<T>().decode({model, p, step_launch(requests)}, step_device, links);
+    return fidelity_model->template estimator<T>().decode({model, p, step_launch(requests)}, step_device,
+                                                          links);
   }
   /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
   /// where the weights alone do not fit.
@@ -82,15 +84,16 @@ template <class T = double> struct ReplicaPasses {
   }
   /// Memory demands of the two ends of the pipeline in a step of `requests` requests of `tokens` tokens each.
   [[nodiscard]] StageDemands<T> demands(const T& requests, const T& tokens) const {
-    return pricing->template pricer<T>().pass_demands(decoding(), pass(requests, T{1.0}, tokens));
+    return fidelity_model->template estimator<T>().pass_demands(decoding(), pass(requests, T{1.0}, tokens));
   }
   /// Memory of a device in that step.
   [[nodiscard]] MemoryBreakdown<T> memory(const T& requests, const T& tokens) const {
-    return pricing->template pricer<T>().pass_memory(decoding(), pass(requests, T{1.0}, tokens), step_device);
+    return fidelity_model->template estimator<T>().pass_memory(decoding(), pass(requests, T{1.0}, tokens),
+                                                               step_device);
   }
   /// Cache of one request of `tokens`.
   [[nodiscard]] Data<T> cache(const T& tokens) const {
-    return pricing->template pricer<T>().cache(decoding(), pass(T{1.0}, T{1.0}, tokens));
+    return fidelity_model->template estimator<T>().cache(decoding(), pass(T{1.0}, T{1.0}, tokens));
   }
 
  private:
@@ -121,14 +124,14 @@ template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingPr
   out.plan = v.plan;
   out.prompt_device = v.device;
   out.step_device = v.step_device();
-  if (T& rows = out.step_device.compute.matrix_rows; v.pricing->prices_engines() && v.decode.moe)
+  if (T& rows = out.step_device.compute.matrix_rows; v.fidelity_model->prices_engines() && v.decode.moe)
     rows = min(rows, warp_rows);
   out.links = v.links;
   out.prompt_launch = v.eager_steps ? detail::prompt_launch_overhead(v) : v.device.kernels.issue;
   out.prompt_layer = v.prompt_layer;
   out.graph_batch = v.graph_batch;
   out.eager_steps = v.eager_steps;
-  out.pricing = v.pricing;
+  out.fidelity_model = v.fidelity_model;
   out.decode_structure = v.decode;
   out.model = v.model;
   return out;

@@ -6,7 +6,7 @@
 #include <mlsysim/estimate/replicas.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/reflect/join.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
 
@@ -20,7 +20,7 @@ template <class T = double> struct InferenceProblem {
   ModelView<T> model;
   MacroProblem<T> macro;
   PlanLimits<T> limits;
-  const Pricing* pricing = nullptr;
+  const FidelityModel* fidelity_model = nullptr;
   bool sequences = true;  ///< the workload has a token axis
 
   static constexpr auto fields() {
@@ -33,7 +33,7 @@ template <class T = double> struct InferenceProblem {
   }
   static constexpr auto categories() {
     using P = InferenceProblem;
-    return rows(category(&P::pricing, "pricing", "level of detail"),
+    return rows(category(&P::fidelity_model, "fidelity_model", "level of detail"),
                 category(&P::sequences, "sequences", "the workload has a token axis"));
   }
 };
@@ -86,17 +86,18 @@ namespace detail {
 /// of the batch.
 template <class T> [[nodiscard]] InferenceEstimate<T> inference_estimate(const InferenceProblem<T>& v) {
   const T one{1.0};
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  const PassEstimator<T>& estimator = v.fidelity_model->template estimator<T>();
   InferenceEstimate<T> out;
   const auto share = share_batch(v.batch_size, v.accelerators);
   Plan<T> plan = v.plan;
   plan.batch = share.sequences;
   plan.context = v.sequences ? v.seq_len : one;
   plan.new_tokens = v.model.structure.phase == Phase::decode ? one : plan.context;
-  const PassEstimate<T> pass = pricer.inference({v.model, plan, v.device.kernels.issue}, v.device, v.links);
+  const PassEstimate<T> pass =
+      estimator.inference({v.model, plan, v.device.kernels.issue}, v.device, v.links);
   out.memory = fullest(pass.demands, v.model.structure, plan, v.device);
   out.offload_spill_bytes = max(out.memory.total - out.memory.capacity, Data<T>());
-  const SpillTime<T> spill = pricer.spill_time(out.memory, pass, v.device);
+  const SpillTime<T> spill = estimator.spill_time(out.memory, pass, v.device);
   out.latency = pass.total + spill.waited;
   out.latency_compute = pass.cost.compute_bound;
   out.latency_memory = pass.cost.memory_bound + spill.memory;

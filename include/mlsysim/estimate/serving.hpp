@@ -9,7 +9,7 @@
 #include <mlsysim/estimate/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/reflect/join.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
 
@@ -60,7 +60,7 @@ template <class T = double> struct ServingProblem {
   DataPerParam<T> mean_weight_bytes;   ///< of a weight of the whole model
   EngineTimes<T> engine;               ///< what the software adds to a pass in steady state
   T page_tokens{16.0}, kv_share{1.0};  ///< of the cache of a steady state
-  const Pricing* pricing = nullptr;
+  const FidelityModel* fidelity_model = nullptr;
   Load load = Load::burst;
   Structure decode;               ///< of a step of decoding
   double chunks = 1;              ///< of a prompt
@@ -105,7 +105,7 @@ template <class T = double> struct ServingProblem {
     using P = ServingProblem;
     return rows(
         category(&P::load, "load", "how requests reach the replicas"),
-        category(&P::pricing, "pricing", "level of detail"),
+        category(&P::fidelity_model, "fidelity_model", "level of detail"),
         category(&P::decode, "decode", "operators of a step of decoding"),
         category(&P::chunks, "chunks", "chunks of a prompt"),
         category(&P::has_token_budget, "has_token_budget", "a pass of prompts has a budget of tokens"),
@@ -286,14 +286,15 @@ template <class T> struct ServingPasses {
 template <class T>
 [[nodiscard]] PassEstimate<T> priced_prompt(const ServingProblem<T>& v, const ServingPasses<T>& passes,
                                             const ModelView<T>& model, const Plan<T>& plan) {
-  return v.pricing->template pricer<T>().prefill({model, plan, passes.prompt_launch, v.prompt_layer},
-                                                 v.device, v.links, v.seq_len);
+  return v.fidelity_model->template estimator<T>().prefill(
+      {model, plan, passes.prompt_launch, v.prompt_layer}, v.device, v.links, v.seq_len);
 }
 /// A pass of a model on the device that generates the tokens.
 template <class T>
 [[nodiscard]] PassEstimate<T> priced_step(const ServingProblem<T>& v, const ServingPasses<T>& passes,
                                           const ModelView<T>& model, const Plan<T>& plan) {
-  return v.pricing->template pricer<T>().decode({model, plan, passes.step_launch}, v.step_device(), v.links);
+  return v.fidelity_model->template estimator<T>().decode({model, plan, passes.step_launch}, v.step_device(),
+                                                          v.links);
 }
 
 /// The prompts of a micro-batch, divided over passes: each takes as many whole prompts as the ranks' budgets
@@ -444,7 +445,7 @@ template <class T>
                                                  const Plan<T>& plan, const StageDemands<T>& prompts,
                                                  const StageDemands<T>& step) {
   StageDemands<T> demands =
-      v.generates ? v.pricing->template pricer<T>().pass_demands(passes.decode, plan) : step;
+      v.generates ? v.fidelity_model->template estimator<T>().pass_demands(passes.decode, plan) : step;
   const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
     mine.kv_cache = mine.kv_cache * passes.batches.filled;
     if (!v.disaggregated) mine.activations = max(mine.activations, prompt.activations);
@@ -463,7 +464,7 @@ void add_draft_model(const ServingProblem<T>& v, const ServingPasses<T>& passes,
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
   const Device<T>& device = v.step_device();
-  const auto held = v.pricing->template pricer<T>().pass_memory(v.draft.model, draft_plan, device);
+  const auto held = v.fidelity_model->template estimator<T>().pass_memory(v.draft.model, draft_plan, device);
   const Data<T> more = held.weights + held.kv_cache;
   memory.weights += held.weights;
   memory.kv_cache += held.kv_cache;
@@ -477,21 +478,21 @@ template <class T>
 [[nodiscard]] Time<T> set_memory(const ServingProblem<T>& v, const ServingPasses<T>& passes,
                                  const Plan<T>& plan, const StageDemands<T>& prompts,
                                  const StageDemands<T>& step, ServingEstimate<T>& out) {
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  const PassEstimator<T>& estimator = v.fidelity_model->template estimator<T>();
   const MicroBatches<T>& m = passes.batches;
   out.memory = decoding_memory(v, passes, plan, prompts, step);
   out.prefill_memory_use = out.memory;
   if (v.drafts) add_draft_model(v, passes, plan, out.memory);
   Plan<T> whole = plan;
   whole.batch = m.share.sequences;
-  out.kv_cache_size = pricer.cache(passes.decode, whole);
+  out.kv_cache_size = estimator.cache(passes.decode, whole);
   if (!v.disaggregated) return Time<T>();
   StageDemands<T> held = prompts;
   held.first.kv_cache = held.first.kv_cache * m.filled;
   held.last.kv_cache = held.last.kv_cache * m.filled;
   out.prefill_memory_use = fullest(held, v.model.structure, v.plan, v.device);
   whole.context = v.seq_len;
-  return pricer.cache(v.model, whole) / v.network_bandwidth;
+  return estimator.cache(v.model, whole) / v.network_bandwidth;
 }
 
 /// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,

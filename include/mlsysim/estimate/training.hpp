@@ -6,13 +6,13 @@
 #include <mlsysim/estimate/reliability.hpp>
 #include <mlsysim/estimate/replicas.hpp>
 #include <mlsysim/reflect/join.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
 
 /// How the sequences of a replica become micro-batches.
 enum class Microbatches : std::uint8_t {
-  by_default,  ///< nobody says: the pricer divides
+  by_default,  ///< nobody says: the estimator divides
   counted,     ///< their number is given
   sized        ///< their size is given
 };
@@ -31,7 +31,7 @@ template <class T = double> struct TrainingProblem {
   T given_microbatches{0.0};  ///< that were given beside their size; 0: none
   T training_tokens{0.0};     ///< published number; 0: none
   FailureProblem<T> failures;
-  const Pricing* pricing = nullptr;
+  const FidelityModel* fidelity_model = nullptr;
   Microbatches division = Microbatches::by_default;
   bool sequences = true;    ///< the workload has a token axis
   bool spills = false;      ///< what does not fit is fetched over the host link, instead of being refused
@@ -56,7 +56,7 @@ template <class T = double> struct TrainingProblem {
   }
   static constexpr auto categories() {
     using P = TrainingProblem;
-    return rows(category(&P::pricing, "pricing", "level of detail"),
+    return rows(category(&P::fidelity_model, "fidelity_model", "level of detail"),
                 category(&P::division, "division", "what decides the number of micro-batches"),
                 category(&P::sequences, "sequences", "the workload has a token axis"),
                 category(&P::spills, "spills", "what does not fit is fetched over the host link"),
@@ -136,8 +136,8 @@ template <class T>
     case Microbatches::by_default:
       break;
   }
-  return v.pricing->template pricer<T>().default_microbatches(v.model, plan, v.device, local,
-                                                              v.gradient_accumulation_steps);
+  return v.fidelity_model->template estimator<T>().default_microbatches(v.model, plan, v.device, local,
+                                                                        v.gradient_accumulation_steps);
 }
 
 /// The plan of a replica, with its micro-batches of one sequence at least. Its batch is the mean of the
@@ -161,11 +161,11 @@ namespace detail {
 /// replicas, a straggler everything.
 template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const TrainingProblem<T>& v) {
   const T one{1.0};
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  const PassEstimator<T>& estimator = v.fidelity_model->template estimator<T>();
   const Plan<T> plan = training_plan(v);
   const auto share = share_batch(v.batch_size, plan.dp);
-  const StepEstimate<T> step = pricer.step({v.model, plan, v.device.kernels.issue}, v.device, v.links,
-                                           v.accelerators, v.batch_size, share.sequences);
+  const StepEstimate<T> step = estimator.step({v.model, plan, v.device.kernels.issue}, v.device, v.links,
+                                              v.accelerators, v.batch_size, share.sequences);
   TrainingEstimate<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
   out.memory = fullest(step.demands, v.model.structure, plan, v.device);
@@ -177,7 +177,7 @@ template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const Tra
     pass.cost.compute_bound = step.compute;
     pass.cost.memory_bound = step.memory;
     out.offload_spill_bytes = max(out.memory.total - out.memory.capacity, Data<T>());
-    spill = pricer.spill_time(out.memory, pass, v.device);
+    spill = estimator.spill_time(out.memory, pass, v.device);
   }
   out.step_latency = step.total * plan.straggler + congestion + spill.waited;
   out.latency_compute = step.compute;

@@ -18,7 +18,7 @@ template <class T>
 Op<T>& emit_beside(OpList<T>& ops, std::size_t beside, OpKind kind, std::string_view name) {
   Op<T>& op = emit(ops, kind, ops[beside].group, name, ops[beside].count);
   op.parts = ops[beside].parts | part::adapter;
-  op.remade = ops[beside].remade;
+  op.recompute_parts = ops[beside].recompute_parts;
   op.place = ops[beside].place;
   return op;
 }
@@ -28,16 +28,16 @@ template <class T>
 void adapter_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t beside,
                      std::string_view name, const T& m, const T& n, const T& k, const T& copies) {
   Op<T>& op = emit_beside(ops, beside, OpKind::matmul, name);
-  op.wide = structure.narrow;
+  op.stays_16bit = structure.narrow;
   op.m = m;
   op.n = n;
   op.k = k;
   op.copies = copies;
   op.work = flops<T>(2.0 * m * n * k * copies);
   op.params = params<T>(n * k * copies);
-  op.live = plan.activation_bytes * ((m * k + m * n) * copies);
-  op.traffic = op.live + plan.adapter_bytes * op.params;
-  op.unfused_traffic = op.traffic;
+  op.working_set = plan.activation_bytes * ((m * k + m * n) * copies);
+  op.memory_bytes = op.working_set + plan.adapter_bytes * op.params;
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The adapters of one product, y + (x A) B: each of the matrices that it joins has its own A and B. The
@@ -46,16 +46,16 @@ void adapter_product(const Structure& structure, const Plan<T>& plan, OpList<T>&
 /// @cite hu2022lora, section 4.1
 template <class T>
 void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t i) {
-  const T m = ops[i].m, n = ops[i].n, k = ops[i].k, copies = ops[i].copies, joins = ops[i].joins;
+  const T m = ops[i].m, n = ops[i].n, k = ops[i].k, copies = ops[i].copies, joins = ops[i].merged_matrices;
   adapter_product(structure, plan, ops, i, "adapter_down", m, T(plan.lora_rank * joins), k, copies);
   adapter_product(structure, plan, ops, i, "adapter_up", m, T(n / joins), plan.lora_rank, T(copies * joins));
-  ops[ops.size() - 1].kept = plan.activation_bytes * (m * plan.lora_rank * joins * copies);
+  ops[ops.size() - 1].saved_bytes = plan.activation_bytes * (m * plan.lora_rank * joins * copies);
   Op<T>& sum = emit_beside(ops, i, OpKind::elementwise, "adapter_sum");
   const T values = m * n * copies;
   sum.work = flops<T>(2.0 * values);
   // Scaled and added in one pass, or in two.
-  sum.live = plan.activation_bytes * ((structure.fused ? 3.0 : 5.0) * values);
-  sum.traffic = sum.unfused_traffic = sum.live;
+  sum.working_set = plan.activation_bytes * ((structure.fused ? 3.0 : 5.0) * values);
+  sum.memory_bytes = sum.unfused_memory_bytes = sum.working_set;
 }
 
 /// Stored weights of few bits are widened into a buffer before a product, which reads them there.
@@ -66,19 +66,19 @@ void widen(const Structure& structure, const Plan<T>& plan, const DataPerParam<T
            std::size_t i) {
   const T values = ops[i].n * ops[i].k * ops[i].copies;
   const bool expert = structure.mixed_storage && (ops[i].parts & part::routed);
-  const bool edge = structure.mixed_storage && ops[i].place != Place::block;
+  const bool edge = structure.mixed_storage && ops[i].place != StageScope::every_block;
   const Data<T> stored = (expert ? plan.expert_bytes
                           : edge ? plan.edge_bytes
                                  : plan.weight_bytes) *
                          params<T>(values),
                 wide = width * params<T>(values);
-  ops[i].traffic += wide - stored;
-  ops[i].unfused_traffic = ops[i].traffic;
+  ops[i].memory_bytes += wide - stored;
+  ops[i].unfused_memory_bytes = ops[i].memory_bytes;
   Op<T>& op = emit_beside(ops, i, OpKind::elementwise, "widen");
   op.parts = ops[i].parts | part::widened;
   op.work = flops<T>(2.0 * values);  // a look-up and a scale
-  op.live = wide;
-  op.traffic = op.unfused_traffic = stored + wide;
+  op.working_set = wide;
+  op.memory_bytes = op.unfused_memory_bytes = stored + wide;
 }
 
 /// Products of more than `unpack_rows` rows read weights that were widened before them; others widen theirs
@@ -89,10 +89,10 @@ template <class T> void unpack(const Structure& structure, const Plan<T>& plan, 
   for (std::size_t i = 0; i < end; ++i) {
     if (ops[i].kind != OpKind::matmul || ops[i].parts & part::core) continue;
     ops.reserve(1);
-    const Data<T> own = ops[i].traffic;
+    const Data<T> own = ops[i].memory_bytes;
     widen(structure, plan, width, ops, i);
     const auto many = ops[i].m > plan.unpack_rows;
-    ops[i].traffic = ops[i].unfused_traffic = select(many, ops[i].traffic, own);
+    ops[i].memory_bytes = ops[i].unfused_memory_bytes = select(many, ops[i].memory_bytes, own);
     ops[ops.size() - 1].count = select(many, ops[i].count, T{0.0});
   }
 }
@@ -104,10 +104,10 @@ template <class T> void adapt(const Structure& structure, const Plan<T>& plan, O
   for (std::size_t i = 0; i < end; ++i) {
     ops.reserve(4);
     const bool product = ops[i].kind == OpKind::matmul && !(ops[i].parts & part::core);
-    const bool inside = ops[i].place == Place::block;
+    const bool inside = ops[i].place == StageScope::every_block;
     if (!product) continue;
     const bool learns = inside && is_adapted(structure, ops[i]);
-    if (!learns) ops[i].kept = {};
+    if (!learns) ops[i].saved_bytes = {};
     if (inside && structure.adapters == Adapters::qlora) widen(structure, plan, plan.adapter_bytes, ops, i);
     if (learns) adapt_product(structure, plan, ops, i);
   }

@@ -47,7 +47,7 @@ template <class T>
 void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const T& cached_width) {
   auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated,
                          f.structure.fused ? 1 : 5, f.structure.fused ? 1 : 4, 6);
-  op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
+  op.memory_bytes += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
 /// Norms of queries and of keys, a kernel for each. What is not fused has them in its launch list.
@@ -69,8 +69,8 @@ template <class T> void cast_inputs(const Frame<T>& f, const T& count, const T& 
   const Data<T> made = f.plan.activation_bytes, stored = f.weight_bytes * params<T>(T{1.0});
   auto& op = elementwise(f, "quantisation", OpGroup::attention, count * select(stored < made, T{1.0}, T{0.0}),
                          f.tokens * values, 1, 0, 2);
-  op.traffic += stored * (f.tokens * values);
-  op.unfused_traffic = op.traffic;
+  op.memory_bytes += stored * (f.tokens * values);
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The attention core: scores, softmax, weighted sum over the tokens in reach.
@@ -93,20 +93,20 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     // Heads of a group find cached keys and values in the L2 cache.
     const auto read_once = [&](Op<T>& op, const T& width) {
       if (!cached) return;
-      op.traffic = op.live + f.plan.kv_bytes * (f.sequences * kv_heads * keys * width);
-      op.unfused_traffic = op.traffic;
+      op.memory_bytes = op.working_set + f.plan.kv_bytes * (f.sequences * kv_heads * keys * width);
+      op.unfused_memory_bytes = op.memory_bytes;
     };
     auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk,
                                       head_copies, core);
     read_once(scores, qk);
-    scores.kept = f.training() ? inputs : Data<T>();
-    scores.remade = part::attention | part::block;
+    scores.saved_bytes = f.training() ? inputs : Data<T>();
+    scores.recompute_parts = part::attention | part::block;
     scores.state = state;
     // Softmax and dropout; scale and mask are passes of their own where nothing is fused.
     const double arrays = f.structure.dropout && f.training() ? 2.0 : 1.0;
     const double passes = arrays + (f.structure.fused ? 0.0 : 2.0);
     auto& softmax = elementwise(f, "softmax", OpGroup::attention, count, square, passes, passes, 6, core);
-    softmax.kept = f.activations(arrays * square);
+    softmax.saved_bytes = f.activations(arrays * square);
     dropout_mask(f, softmax, square);
     dropout_traffic(f, softmax, square);
     read_once(activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies,
@@ -117,7 +117,7 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   if (f.structure.kernel == AttentionKernel::fused_fp8) {
     const T values = f.tokens * (heads * qk + kv_heads * (qk + v));
     auto& cast = elementwise(f, "attention_cast", OpGroup::attention, count, values, 1, 0, 2);
-    cast.traffic = cast.unfused_traffic = cast.traffic + values * unit::B;
+    cast.memory_bytes = cast.unfused_memory_bytes = cast.memory_bytes + values * unit::B;
   }
   const auto seen = attended(f.structure, f.plan, reach);
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, name, count);
@@ -127,25 +127,25 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   op.copies = head_copies;
   op.work = flops<T>(2.0 * head_copies * (seen.pairs / f.plan.cp) * (qk + v));
   op.state = state;
-  op.reach = seen.pairs / f.plan.new_tokens;
+  op.attended_keys = seen.pairs / f.plan.new_tokens;
   op.group_heads = heads / kv_heads;
   // Outside serving nothing is cached: keys and values are activations like any other.
   const Data<T> keys = cached ? f.plan.kv_bytes * (f.sequences * op.n * cached_width)
                               : f.activations(f.sequences * op.n * cached_width);
-  op.live = f.activations(f.tokens * heads * (qk + v));
-  op.traffic = keys + op.live;
-  op.unfused_traffic = op.traffic + f.activations(4.0 * (seen.pairs / f.plan.cp) * head_copies);
-  if (f.training()) op.kept = inputs;
+  op.working_set = f.activations(f.tokens * heads * (qk + v));
+  op.memory_bytes = keys + op.working_set;
+  op.unfused_memory_bytes = op.memory_bytes + f.activations(4.0 * (seen.pairs / f.plan.cp) * head_copies);
+  if (f.training()) op.saved_bytes = inputs;
 }
 
 /// Context-parallel ranks hold a part of each sequence and pass keys and values around, beside the attention
 /// of the part at hand.
 template <class T> void exchange_context(const Frame<T>& f, const T& count, const T& width) {
   if (f.structure.phase == Phase::decode) return;
-  auto& op = collective(f.ops, "context_exchange", Collective::all_gather, Traffic::context, count,
+  auto& op = collective(f.ops, "context_exchange", Collective::all_gather, CommGroup::cp, count,
                         f.activations(f.sequences * f.plan.new_tokens * width), f.plan.cp, f.plan.tp);
   op.parts = op.parts | part::attention;
-  op.beside = Beside::pass;
+  op.overlap_with = OverlapWith::pass;
 }
 
 /// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
@@ -176,13 +176,13 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
   op.state = value * (f.sequences * entries * h.index_dim);
   // Queries are cast to the format of the keys; what leaves the kernel is one FP32 sum a query and entry.
   const Data<T> sums = f.tokens * seen * (4.0 * unit::B);
-  op.live = value * (f.tokens * width);
-  op.traffic = op.state + op.live + sums;
-  op.unfused_traffic = op.traffic;
+  op.working_set = value * (f.tokens * width);
+  op.memory_bytes = op.state + op.working_set + sums;
+  op.unfused_memory_bytes = op.memory_bytes;
   Op<T>& choice = emit(f.ops, OpKind::elementwise, OpGroup::attention, "index_choice", count, part::core);
   choice.work = flops<T>(f.tokens * seen);  // a comparison each
-  choice.traffic = sums;
-  choice.unfused_traffic = choice.traffic;
+  choice.memory_bytes = sums;
+  choice.unfused_memory_bytes = choice.memory_bytes;
   if (!serves(f)) return;
   // Entries of many tokens are few, and their kernels fused.
   const T alone = select(h.index_block > T{1.0}, T{0.0}, T{1.0});
@@ -222,7 +222,7 @@ void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, con
   matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
   auto& keys = matmul(f, "encoder_key_value", OpGroup::attention, count, decoding ? T{0.0} : encoded,
                       kv_width, hidden);
-  if (decoding) keys.traffic = keys.unfused_traffic = Data<T>();
+  if (decoding) keys.memory_bytes = keys.unfused_memory_bytes = Data<T>();
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "encoder_attention", count);
   op.m = f.plan.new_tokens;
   op.n = f.plan.context;
@@ -231,9 +231,9 @@ void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, con
   op.group_heads = heads / kv_heads;
   op.work = flops<T>(2.0 * op.copies * op.m * op.n * (h.qk_dim + h.v_dim));
   if (!f.training()) op.state = plan_state(f, f.plan.context, kv_width);
-  op.live = f.activations(f.tokens * heads * (h.qk_dim + h.v_dim));
-  op.traffic = op.live + f.plan.kv_bytes * (encoded * kv_width);
-  op.unfused_traffic = op.traffic;
+  op.working_set = f.activations(f.tokens * heads * (h.qk_dim + h.v_dim));
+  op.memory_bytes = op.working_set + f.plan.kv_bytes * (encoded * kv_width);
+  op.unfused_memory_bytes = op.memory_bytes;
   matmul(f, "encoder_output", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_attention(f, count);
 }
@@ -254,9 +254,9 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Gro
                query_width * (1.0 + h.output_gate) + kv_heads * (h.qk_dim + h.v_dim * h.own_values), hidden);
     op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
                            h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
-    op.joins = 2.0 + h.own_values;
-    op.kept *= f.split;
-    op.remade = part::norm | part::block;
+    op.merged_matrices = 2.0 + h.own_values;
+    op.saved_bytes *= f.split;
+    op.recompute_parts = part::norm | part::block;
     op.biased += h.qkv_bias;
   }
   if (h.normed) norm_queries_and_keys(f, count, query_width, T(kv_heads * h.qk_dim));
@@ -290,9 +290,9 @@ void join_parts(const Frame<T>& f, const T& count, const T& heads, const LatentV
       emit(f.ops, OpKind::elementwise, OpGroup::attention, "latent_attention_join", count, part::core);
   const T sums = f.tokens * heads * h.kv_rank;
   op.work = flops<T>(2.0 * sums);
-  op.live = f.activations(sums);
-  op.traffic = op.live + sums * (4.0 * unit::B);
-  op.unfused_traffic = op.traffic;
+  op.working_set = f.activations(sums);
+  op.memory_bytes = op.working_set + sums * (4.0 * unit::B);
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Casts queries, keys and values of a prompt to the format in which attention multiplies, where the cache
@@ -305,8 +305,8 @@ template <class T>
   const T values = f.tokens * heads * (2.0 * (h.nope + h.rope) + h.v_dim);
   auto& op =
       elementwise(f, "attention_cast", OpGroup::attention, count * narrow, values, 1, 0, 2, part::core);
-  op.traffic += cached * values;
-  op.unfused_traffic = op.traffic;
+  op.memory_bytes += cached * values;
+  op.unfused_memory_bytes = op.memory_bytes;
   return narrow;
 }
 
@@ -328,9 +328,9 @@ void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cache
   if (op.kind != OpKind::attention) return;
   const T values = f.sequences * op.n * heads * (h.nope + h.rope + h.v_dim);
   const Data<T> keys = select(narrow > T{0.5}, Data<T>(f.plan.kv_bytes * values), f.activations(values));
-  const Data<T> scores = op.unfused_traffic - op.traffic;
-  op.traffic = op.live + keys;
-  op.unfused_traffic = op.traffic + scores;
+  const Data<T> scores = op.unfused_memory_bytes - op.memory_bytes;
+  op.memory_bytes = op.working_set + keys;
+  op.unfused_memory_bytes = op.memory_bytes + scores;
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
@@ -349,7 +349,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Lat
   auto& down =
       matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_rank + latent, hidden);
   down.params += params<T>(h.q_rank + h.kv_rank);  // norms of the two latents
-  down.kept *= f.split;
+  down.saved_bytes *= f.split;
   norm_latents(f, count, h.q_rank + h.kv_rank);
   cast_inputs(f, count, query_inputs);
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope),
@@ -419,11 +419,11 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   op.params = params<T>(heads);
   op.work = flops<T>(4.0 * f.tokens * heads * seen * h.width);
   op.state = f.plan.kv_bytes * (f.sequences * (window + blocks) * h.width);
-  op.live = f.activations(2.0 * f.tokens * heads * h.width);
+  op.working_set = f.activations(2.0 * f.tokens * heads * h.width);
   // Each new token of a sequence selects its own blocks; what several of them read is read once at best.
-  op.traffic = op.live + f.plan.kv_bytes * (f.sequences * seen * h.width);
-  op.unfused_traffic = op.traffic;
-  if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.width);
+  op.memory_bytes = op.working_set + f.plan.kv_bytes * (f.sequences * seen * h.width);
+  op.unfused_memory_bytes = op.memory_bytes;
+  if (f.training()) op.saved_bytes = f.activations(f.tokens * (heads + 1.0) * h.width);
 
   cast_inputs(f, count, heads * h.width);
   matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
@@ -446,8 +446,9 @@ void recur(const Frame<T>& f, Op<T>& op, Recurrence kernels, const T& heads, con
   op.k = key;
   op.copies = f.sequences * heads;
   op.group_heads = group;
-  if (op.stepping && kernels != Recurrence::convolution) op.traffic += op.state * (max(op.m, T{1.0}) - 1.0);
-  op.unfused_traffic = op.traffic;
+  if (op.stepping && kernels != Recurrence::convolution)
+    op.memory_bytes += op.state * (max(op.m, T{1.0}) - 1.0);
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The convolution over time before a recurrence, which needs the last tokens before the next one. They are
@@ -459,9 +460,9 @@ void short_convolution(const Frame<T>& f, const T& count, const View& h, const T
   auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * width, 1, 1, 8);
   const T tokens_before = f.sequences * max(h.conv_width - 1.0, T{0.0});
   conv.params = params<T>(weights);
-  conv.kept = f.activations(f.tokens * width);
+  conv.saved_bytes = f.activations(f.tokens * width);
   conv.state = h.state_bytes * (tokens_before * width);
-  conv.traffic += f.activations(2.0 * tokens_before * width);
+  conv.memory_bytes += f.activations(2.0 * tokens_before * width);
   recur(f, conv, Recurrence::convolution, T{1.0}, T{1.0}, T{1.0}, T{1.0});
 }
 
@@ -478,7 +479,7 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   // through a low rank instead of a number.
   auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
                     mixed + gate + values * (h.channel_decay ? 1.0 : 2.0), hidden);
-  in.kept *= f.split;
+  in.saved_bytes *= f.split;
   matmul(f, "output_gate", OpGroup::attention, count * low, f.tokens, width, h.gate_rank);
   if (h.channel_decay) {
     matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.decay_rank, hidden);
@@ -492,11 +493,11 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   // Decay (1), rank-one read (2), rank-one write (2), query (2): seven FLOP a state cell and token.
   op.work = flops<T>(7.0 * cells * f.tokens);
   op.state = h.state_bytes * (cells * f.sequences);
-  op.live = f.activations(f.tokens * (mixed + width));
-  op.traffic = 2.0 * op.state + op.live;
+  op.working_set = f.activations(f.tokens * (mixed + width));
+  op.memory_bytes = 2.0 * op.state + op.working_set;
   recur(f, op, h.channel_decay ? Recurrence::kda : Recurrence::gated_delta, values, values / keys, h.key_dim,
         h.value_dim);
-  op.kept = f.activations(f.tokens * mixed);
+  op.saved_bytes = f.activations(f.tokens * mixed);
 
   matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, hidden, width);
   join_attention(f, count);
@@ -512,7 +513,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
   auto& in =
       matmul(f, "state_space_input", OpGroup::attention, count, f.tokens, inner + mixed + heads, hidden);
   in.params += params<T>(h.bias * (inner + mixed + heads));
-  in.kept *= f.split;
+  in.saved_bytes *= f.split;
   // Decay, step and skip of each head, and the norm before the output.
   short_convolution(f, count, h, mixed, (h.conv_width + h.conv_bias) * mixed + 3.0 * heads + inner);
 
@@ -521,10 +522,10 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpac
   // Decay (1), rank-one write (2), read (2): five FLOP a state cell and token.
   op.work = flops<T>(5.0 * cells * f.tokens);
   op.state = h.state_bytes * (cells * f.sequences);
-  op.live = f.activations(f.tokens * (mixed + inner));
-  op.traffic = 2.0 * op.state + op.live;
+  op.working_set = f.activations(f.tokens * (mixed + inner));
+  op.memory_bytes = 2.0 * op.state + op.working_set;
   recur(f, op, Recurrence::state_space, heads, heads / groups, h.state, h.head_dim);
-  op.kept = f.activations(f.tokens * mixed);
+  op.saved_bytes = f.activations(f.tokens * mixed);
 
   auto& out = matmul(f, "state_space_output", OpGroup::attention, count, f.tokens, hidden, inner);
   out.params += params<T>(h.bias * hidden);

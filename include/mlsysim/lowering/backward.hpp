@@ -11,21 +11,21 @@ template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& op
   for (std::size_t i = 0; i < forward_end; ++i) {
     ops.reserve(1);
     Op<T>& op = ops[i];
-    if (op.place != Place::block || op.kind == OpKind::collective) continue;
+    if (op.place != StageScope::every_block || op.kind == OpKind::collective) continue;
     const bool weights = op.kind == OpKind::matmul && !(op.parts & part::core);
     // Sums are over many products, so half of each stands for every second one.
     const double repeated = weights ? 0.5 : op.kind == OpKind::attention ? 0.0 : 1.0;
     Data<T> output = plan.activation_bytes * (weights ? 0.5 * op.m * op.n * op.copies : T{0.0});
-    if (op.kind == OpKind::attention) output = op.live * 0.5;  // of queries and values
-    if (op.remade == part::none) output = op.kept;             // the block's own input
-    op.made_again = op.kept * plan.recomputed;
-    op.kept = op.kept * (1.0 - plan.recomputed) + output * plan.recomputed;
+    if (op.kind == OpKind::attention) output = op.working_set * 0.5;  // of queries and values
+    if (op.recompute_parts == part::none) output = op.saved_bytes;    // the block's own input
+    op.recomputed_bytes = op.saved_bytes * plan.recomputed;
+    op.saved_bytes = op.saved_bytes * (1.0 - plan.recomputed) + output * plan.recomputed;
     if (repeated == 0.0) continue;
     Op<T>& again = ops.push(op);
     again.pass = Pass::recompute;
     again.count = op.count * plan.recomputed * repeated;
     again.params = {};
-    again.kept = again.made_again = {};
+    again.saved_bytes = again.recomputed_bytes = {};
   }
 }
 
@@ -51,10 +51,10 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   for (std::size_t i = 0; i < forward_end; ++i) {
     ops.reserve(1);
     Op<T>& op = ops[i];
-    if (op.place != Place::block) continue;
-    if (op.remade & structure.recomputed) {
-      op.made_again = op.kept * plan.recomputed;
-      op.kept *= kept_share;
+    if (op.place != StageScope::every_block) continue;
+    if (op.recompute_parts & structure.recomputed) {
+      op.recomputed_bytes = op.saved_bytes * plan.recomputed;
+      op.saved_bytes *= kept_share;
     }
     if (!(op.parts & structure.recomputed)) continue;
     if (structure.early_stop && structure.recomputed == part::all && behind_last_input(structure, op))
@@ -63,7 +63,7 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
     again.pass = Pass::recompute;
     again.count = op.count * plan.recomputed;
     again.params = {};
-    again.kept = again.made_again = {};
+    again.saved_bytes = again.recomputed_bytes = {};
   }
 }
 
@@ -74,8 +74,8 @@ template <class T> void bias_gradient(const Op<T>& weights, const Plan<T>& plan,
   op.place = weights.place;
   const T values = weights.k * weights.n * weights.copies;
   op.work = flops<T>(values);
-  op.traffic = plan.activation_bytes * values;
-  op.unfused_traffic = op.traffic;
+  op.memory_bytes = plan.activation_bytes * values;
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
@@ -85,7 +85,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
     Op<T>& op = ops.push(forward);
     op.pass = pass;
     op.params = {};
-    op.kept = op.made_again = op.state = {};
+    op.saved_bytes = op.recomputed_bytes = op.state = {};
     return op;
   };
   for (std::size_t i = forward_end; i-- > 0;) {
@@ -109,8 +109,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         gradient.m = forward.k;
         gradient.k = forward.m;
         if (!weights) break;
-        gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params);
-        gradient.unfused_traffic = gradient.traffic;
+        gradient.memory_bytes = forward.working_set + 2.0 * (plan.gradient_bytes * forward.params);
+        gradient.unfused_memory_bytes = gradient.memory_bytes;
         // Frozen weights have no gradient.
         if (!(forward.parts & part::adapter)) gradient.count = forward.count * plan.trainable;
         if (structure.biased) bias_gradient(gradient, plan, ops);
@@ -118,8 +118,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
       }
       case OpKind::attention:
         op.work = forward.work * kAttentionBackward;
-        op.traffic = 2.0 * forward.traffic;
-        op.unfused_traffic = 2.0 * forward.unfused_traffic;
+        op.memory_bytes = 2.0 * forward.memory_bytes;
+        op.unfused_memory_bytes = 2.0 * forward.unfused_memory_bytes;
         break;
       case OpKind::elementwise:
       case OpKind::gather:
@@ -130,16 +130,16 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         if (forward.parts & part::widened) break;  // once more, for the gradient of the input
         op.work = 2.0 * forward.work;
         if (forward.group == OpGroup::norm) {
-          op.traffic += forward.live;
-          op.unfused_traffic += forward.live;
+          op.memory_bytes += forward.working_set;
+          op.unfused_memory_bytes += forward.working_set;
         } else {
-          op.traffic = 1.5 * forward.traffic;
-          op.unfused_traffic = 1.5 * forward.unfused_traffic;
+          op.memory_bytes = 1.5 * forward.memory_bytes;
+          op.unfused_memory_bytes = 1.5 * forward.unfused_memory_bytes;
         }
         break;
       case OpKind::collective:
         // Gradients come back from the experts as tokens went there, and the other way round.
-        if (forward.between == Traffic::experts) std::swap(op.message, op.message_back);
+        if (forward.comm_group == CommGroup::ep) std::swap(op.message, op.message_back);
         // The transpose of an all-gather is a reduce-scatter; the others are their own transposes.
         if (forward.collective == Collective::reduce_scatter) {
           op.collective = Collective::all_gather;
@@ -147,7 +147,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
           op.collective = Collective::reduce_scatter;
           // With sequence parallelism the input of the products is kept divided: their weight gradients
           // gather it again.
-          if (forward.beside == Beside::product) mirror(forward, Pass::backward).beside = Beside::pass;
+          if (forward.overlap_with == OverlapWith::product)
+            mirror(forward, Pass::backward).overlap_with = OverlapWith::pass;
         }
         break;
       case OpKind::host_transfer:

@@ -46,8 +46,8 @@ void normalise_apart(const ConvLayer& layer, const Plan<T>& plan, const T& outpu
     op.m = outputs;
     op.n = T{1.0};
     op.work = flops<T>(2.0 * outputs);
-    op.live = plan.activation_bytes * (2.0 * outputs);
-    op.traffic = op.unfused_traffic = plan.activation_bytes * ((reads + 1.0) * outputs);
+    op.working_set = plan.activation_bytes * (2.0 * outputs);
+    op.memory_bytes = op.unfused_memory_bytes = plan.activation_bytes * ((reads + 1.0) * outputs);
   };
   const ConvExtents e = extents_of(layer);
   pass("batch_norm", 1);
@@ -68,10 +68,10 @@ void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::convolution, "batch_norm", T{layer.times.value_or(1)});
   const double reads = 3 + (layer.residual ? 2 : 0), writes = layer.residual ? 3 : 2;
   op.work = flops<T>(8.0 * outputs);
-  op.live = plan.activation_bytes * (2.0 * outputs);
-  op.traffic = plan.activation_bytes * ((reads + writes) * outputs);
-  op.unfused_traffic = op.traffic;
-  op.kept = plan.activation_bytes * outputs;
+  op.working_set = plan.activation_bytes * (2.0 * outputs);
+  op.memory_bytes = plan.activation_bytes * ((reads + writes) * outputs);
+  op.unfused_memory_bytes = op.memory_bytes;
+  op.saved_bytes = plan.activation_bytes * outputs;
 }
 
 /// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive
@@ -103,11 +103,11 @@ void forward_convolution(const Structure& structure, std::span<const ConvLayer> 
       op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) +
                             (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) +
                             (layer.batch_norm ? 2 * e.out : 0.0));
-      op.kept = plan.activation_bytes * inputs;
+      op.saved_bytes = plan.activation_bytes * inputs;
     }
-    op.live = plan.activation_bytes * (inputs + outputs);
-    op.traffic = op.live + plan.weight_bytes * op.params;
-    op.unfused_traffic = op.traffic;
+    op.working_set = plan.activation_bytes * (inputs + outputs);
+    op.memory_bytes = op.working_set + plan.weight_bytes * op.params;
+    op.unfused_memory_bytes = op.memory_bytes;
     normalise(structure, layer, plan, outputs, ops);
   }
 }

@@ -80,7 +80,7 @@ Op<T>& emit(OpList<T>& ops, OpKind kind, OpGroup group, std::string_view name, c
   op.name = name;
   op.count = count;
   op.parts = parts | part_of(group) | part::block;
-  op.remade = op.parts;
+  op.recompute_parts = op.parts;
   return op;
 }
 
@@ -94,9 +94,9 @@ Op<T>& activation_product(const Frame<T>& f, std::string_view name, OpGroup grou
   op.k = k;
   op.copies = copies;
   op.work = flops<T>(2.0 * m * n * k * copies);
-  op.live = f.activations((m * k + m * n) * copies);
-  op.traffic = op.live + f.activations(n * k * copies);
-  op.unfused_traffic = op.traffic;
+  op.working_set = f.activations((m * k + m * n) * copies);
+  op.memory_bytes = op.working_set + f.activations(n * k * copies);
+  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
@@ -111,8 +111,8 @@ template <class T>
 void cast_factor(const Frame<T>& f, OpGroup group, const T& count, const T& values, Parts parts) {
   const bool four = f.structure.four_bits;
   Op<T>& op = elementwise(f, "cast", group, count, values, 1, 0, 2, parts);
-  op.live += values * ((f.structure.adapts() ? 1.0 : 2.0) * (four ? 0.5625 : 1.0)) * unit::B;
-  op.traffic = op.unfused_traffic = op.live + f.activations(four ? values : T{0.0});
+  op.working_set += values * ((f.structure.adapts() ? 1.0 : 2.0) * (four ? 0.5625 : 1.0)) * unit::B;
+  op.memory_bytes = op.unfused_memory_bytes = op.working_set + f.activations(four ? values : T{0.0});
 }
 
 /// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its
@@ -123,8 +123,8 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   const bool wide = group == OpGroup::head;
   if (f.structure.narrow && !wide) cast_factor(f, group, count, T(m * k * copies), parts);
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
-  op.wide = wide && f.structure.narrow;
-  op.by_warp = f.structure.widened && f.structure.phase == Phase::decode;
+  op.stays_16bit = wide && f.structure.narrow;
+  op.dequantizes_in_kernel = f.structure.widened && f.structure.phase == Phase::decode;
   op.biased = f.stack.bias;
   op.m = m;
   op.n = n;
@@ -133,10 +133,10 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   const T depth = k * copies, width = n * copies;
   op.work = flops<T>(2.0 * m * n * depth);
   op.params = params<T>(n * depth + f.stack.bias * width);
-  op.kept = f.activations(m * depth);
-  op.live = op.kept + f.activations(m * width);
-  op.traffic = op.live + f.weight_bytes * op.params;
-  op.unfused_traffic = op.traffic;
+  op.saved_bytes = f.activations(m * depth);
+  op.working_set = op.saved_bytes + f.activations(m * width);
+  op.memory_bytes = op.working_set + f.weight_bytes * op.params;
+  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
@@ -146,19 +146,19 @@ Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, cons
                    double reads, double writes, double flops_per_value, Parts parts) {
   Op<T>& op = emit(f.ops, OpKind::elementwise, group, name, count, parts);
   op.work = flops<T>(flops_per_value * values);
-  op.live = f.activations((reads + writes) * values);
-  op.traffic = op.live;
-  op.unfused_traffic = op.traffic;
+  op.working_set = f.activations((reads + writes) * values);
+  op.memory_bytes = op.working_set;
+  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
 /// A collective of `ranks` devices that are `stride` apart.
 template <class T>
-Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, Traffic between, const T& count,
-                  const Data<T>& message, const T& ranks, const T& stride) {
+Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, CommGroup comm_group,
+                  const T& count, const Data<T>& message, const T& ranks, const T& stride) {
   Op<T>& op = emit(ops, OpKind::collective, OpGroup::communication, name, count);
   op.collective = pattern;
-  op.between = between;
+  op.comm_group = comm_group;
   op.message = message;
   op.ranks = ranks;
   op.stride = stride;
@@ -171,9 +171,9 @@ void join_partial_sums(const Frame<T>& f, std::string_view name, const T& count,
                        const T& ranks) {
   const Data<T> message = f.activations(tokens * f.stack.hidden);
   const auto join = [&](Collective pattern) {
-    auto& op = collective(f.ops, name, pattern, Traffic::tensor, count, message, ranks, T{1.0});
+    auto& op = collective(f.ops, name, pattern, CommGroup::tp, count, message, ranks, T{1.0});
     op.parts = parts | part::block;
-    op.beside = Beside::product;
+    op.overlap_with = OverlapWith::product;
   };
   if (f.structure.sequence_parallel) {
     join(Collective::reduce_scatter);
@@ -198,21 +198,21 @@ template <class T> Op<T>& norm(const Frame<T>& f, std::string_view name, const T
   Op<T>& op =
       elementwise(f, name, OpGroup::norm, count, values, (f.training() ? 3 : 2) + apart, 2 + apart, 6);
   op.params = params<T>(f.stack.norm_vectors * f.stack.hidden);
-  op.kept = f.activations(values);
-  op.remade = part::block;
+  op.saved_bytes = f.activations(values);
+  op.recompute_parts = part::block;
   return op;
 }
 
 /// The mask of a dropout layer: one byte a value, kept for the backward pass.
 template <class T> void dropout_mask(const Frame<T>& f, Op<T>& op, const T& values) {
-  if (f.structure.dropout && f.training()) op.kept += values * unit::B;
+  if (f.structure.dropout && f.training()) op.saved_bytes += values * unit::B;
 }
 
 /// Adds the bytes of the dropout mask to the kernel that writes it. The backward rules add the reads.
 template <class T> void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
   if (!f.structure.dropout || !f.training()) return;
-  op.traffic += values * unit::B;
-  op.unfused_traffic += values * unit::B;
+  op.memory_bytes += values * unit::B;
+  op.unfused_memory_bytes += values * unit::B;
 }
 
 }  // namespace mlsysim::detail

@@ -13,17 +13,17 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
                        const T& copies, const T& outer, const T& matrices) {
   const T matrices_up = matrices - 1.0;
   auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
-  up.joins = matrices_up;
-  up.kept *= f.split;
-  up.remade = part::norm | part::block;
+  up.merged_matrices = matrices_up;
+  up.saved_bytes *= f.split;
+  up.recompute_parts = part::norm | part::block;
   const T values = rows * width * copies;
   auto& act = elementwise(f, act_name, group, count, values, 1, 1, 8, part::activation);
   // A gate is read too; as a pass of its own its product reads and writes once more.
-  act.traffic += f.activations((matrices_up - 1.0) * (f.structure.fused ? 1.0 : 3.0) * values);
-  act.kept = f.activations(matrices_up * values);
-  act.remade = part::feed_forward | part::block;
+  act.memory_bytes += f.activations((matrices_up - 1.0) * (f.structure.fused ? 1.0 : 3.0) * values);
+  act.saved_bytes = f.activations(matrices_up * values);
+  act.recompute_parts = part::feed_forward | part::block;
   auto& down = matmul(f, down_name, group, count, rows, outer, width, copies);
-  down.remade = down.remade | part::activation;
+  down.recompute_parts = down.recompute_parts | part::activation;
   dropout_mask(f, down, rows * outer * f.split);
 }
 
@@ -53,12 +53,12 @@ template <class T> void join_experts(const Frame<T>& f, const T& count, const T&
 template <class T>
 void exchange_rows(const Frame<T>& f, const ExpertsView<T>& h, std::string_view name, const T& count,
                    const T& rows, const Data<T>& value, const Data<T>& value_back) {
-  auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count,
+  auto& op = collective(f.ops, name, Collective::all_to_all, CommGroup::ep, count,
                         Data<T>(value * (rows * h.hidden)), f.plan.ep, T(f.plan.expert_width() * f.plan.cp));
   op.message_back = value_back * (rows * h.hidden);
   op.routed = {h.experts, h.top_k, h.groups, h.limited, f.structure.expert_copies == ExpertCopies::per_node};
   op.parts = part::feed_forward | part::block;
-  if (f.structure.expert_overlap != ExpertOverlap::none) op.beside = Beside::aside;
+  if (f.structure.expert_overlap != ExpertOverlap::none) op.overlap_with = OverlapWith::marked;
 }
 
 /// Rows of the fullest expert-parallel rank over the mean, where `tokens` are routed together.
@@ -86,7 +86,7 @@ template <class T>
 template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
   const T& hidden = f.stack.hidden;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, hidden);
-  router.remade = part::norm | part::block;
+  router.recompute_parts = part::norm | part::block;
   router.params += params<T>(h.router_bias * h.experts + h.shared_gate * hidden);
   // Experts that work at another width share a projection down and one up.
   const T resized = select(h.hidden < hidden, T{1.0}, T{0.0});
@@ -129,15 +129,16 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
 
   exchange_rows(f, h, "expert_combine", count, sent, f.plan.activation_bytes, f.plan.dispatch_bytes);
   auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2, part::routed);
-  sum.traffic += f.activations(own * h.hidden);
-  sum.unfused_traffic = sum.live = sum.traffic;
+  sum.memory_bytes += f.activations(own * h.hidden);
+  sum.unfused_memory_bytes = sum.working_set = sum.memory_bytes;
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);
   const std::size_t first_shared = f.ops.size();
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
                     count * select(h.shared > T{0.0}, T{1.0}, T{0.0}), f.tokens,
                     h.shared * h.shared_width / f.plan.tp, T{1.0}, hidden, h.matrices);
   if (f.structure.expert_overlap == ExpertOverlap::shared_expert)
-    for (std::size_t i = first_shared; i < f.ops.size(); ++i) f.ops[i].parts = f.ops[i].parts | part::aside;
+    for (std::size_t i = first_shared; i < f.ops.size(); ++i)
+      f.ops[i].parts = f.ops[i].parts | part::overlap_compute;
   join_experts(f, count, select(h.shared > T{0.0}, T{1.0}, T{0.0}));
 }
 

@@ -40,10 +40,11 @@ void forward_operators(const Structure& structure, std::span<const ListedOperato
     const T flops_there = batch * r.flops.value_or(0);
     if (r.joined && structure.fused && ops.size() > 0) {
       Op<T>& head = ops[ops.size() - 1];
-      head.traffic += fused;
-      head.unfused_traffic += unfused;
+      head.memory_bytes += fused;
+      head.unfused_memory_bytes += unfused;
       head.params += params<T>(T{r.stored.value_or(0)});
-      head.live = max(head.live, Data<T>(plan.activation_bytes * (batch * r.alive.value_or(0))));
+      head.working_set =
+          max(head.working_set, Data<T>(plan.activation_bytes * (batch * r.alive.value_or(0))));
       if (head.kind != OpKind::matmul && head.kind != OpKind::convolution)
         head.work += mlsysim::detail::flops<T>(flops_there);
       continue;
@@ -57,14 +58,14 @@ void forward_operators(const Structure& structure, std::span<const ListedOperato
       op.k = T{r.depth.value_or(1)};
       op.copies = T{r.copies.value_or(1)} * (r.weighted ? T{1.0} : batch);
       op.work = mlsysim::detail::flops<T>(2.0 * op.m * op.n * op.k * op.copies);
-      op.kept = plan.activation_bytes * (batch * reads);
+      op.saved_bytes = plan.activation_bytes * (batch * reads);
     } else {
       op.work = mlsysim::detail::flops<T>(flops_there);
     }
     op.params = params<T>(T{r.stored.value_or(0)});
-    op.live = plan.activation_bytes * (batch * r.alive.value_or(0));
-    op.unfused_traffic = unfused;
-    op.traffic = structure.fused ? fused : unfused;
+    op.working_set = plan.activation_bytes * (batch * r.alive.value_or(0));
+    op.unfused_memory_bytes = unfused;
+    op.memory_bytes = structure.fused ? fused : unfused;
   }
 }
 

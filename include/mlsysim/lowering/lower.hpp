@@ -50,7 +50,7 @@ std::size_t forward_pass(const Structure& structure, const StackView<T>& stack, 
   if (structure.unpacks && !listed) unpack(structure, plan, ops);
   if (structure.expert_overlap == ExpertOverlap::micro_batch)  // beside the exchange of another micro-batch
     for (std::size_t i = 0; i < ops.size(); ++i)
-      if (ops[i].kind != OpKind::collective) ops[i].parts = ops[i].parts | part::aside;
+      if (ops[i].kind != OpKind::collective) ops[i].parts = ops[i].parts | part::overlap_compute;
   const std::size_t weights_end = ops.size();
   if (!listed) pipeline_transfer(structure, stack, plan, chunks, ops);
   return weights_end;
@@ -96,15 +96,15 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, c
   if (training || structure.offloads) {
     const bool listed = is_listed(structure.architecture);
     const T blocks = blocks_of(structure, stack, layers, plan);
-    const auto& held = made.totals[Place::block];
+    const auto& held = made.totals[StageScope::every_block];
     made.exchanges = exchanges_of(
         structure, plan, blocks,
         Data<T>(plan.gradient_bytes * trained_of(structure, plan, held.params(), held.adapter_params)));
     if (!training && structure.host_computes) compute_layers_on_host(plan, ops, made.forward_end);
-    shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
+    shard(structure, plan, ops, StageScope::every_block, blocks, made.totals[StageScope::every_block]);
     if (!listed) {
-      shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
-      shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
+      shard(structure, plan, ops, StageScope::first, T{1.0}, made.totals[StageScope::first]);
+      shard(structure, plan, ops, StageScope::last, T{1.0}, made.totals[StageScope::last]);
     }
     if (training && structure.update == WeightUpdate::orthogonal)
       orthogonalize(structure, plan, ops, made.forward_end);
@@ -118,9 +118,9 @@ Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack, c
 /// Appends the operators of one pass (serving) or of one micro-batch and its update (training) on one device.
 ///
 /// Numbers are those of a device of the fullest pipeline stage; `count` gives executions per micro-batch, and
-/// operators of Pass::update happen once a step. Operators of Place::first and Place::last exist on those
-/// stages only: whoever sums the list chooses the stage. No allocation but for a list
-/// beyond the capacity of `ops`.
+/// operators of Pass::update happen once a step. Operators of StageScope::first and StageScope::last exist on
+/// those stages only: whoever sums the list chooses the stage. No allocation but for a list beyond the
+/// capacity of `ops`.
 /// @param structure which operators exist
 /// @param stack     layers of a transformer (ignored for a convolutional network)
 /// @param layers    records of a convolutional network or of a program (empty otherwise)

@@ -166,9 +166,9 @@ template <class T>
                     T{0.0}};
   // A program says what is alive while an operator runs; of other models only its own operands are known.
   const double buffers = structure.architecture == Architecture::program ? 1.0 : 2.0;
-  d.activations = training ? max(totals.block_again, totals.live) +
-                                 totals.kept * in_flight * (1.0 - plan.offload_activations)
-                           : buffers * totals.live;
+  d.activations = training ? max(totals.block_again, totals.working_set) +
+                                 totals.saved_bytes * in_flight * (1.0 - plan.offload_activations)
+                           : buffers * totals.working_set;
   // Gathered or fetched: the weights of the block at work and of the next one, where there is one.
   const T share = min(T(2.0 / blocks), T{1.0});
   if (training && structure.zero_stage >= 3) {
@@ -183,7 +183,7 @@ template <class T>
     d.buffers += stored_weights<T>(structure, plan, totals.dense_params, totals.expert_params,
                                    totals.dense_params - totals.block_params) *
                      share * plan.offload_weights +
-                 totals.kept * plan.offload_activations / blocks;
+                 totals.saved_bytes * plan.offload_activations / blocks;
   return d;
 }
 

@@ -53,15 +53,15 @@ static_assert(Choices<Pass>::names.size() == kPasses);
 
 /// Where in a pipeline an operator runs: in each block, once on the first or the last stage, or once on every
 /// stage.
-enum class Place : std::uint8_t { block, first, last, stage };
-inline constexpr std::size_t kPlaces = 4;
+enum class StageScope : std::uint8_t { every_block, first, last, every_stage };
+inline constexpr std::size_t kStageScopes = 4;
 
 /// The work that can hide a collective or transfer.
-enum class Beside : std::uint8_t {
+enum class OverlapWith : std::uint8_t {
   nothing,  ///< what follows waits for it
   pass,     ///< the other blocks of its pass: it was issued ahead
   product,  ///< the product that makes or takes its message, piece by piece
-  aside     ///< the operators of the pass that are marked as such
+  marked    ///< the operators of the pass that are marked as such
 };
 
 /// The keys of an attention, by which its kernel is another one.
@@ -85,10 +85,10 @@ enum class Collective : std::uint8_t {
 template <> inline constexpr auto names_of<Collective> = ChoiceNames{"collective"};
 
 /// Between whom a collective or transfer runs; results report the network by it.
-enum class Traffic : std::uint8_t { none, tensor, context, experts, pipeline, replicas, host };
-inline constexpr std::size_t kTraffics = 7;
-template <> inline constexpr auto names_of<Traffic> = ChoiceNames{"traffic"};
-static_assert(Choices<Traffic>::names.size() == kTraffics);
+enum class CommGroup : std::uint8_t { none, tp, cp, ep, pp, dp, host };
+inline constexpr std::size_t kCommGroups = 7;
+template <> inline constexpr auto names_of<CommGroup> = ChoiceNames{"communication group"};
+static_assert(Choices<CommGroup>::names.size() == kCommGroups);
 
 /// Where the rows of an all-to-all go where a router chose: to `top_k` of `experts`, which lie in `limited`
 /// of `groups`. experts 0: equal parts for all ranks.
@@ -107,13 +107,14 @@ template <class T = double> struct Op {
   OpGroup group = OpGroup::norm;
   Pass pass = Pass::forward;
   Collective collective = Collective::none;
-  Traffic between = Traffic::none;
-  Place place = Place::block;
-  Beside beside = Beside::nothing;
-  Parts parts{};         ///< what this operator belongs to
-  Parts remade{};        ///< what recomputation must repeat so that `kept` need not be kept
-  bool wide = false;     ///< a product that stays at 16 bits in narrow training
-  bool by_warp = false;  ///< a product whose kernel widens its weights on their way, warp by warp
+  CommGroup comm_group = CommGroup::none;
+  StageScope place = StageScope::every_block;
+  OverlapWith overlap_with = OverlapWith::nothing;
+  Parts parts{};             ///< what this operator belongs to
+  Parts recompute_parts{};   ///< what recomputation must repeat so that `kept` need not be kept
+  bool stays_16bit = false;  ///< a product that stays at 16 bits in narrow training
+  bool dequantizes_in_kernel =
+      false;  ///< a product whose kernel widens its weights on their way, warp by warp
   Recurrence recurrence = Recurrence::none;  ///< kernels of linear attention that it stands for
   bool stepping = false;                     ///< linear attention in steps of decoding
   Keys keys = Keys::cached;                  ///< of an attention
@@ -121,20 +122,20 @@ template <class T = double> struct Op {
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
   // Linear attention: m tokens of a sequence, copies x (k x n) states. Its convolutions: copies sequences.
-  T reach{0.0};                 ///< attention: keys that a query sees, mean; 0: all n
-  T group_heads{1.0};           ///< attention: query heads that share a key-value head
-  T searched{0.0};              ///< rows that are searched for their highest values, one a block
-  T biased{0.0};                ///< product: 1 where a bias is added to its output
-  T joins{1.0};                 ///< product: weight matrices that lie side by side in it
-  T fewer_products{1.0};        ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
-  Work<T> work;                 ///< multiplies and adds
-  Data<T> traffic;              ///< bytes to and from memory, intermediates on chip
-  Data<T> unfused_traffic;      ///< bytes when intermediates go to memory
-  Params<T> params;             ///< weights stored for it on this device
-  Data<T> kept;                 ///< activations kept for the backward pass
-  Data<T> made_again;           ///< activations that recomputation restores, one execution
-  Data<T> live;                 ///< activations in and out
-  Data<T> state;                ///< KV or recurrent state held
+  T attended_keys{0.0};          ///< attention: keys that a query sees, mean; 0: all n
+  T group_heads{1.0};            ///< attention: query heads that share a key-value head
+  T searched{0.0};               ///< rows that are searched for their highest values, one a block
+  T biased{0.0};                 ///< product: 1 where a bias is added to its output
+  T merged_matrices{1.0};        ///< product: weight matrices that lie side by side in it
+  T fewer_products{1.0};         ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
+  Work<T> work;                  ///< multiplies and adds
+  Data<T> memory_bytes;          ///< bytes to and from memory, intermediates on chip
+  Data<T> unfused_memory_bytes;  ///< bytes when intermediates go to memory
+  Params<T> params;              ///< weights stored for it on this device
+  Data<T> saved_bytes;           ///< activations kept for the backward pass
+  Data<T> recomputed_bytes;      ///< activations that recomputation restores, one execution
+  Data<T> working_set;           ///< activations in and out
+  Data<T> state;                 ///< KV or recurrent state held
   Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
   Data<T> message_back;         ///< payload of the experts' exchange in the backward pass, per rank
   T ranks{1.0};                 ///< participants

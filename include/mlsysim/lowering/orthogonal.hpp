@@ -12,14 +12,14 @@ void update_product(const Structure& structure, const Plan<T>& plan, OpList<T>& 
                     const T& count, const T& m, const T& n, const T& k, const T& copies) {
   Op<T>& op = emit(ops, OpKind::matmul, OpGroup::optimizer, name, count);
   op.pass = Pass::update;
-  op.wide = structure.narrow;
+  op.stays_16bit = structure.narrow;
   op.m = m;
   op.n = n;
   op.k = k;
   op.copies = copies;
   op.work = flops<T>(2.0 * m * n * k * copies);
-  op.live = op.traffic = plan.activation_bytes * ((m * k + k * n + m * n) * copies);
-  op.unfused_traffic = op.traffic;
+  op.working_set = op.memory_bytes = plan.activation_bytes * ((m * k + k * n + m * n) * copies);
+  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Newton and Schulz's iteration on the momentum X (a x b, a <= b) of every weight matrix of the blocks: five
@@ -33,13 +33,14 @@ void orthogonalize(const Structure& structure, const Plan<T>& plan, OpList<T>& o
   for (std::size_t i = 0; i < forward_end; ++i) {
     ops.reserve(3);
     const Op<T>& of = ops[i];
-    if (of.kind != OpKind::matmul || (of.parts & part::core) || of.place != Place::block) continue;
+    if (of.kind != OpKind::matmul || (of.parts & part::core) || of.place != StageScope::every_block) continue;
     const bool routed = of.parts & part::routed;
-    const T wide = of.n / of.joins, a = min(wide, of.k), b = max(wide, of.k);
+    const T wide = of.n / of.merged_matrices, a = min(wide, of.k), b = max(wide, of.k);
     // A pass uses some of the experts; all that are stored are updated.
     const T stored = routed ? T(of.params.base() / (of.n * of.k * of.copies)) : T{1.0};
     const T share = structure.zero_stage >= 1 ? T(1.0 / Holders<T>(plan, routed).shards) : T{1.0};
-    const T count = of.count * (iterations * share * plan.trainable), copies = of.copies * of.joins * stored;
+    const T count = of.count * (iterations * share * plan.trainable),
+            copies = of.copies * of.merged_matrices * stored;
     update_product(structure, plan, ops, "update_square", count, a, a, b, copies);
     update_product(structure, plan, ops, "update_power", count, a, a, a, copies);
     update_product(structure, plan, ops, "update_turn", count, a, b, a, copies);

@@ -19,13 +19,12 @@ void pipeline_transfer(const Structure& structure, const StackView<T>& stack, co
   const T values = sequences_of(plan) * plan.new_tokens / plan.cp * stack.hidden;
   const Data<T> whole = plan.activation_bytes * values;
   const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
-  collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp,
+  collective(ops, "pipeline_transfer", Collective::point_to_point, CommGroup::pp, sent, whole / plan.tp,
              plan.pp, plan.tp * plan.cp * plan.sequence_ranks() * plan.dp)
-      .place = Place::stage;
+      .place = StageScope::every_stage;
   if (!structure.sequence_parallel)
-    collective(ops, "pipeline_gather", Collective::all_gather, Traffic::pipeline, sent, whole, plan.tp,
-               T{1.0})
-        .place = Place::stage;
+    collective(ops, "pipeline_gather", Collective::all_gather, CommGroup::pp, sent, whole, plan.tp, T{1.0})
+        .place = StageScope::every_stage;
 }
 
 /// Collectives in which `bytes` of a stage's weights or gradients travel over the replicas, of `layers`
@@ -44,19 +43,19 @@ template <class T>
 
 /// A collective of weights or gradients, `pieces` times a pass.
 template <class T>
-void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place,
+void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, StageScope place,
                       const T& pieces, const Data<T>& message, const T& ranks, const T& stride) {
-  auto& op = collective(ops, name, pattern, Traffic::replicas, pieces, message, ranks, stride);
+  auto& op = collective(ops, name, pattern, CommGroup::dp, pieces, message, ranks, stride);
   op.pass = pass;
   op.place = place;
-  op.beside = Beside::pass;
+  op.overlap_with = OverlapWith::pass;
 }
 
 /// Gradients: reduced over all holders. Up to stage 1 once a step; from stage 2 on with every micro-batch,
 /// because a device has no room for the sum of all gradients (FSDP does the same). Hybrid sharding reduces
 /// inside the group that shares one copy and then over the groups.
 template <class T>
-void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, StageScope place,
                         const T& layers, const Params<T>& trained, const Holders<T>& h) {
   const Data<T> all = plan.gradient_bytes * trained;
   const T pieces = exchanges_of(structure, plan, layers, all);
@@ -84,7 +83,7 @@ template <class T>
 /// prefetch the backward pass asks for the next block's weights only when it is done with a block, and waits
 /// for them.
 template <class T>
-void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, StageScope place,
                     const T& layers, const Params<T>& weights, const DataPerParam<T>& bytes_each,
                     const Params<T>& trained, const Holders<T>& h) {
   const auto gather = [&](Pass pass, const Data<T>& bytes) {
@@ -96,7 +95,7 @@ void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& 
     const Data<T> all = bytes_each * weights;
     gather(Pass::forward, all);
     gather(Pass::backward, all);
-    if (!structure.prefetch) ops[ops.size() - 1].beside = Beside::nothing;
+    if (!structure.prefetch) ops[ops.size() - 1].overlap_with = OverlapWith::nothing;
   } else if (structure.zero_stage >= 1) {
     gather(Pass::update, (structure.adapts() ? plan.adapter_bytes : plan.weight_bytes) * trained);
   }
@@ -104,24 +103,24 @@ void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& 
 
 /// Bytes over the host link, one way; the other way is free to work at the same time.
 template <class T>
-void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place, const T& count,
+void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, StageScope place, const T& count,
                    const Data<T>& bytes) {
   auto& op = emit(ops, OpKind::host_transfer, OpGroup::communication, name, count);
   op.pass = pass;
   op.place = place;
-  op.between = Traffic::host;
-  op.beside = Beside::pass;
+  op.comm_group = CommGroup::host;
+  op.overlap_with = OverlapWith::pass;
   op.message = bytes;
 }
 
 /// The host computes: reads and writes `bytes` of its memory.
 template <class T>
-void host_compute(OpList<T>& ops, std::string_view name, Pass pass, Place place, const Plan<T>& plan,
+void host_compute(OpList<T>& ops, std::string_view name, Pass pass, StageScope place, const Plan<T>& plan,
                   const Data<T>& bytes) {
   auto& op = emit(ops, OpKind::host_compute, OpGroup::communication, name, T{1.0});
   op.pass = pass;
   op.place = place;
-  op.between = Traffic::host;
+  op.comm_group = CommGroup::host;
   op.message = bytes;
   op.host_bandwidth = plan.host_bandwidth;
 }
@@ -133,8 +132,8 @@ inline constexpr double kHostGradient = 4;
 /// host reads gradient and states and writes states and weight, and the weights come back.
 /// @cite ren2021zerooffload, sections 4 and 5
 template <class T>
-void update_on_host(const Plan<T>& plan, OpList<T>& ops, Pass made, Place place, const Params<T>& weights,
-                    const DataPerParam<T>& states, const DataPerParam<T>& stored) {
+void update_on_host(const Plan<T>& plan, OpList<T>& ops, Pass made, StageScope place,
+                    const Params<T>& weights, const DataPerParam<T>& states, const DataPerParam<T>& stored) {
   ops.reserve(3);
   host_transfer(ops, "gradient_store", made, place, T{1.0}, plan.gradient_bytes * weights);
   host_compute(ops, "host_update", Pass::update, place, plan,
@@ -145,20 +144,20 @@ void update_on_host(const Plan<T>& plan, OpList<T>& ops, Pass made, Place place,
 /// The optimizer: reads gradients, reads and writes its states, writes the weights. States in host memory
 /// stream through the device, unless the host updates their weights itself.
 template <class T>
-void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, StageScope place,
                const Params<T>& trained, const Holders<T>& h) {
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::optimizer, "optimizer", T{1.0});
   op.pass = Pass::update;
   op.place = place;
   const Params<T> mine = structure.zero_stage >= 1 ? trained / h.shards : trained;
-  const auto& states = structure.update == WeightUpdate::orthogonal && place == Place::block
+  const auto& states = structure.update == WeightUpdate::orthogonal && place == StageScope::every_block
                            ? plan.matrix_state_bytes
                            : plan.state_bytes;
   const auto& stored = structure.adapts() ? plan.adapter_bytes : plan.weight_bytes;
   const Params<T> here = structure.host_computes ? Params<T>(mine * (1.0 - plan.offload_states)) : mine;
   op.work = Work<T>::from_base(12.0 * here.base());
-  op.traffic = (plan.gradient_bytes + 2.0 * states + stored) * here;
-  op.unfused_traffic = op.traffic;
+  op.memory_bytes = (plan.gradient_bytes + 2.0 * states + stored) * here;
+  op.unfused_memory_bytes = op.memory_bytes;
   if (structure.host_computes)
     update_on_host(plan, ops, structure.zero_stage >= 2 ? Pass::backward : Pass::update, place,
                    Params<T>(mine * plan.offload_states), states, stored);
@@ -181,18 +180,18 @@ template <class T> void compute_layers_on_host(const Plan<T>& plan, OpList<T>& o
   Data<T> read;
   for (std::size_t i = 0; i < end; ++i) {
     Op<T>& op = ops[i];
-    if (op.place != Place::block || !op.on_device()) continue;
+    if (op.place != StageScope::every_block || !op.on_device()) continue;
     const T moved = works * (op.parts & part::routed ? of_experts : w);
-    read += op.traffic * (op.count * moved);
+    read += op.memory_bytes * (op.count * moved);
     op.count = op.count * (1.0 - moved);
   }
   ops.reserve(1);
-  host_compute(ops, "host_layers", Pass::forward, Place::block, plan, read);
+  host_compute(ops, "host_layers", Pass::forward, StageScope::every_block, plan, read);
 }
 
 /// Everything that happens to weights and activations of one place beside the passes themselves.
 template <class T>
-void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
+void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, StageScope place, const T& layers,
            const ListTotals<T>& totals) {
   ops.reserve(32);
   const bool training = structure.phase == Phase::training;
@@ -207,25 +206,25 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
   };
   if (training) {
     // Adapters stand beside the dense products of the blocks alone.
-    of(totals.dense_params, mixed && place != Place::block ? plan.edge_bytes : plan.weight_bytes,
-       !structure.adapts() || place == Place::block, Holders<T>(plan, false));
-    if (structure.moe && place == Place::block)
+    of(totals.dense_params, mixed && place != StageScope::every_block ? plan.edge_bytes : plan.weight_bytes,
+       !structure.adapts() || place == StageScope::every_block, Holders<T>(plan, false));
+    if (structure.moe && place == StageScope::every_block)
       of(totals.expert_params, mixed ? plan.expert_bytes : plan.weight_bytes, !structure.adapts(),
          Holders<T>(plan, true));
   }
   if (!structure.offloads) return;
-  const Params<T> edge = place == Place::block ? Params<T>() : totals.dense_params;
+  const Params<T> edge = place == StageScope::every_block ? Params<T>() : totals.dense_params;
   const T& w = plan.offload_weights;
   const bool by_layer = structure.host_computes && !training;
   const Data<T> weights = stored_weights<T>(
-      structure, plan, totals.dense_params * (by_layer && place != Place::block ? T{0.0} : w),
+      structure, plan, totals.dense_params * (by_layer && place != StageScope::every_block ? T{0.0} : w),
       totals.expert_params * (1.0 - (1.0 - w) * (1.0 - plan.offload_experts)),
       edge * (by_layer ? T{0.0} : w));
   host_transfer(ops, "weight_fetch", Pass::forward, place, by_layer ? T(1.0 - host_works(plan)) : T{1.0},
                 weights);
   if (!training) return;
   host_transfer(ops, "weight_fetch", Pass::backward, place, T{1.0}, weights);
-  const Data<T> kept = totals.kept * plan.offload_activations;
+  const Data<T> kept = totals.saved_bytes * plan.offload_activations;
   host_transfer(ops, "activation_store", Pass::forward, place, T{1.0}, kept);
   host_transfer(ops, "activation_fetch", Pass::backward, place, T{1.0}, kept);
 }

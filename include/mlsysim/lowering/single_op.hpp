@@ -29,7 +29,7 @@ template <class T = double>
   op.k = k;
   op.copies = copies;
   op.work = need.work;
-  op.traffic = op.unfused_traffic = need.traffic;
+  op.memory_bytes = op.unfused_memory_bytes = need.traffic;
   return op;
 }
 
@@ -62,11 +62,11 @@ template <class T = double>
   op.n = s.context;
   op.k = s.qk_dim;
   op.copies = s.batch * s.heads;
-  op.reach = need.pairs / s.new_tokens;
+  op.attended_keys = need.pairs / s.new_tokens;
   op.group_heads = s.heads / s.kv_heads;
   op.work = need.work;
-  op.live = need.qo_traffic;
-  op.traffic = op.unfused_traffic = op.live + need.kv_traffic;
+  op.working_set = need.qo_traffic;
+  op.memory_bytes = op.unfused_memory_bytes = op.working_set + need.kv_traffic;
   return op;
 }
 
@@ -74,7 +74,7 @@ template <class T = double>
 template <class T = double> [[nodiscard]] Op<T> stream_op(const Data<T>& traffic) {
   Op<T> op;
   op.name = "stream";
-  op.traffic = op.unfused_traffic = traffic;
+  op.memory_bytes = op.unfused_memory_bytes = traffic;
   return op;
 }
 

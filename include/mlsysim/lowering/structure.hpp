@@ -31,7 +31,7 @@ inline constexpr Parts adapter{128};
 /// Makes stored weights as wide as a product takes them. Likewise.
 inline constexpr Parts widened{256};
 /// Runs beside the experts' exchange. Likewise.
-inline constexpr Parts aside{512};
+inline constexpr Parts overlap_compute{512};
 }  // namespace part
 
 /// The parts that a choice of recomputation repeats.

@@ -12,10 +12,10 @@ template <class T = double> struct ListTotals {
   Params<T> block_params;                 ///< of the dense ones, those inside blocks; where stages are summed
   Work<T> work;         ///< products, convolutions, attention and the rest, one forward pass
   Work<T> weight_work;  ///< of it, products and convolutions with weights, adapters apart
-  Data<T> traffic;
-  Data<T> kept;         ///< activations kept for the backward pass, one micro-batch
+  Data<T> memory_bytes;
+  Data<T> saved_bytes;  ///< activations kept for the backward pass, one micro-batch
   Data<T> block_again;  ///< activations of one block that recomputation restores
-  Data<T> live;         ///< largest working set of one operator
+  Data<T> working_set;  ///< largest working set of one operator
   Data<T> state;        ///< KV cache and recurrent states
 
   [[nodiscard]] Params<T> params() const { return dense_params + expert_params; }
@@ -31,13 +31,13 @@ template <class T = double> struct ListTotals {
     if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) &&
         !(op.parts & (part::core | part::adapter)))
       weight_work += op.work * op.count;
-    traffic += op.traffic * op.count;
-    kept += op.kept * op.count;
+    memory_bytes += op.memory_bytes * op.count;
+    saved_bytes += op.saved_bytes * op.count;
     state += op.state * op.count;
     // A block holds each of its operators once where the operator occurs at all.
     const T once = min(op.count, T{1.0});
-    block_again += op.made_again * once;
-    live = max(live, op.live * once);
+    block_again += op.recomputed_bytes * once;
+    working_set = max(working_set, op.working_set * once);
     return *this;
   }
   /// The two together on one device, the second `share` times. What one block holds while it is at work does
@@ -49,10 +49,10 @@ template <class T = double> struct ListTotals {
     adapter_params += other.adapter_params * share;
     work += other.work * share;
     weight_work += other.weight_work * share;
-    traffic += other.traffic * share;
-    kept += other.kept * share;
+    memory_bytes += other.memory_bytes * share;
+    saved_bytes += other.saved_bytes * share;
     block_again += other.block_again * there;
-    live = max(live, other.live * there);
+    working_set = max(working_set, other.working_set * there);
     state += other.state * share;
     return *this;
   }
@@ -60,17 +60,19 @@ template <class T = double> struct ListTotals {
 
 /// Totals of the forward operators by the place where they run.
 template <class T = double> struct PlaceTotals {
-  std::array<ListTotals<T>, kPlaces> at{};
+  std::array<ListTotals<T>, kStageScopes> at{};
 
-  [[nodiscard]] const ListTotals<T>& operator[](Place p) const { return at[static_cast<std::size_t>(p)]; }
+  [[nodiscard]] const ListTotals<T>& operator[](StageScope p) const {
+    return at[static_cast<std::size_t>(p)];
+  }
   /// Totals of a pipeline stage with `blocks` of the fullest stage's blocks.
   /// @param first, last 1 where it is the first or the last stage
   [[nodiscard]] ListTotals<T> stage(const T& first, const T& last, const T& blocks = T{1.0}) const {
     ListTotals<T> t;
-    t.add((*this)[Place::block], blocks);
-    t.add((*this)[Place::first], first);
-    t.add((*this)[Place::last], last);
-    t.block_params = (*this)[Place::block].dense_params * blocks;
+    t.add((*this)[StageScope::every_block], blocks);
+    t.add((*this)[StageScope::first], first);
+    t.add((*this)[StageScope::last], last);
+    t.block_params = (*this)[StageScope::every_block].dense_params * blocks;
     return t;
   }
 };
@@ -80,7 +82,7 @@ template <class T> [[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>&
   PlaceTotals<T> t;
   // Neighbours mostly share a place: the sums of a run of them stay in registers.
   for (std::size_t i = 0; i < end;) {
-    const Place place = ops[i].place;
+    const StageScope place = ops[i].place;
     ListTotals<T>& at = t.at[static_cast<std::size_t>(place)];
     ListTotals<T> sums = at;
     for (; i < end && ops[i].place == place; ++i)

@@ -10,15 +10,15 @@ template <class T> void input_embedding(const Frame<T>& f) {
   const auto& h = f.stack;
   const T values = f.tokens * h.hidden;
   Op<T>& op = emit(f.ops, OpKind::gather, OpGroup::embedding, "embedding", T{1.0});
-  op.place = Place::first;
+  op.place = StageScope::first;
   op.params = params<T>(h.vocab * h.hidden / f.plan.tp + h.position_rows * h.hidden);
-  op.live = f.activations(values);
-  op.traffic = op.live + f.weight_bytes * params<T>(values);
-  op.unfused_traffic = op.traffic;
+  op.working_set = f.activations(values);
+  op.memory_bytes = op.working_set + f.weight_bytes * params<T>(values);
+  op.unfused_memory_bytes = op.memory_bytes;
   if (h.looks_up) {
     op.params += params<T>(h.lookup_values);
-    op.traffic += f.weight_bytes * params<T>(f.tokens * h.lookup_reads);
-    op.unfused_traffic = op.traffic;
+    op.memory_bytes += f.weight_bytes * params<T>(f.tokens * h.lookup_reads);
+    op.unfused_memory_bytes = op.memory_bytes;
   }
   dropout_mask(f, op, values * f.split);
   dropout_traffic(f, op, values * f.split);
@@ -27,12 +27,12 @@ template <class T> void input_embedding(const Frame<T>& f) {
     auto& patch = matmul(f, "patch_embedding", OpGroup::embedding,
                          select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}), f.tokens, h.hidden, h.patch_inputs);
     patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
-    for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::first;
+    for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = StageScope::first;
   }
   collective(f.ops, "embedding_join",
              f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
-             Traffic::tensor, T{1.0}, f.activations(values), f.plan.tp, T{1.0})
-      .place = Place::first;
+             CommGroup::tp, T{1.0}, f.activations(values), f.plan.tp, T{1.0})
+      .place = StageScope::first;
 }
 
 /// Output head and cross entropy chunk by chunk over the tokens, so that logits are never whole in memory: a
@@ -44,9 +44,9 @@ template <class T> void input_embedding(const Frame<T>& f) {
 template <class T> void chunked_loss(const Frame<T>& f, const T& rows, Op<T>& head) {
   const T logits = rows * f.stack.vocab / f.plan.tp;
   const Data<T> chunk = f.activations(rows * min(f.stack.hidden, f.stack.vocab / f.plan.tp));
-  head.live = head.kept + chunk;
+  head.working_set = head.saved_bytes + chunk;
   auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 2, 1, 6);
-  op.live = chunk;
+  op.working_set = chunk;
 }
 
 /// Cross entropy over logits that are divided over the tensor-parallel ranks: in fp32, several passes.
@@ -54,12 +54,12 @@ template <class T> void loss(const Frame<T>& f, const T& rows) {
   const T logits = rows * f.stack.vocab / f.plan.tp;
   auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 1, 0, 6);
   // To fp32 (write), maximum (read), exponential and sum (read, write): 16 B a logit beside the read above.
-  op.traffic += (16.0 * unit::B) * logits;
-  op.unfused_traffic = op.traffic;
-  op.kept = (4.0 * unit::B) * logits;
+  op.memory_bytes += (16.0 * unit::B) * logits;
+  op.unfused_memory_bytes = op.memory_bytes;
+  op.saved_bytes = (4.0 * unit::B) * logits;
   // At the peak the logits, their fp32 copy and its gradient are alive beside the probabilities that are
   // kept.
-  op.live += (8.0 * unit::B) * logits;
+  op.working_set += (8.0 * unit::B) * logits;
 }
 
 template <class T> void output_head(const Frame<T>& f) {
@@ -73,7 +73,7 @@ template <class T> void output_head(const Frame<T>& f) {
         params<T>(h.streams + 1.0);
   if (f.structure.architecture == Architecture::decoder) {
     if (f.structure.sequence_parallel)
-      collective(f.ops, "logits_gather", Collective::all_gather, Traffic::tensor, T{1.0},
+      collective(f.ops, "logits_gather", Collective::all_gather, CommGroup::tp, T{1.0},
                  f.activations(rows * h.hidden), f.plan.tp, T{1.0});
     auto& logits = matmul(f, "logits", OpGroup::head, T{1.0}, rows, h.vocab / f.plan.tp, h.hidden);
     // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
@@ -91,7 +91,7 @@ template <class T> void output_head(const Frame<T>& f) {
            h.hidden)
         .params += params<T>(h.outputs * (1.0 - h.bias));
   }
-  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::last;
+  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = StageScope::last;
 }
 
 /// Hyper-connections (mHC): before and after each of the two parts of a layer the residual streams are mixed,
@@ -114,7 +114,7 @@ void forward_transformer(const Structure& structure, const StackView<T>& h, cons
   // norms.
   const T dropped = f.tokens * h.hidden * f.split * (2.0 / max(h.norms, T{1.0}));
   auto& attention_norm = norm(f, "attention_norm", norms);
-  attention_norm.remade = part::none;  // its input is the block's, which is always kept
+  attention_norm.recompute_parts = part::none;  // its input is the block's, which is always kept
   dropout_traffic(f, attention_norm, dropped);
   if (h.several_streams) mix_streams(f, T(2.0 * h.layers * f.stage));
   constexpr std::size_t most = 64;  // operators of one kind of mixer or feed-forward, or of the ends

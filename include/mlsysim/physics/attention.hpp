@@ -163,7 +163,7 @@ struct ChunkedAttentionPairs {
 /// sees `reach` keys, and the block on the diagonal is done whole. Few blocks leave units idle, and the
 /// longest block decides; or the keys are split over the units, at the fixed price `split`, and the library
 /// takes the faster way. Kernels that read keys which were just made, and not a cache, leave them whole
-/// (`whole_keys` 1). With memory as in MatmulTime:
+/// (`no_split_kv` 1). With memory as in MatmulTime:
 ///     time = launch + min(overlap(max(all / units, longest), memory),
 ///                         overlap(max(all / units, shortest), memory) + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
@@ -175,7 +175,7 @@ struct AttentionTime {
       "dao2024flashattention2", "section 3.2, with the split of Flash-Decoding",
       "one fused kernel; sequences of equal length; the diagonal block is not skipped in part"};
   template <class T> struct Inputs {
-    T copies, group, new_tokens, keys, reach, whole_keys;
+    T copies, group, new_tokens, keys, reach, no_split_kv;
     Work<T> pair_work;
     Time<T> pair_softmax;
     Data<T> traffic;
@@ -192,7 +192,8 @@ struct AttentionTime {
           field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").at_least(1).counted(),
           field(&Inputs::keys, "keys", "", "distinct keys per sequence").at_least(1).counted(),
           field(&Inputs::reach, "reach", "", "keys that one query sees, mean").non_negative(),
-          field(&Inputs::whole_keys, "whole_keys", "", "1: keys are not split over the units; 0: they may be")
+          field(&Inputs::no_split_kv, "no_split_kv", "",
+                "1: keys are not split over the units; 0: they may be")
               .within(0, 1)
               .counted(),
           field(&Inputs::pair_work, "pair_work", "FLOP", "products of one query-key pair").non_negative(),
@@ -239,7 +240,7 @@ struct AttentionTime {
     const auto memory = named("memory", in.traffic / in.bandwidth);
     const Time<T> whole = max(all, longest), spread = max(all, shortest);
     const Time<T> undivided = quadrature(whole, memory), divided = quadrature(spread, memory) + in.split;
-    const auto keeps = in.whole_keys > 0.5;
+    const auto keeps = in.no_split_kv > 0.5;
     return {.time = in.launch * present + select(keeps, undivided, min(undivided, divided)),
             .compute = select(keeps, whole, min(whole, spread + in.split)),
             .memory = memory};

@@ -2,7 +2,7 @@
 /// The machine that is meant where nobody names one: that in which a device ships.
 
 #include <mlsysim/specs/system_extra.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
 
@@ -15,7 +15,8 @@ namespace mlsysim {
 /// network joins are as large as the devices allow.
 [[nodiscard]] Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes);
 /// The links of such nodes.
-[[nodiscard]] Links<> shipped_links(const Pricing& pricing, const HardwareNode& hardware, double devices,
-                                    const Conventions& conventions, Notes& notes, Phase phase);
+[[nodiscard]] Links<> shipped_links(const FidelityModel& fidelity_model, const HardwareNode& hardware,
+                                    double devices, const Conventions& conventions, Notes& notes,
+                                    Phase phase);
 
 }  // namespace mlsysim

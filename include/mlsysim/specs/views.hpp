@@ -222,7 +222,7 @@ template <class T = double> struct Plan {
   T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
-  T steal{0.0};       ///< time by which a hidden second of communication slows the kernels beside it
+  T overlap_slowdown{0.0};  ///< time by which a hidden second of communication slows the kernels beside it
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
   T offload_gradients{0.0},
       offload_experts{0.0};     ///< likewise; experts: of those that are routed, in serving
@@ -296,7 +296,7 @@ template <class T = double> struct Plan {
         field(&P::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside products")
             .within(0, 1)
             .at_top(),
-        field(&P::steal, "overlap_slowdown", "", "slowdown of kernels beside communication")
+        field(&P::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
             .within(0, 1)
             .at_top(),
         field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory")

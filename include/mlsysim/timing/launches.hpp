@@ -39,7 +39,7 @@ template <class T> class LaunchFrame {
       if (op.name == "attention_scores") scores_ = op.copies * op.m * op.n;
       if (op.kind == OpKind::attention || op.name == "attention_scores") head_ = op.k;
       if (op.name == "rotary_and_cache" && op.pass == Pass::forward)
-        stored_ = (op.traffic - op.live) / plan.kv_bytes;
+        stored_ = (op.memory_bytes - op.working_set) / plan.kv_bytes;
     }
   }
 
@@ -119,7 +119,8 @@ template <class T> class LaunchFrame {
   /// once in the forward pass, and twice in the backward pass, where it is made and where it is used.
   [[nodiscard]] Time<T> hook_time(const Op<T>& op) const {
     const bool backward = op.pass == Pass::backward;
-    if (software_.hook == Time<>() || op.place != Place::block || !(backward || op.pass == Pass::forward))
+    if (software_.hook == Time<>() || op.place != StageScope::every_block ||
+        !(backward || op.pass == Pass::forward))
       return Time<T>();
     double saved = 0;
     for (const LaunchPart* part : rows_of(op))
@@ -182,7 +183,7 @@ template <class T> class LaunchFrame {
   [[nodiscard]] bool decodes() const { return decode_; }
   /// Products into which an operator divides where matrices of one input are not joined.
   [[nodiscard]] T matrices(const Op<T>& op) const {
-    return software_.joined || op.kind != OpKind::matmul ? T{1.0} : op.joins;
+    return software_.joined || op.kind != OpKind::matmul ? T{1.0} : op.merged_matrices;
   }
   /// All executions of an operator as so many products of equal width.
   [[nodiscard]] Op<T> one_of(const Op<T>& op) const {
@@ -192,8 +193,8 @@ template <class T> class LaunchFrame {
     // The gradient of the input sums over the columns.
     (op.pass == Pass::backward ? one.k : one.n) /= parts;
     one.work = op.work / parts;
-    one.live = input + (op.live - input) / parts;
-    one.traffic = input + (op.traffic - input) / parts;
+    one.working_set = input + (op.working_set - input) / parts;
+    one.memory_bytes = input + (op.memory_bytes - input) / parts;
     one.count = op.count * parts;
     return one;
   }
@@ -219,7 +220,7 @@ template <class T> class LaunchFrame {
                                       .split = T{*c.split},
                                       .split_depth = T{*c.split_depth},
                                       .rate = rate,
-                                      .traffic = op.traffic,
+                                      .traffic = op.memory_bytes,
                                       .bandwidth = device_.memory.bandwidth * *c.memory,
                                       .clock = Frequency<T>(software_.clock)});
   }
@@ -241,7 +242,7 @@ template <class T> class LaunchFrame {
     return op.group == OpGroup::norm && op.name.ends_with("_norm");
   }
   [[nodiscard]] T values_of(const Op<T>& op) const {
-    const T live = op.live / plan_.activation_bytes;
+    const T live = op.working_set / plan_.activation_bytes;
     // Six operations a value, twice as many backward.
     if (is_norm(op)) return op.work.base() / (op.pass == Pass::backward ? 12.0 : 6.0);
     if (op.name == "softmax") return scores_;
@@ -259,7 +260,7 @@ template <class T> class LaunchFrame {
       case LaunchArray::rows:
         return is_norm(op) ? T(values_of(op) / hidden_) : T(plan_.batch * plan_.new_tokens);
       case LaunchArray::query:
-        return max(T(op.live / plan_.activation_bytes / 2.0 - written), T{0.0});
+        return max(T(op.working_set / plan_.activation_bytes / 2.0 - written), T{0.0});
       case LaunchArray::key:
       case LaunchArray::written:
         return written;

@@ -1,5 +1,5 @@
 #pragma once
-/// Pricing: how long each operator of a list takes on a device.
+/// FidelityModel: how long each operator of a list takes on a device.
 
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/physics/attention.hpp>
@@ -26,7 +26,7 @@ template <class T> [[nodiscard]] OpCost<T> expert_product_cost(const Op<T>& op, 
                                        .n = op.n,
                                        .k = op.k,
                                        .count = op.copies,
-                                       .traffic = op.traffic,
+                                       .traffic = op.memory_bytes,
                                        .tile_m = e.tile,
                                        .tile_n = T{columns},
                                        .units = d.compute.units,
@@ -43,7 +43,7 @@ template <class T> [[nodiscard]] OpCost<T> expert_product_cost(const Op<T>& op, 
 /// power limit leaves for the work of all executions.
 template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
   if (d.experts.has_family && op.parts & part::routed) return expert_product_cost(op, d);
-  T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
+  T share = op.stays_16bit ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
   if (op.parts & part::routed) share *= d.efficiency.grouped;
   const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count,
                                                    .peak = d.compute.dense * share,
@@ -54,13 +54,14 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
   // multiply by warp, 16 rows at a time, where a library fills a warp group's 64 (frantar2024marlin, section
   // 3).
   constexpr double warp_rows = 16;
-  const T rows = op.by_warp ? T(min(d.compute.matrix_rows, T{warp_rows})) : d.compute.matrix_rows;
+  const T rows =
+      op.dequantizes_in_kernel ? T(min(d.compute.matrix_rows, T{warp_rows})) : d.compute.matrix_rows;
   const auto r = apply<MatmulTime, T>(
       {.m = op.m,
        .n = op.n,
        .k = op.k,
        .count = op.copies,
-       .traffic = op.traffic,
+       .traffic = op.memory_bytes,
        .tile_m = min(rows * ceil_div(max(op.m, T{1.0}), rows), d.tiles.tile_m),
        .tile_n = min(rows * ceil_div(max(op.n, T{1.0}), rows), d.tiles.tile_n),
        .units = d.compute.units,
@@ -104,7 +105,7 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
   const bool made = op.keys == Keys::made;
   // Kernels for one query of each sequence and for several are not the same; a prompt may have one token.
   const auto several = max(op.m, T{made ? 2.0 : 1.0}) > T{1.0};
-  const T reach = max(select(op.reach > T{0.0}, op.reach, op.n), T{1.0});
+  const T reach = max(select(op.attended_keys > T{0.0}, op.attended_keys, op.n), T{1.0});
   const T pairs = max(op.copies * rows * reach, T{1.0});
   const T held = max(op.copies / op.group_heads * keys, T{1.0});  // keys, once for the heads that share them
   AttentionTime::Inputs<T> in{
@@ -113,10 +114,10 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
       .new_tokens = rows,
       .keys = keys,
       .reach = reach,
-      .whole_keys = made || op.keys == Keys::undivided ? T{1.0} : T{0.0},
+      .no_split_kv = made || op.keys == Keys::undivided ? T{1.0} : T{0.0},
       .pair_work = op.work / pairs,
       .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector) * longer,
-      .traffic = op.traffic,
+      .traffic = op.memory_bytes,
       .tile = d.tiles.attention_tile,
       .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
       .units = d.compute.units,
@@ -127,7 +128,7 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
       .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
       .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
       .least_step = d.kernels.attention_step *
-                    ((op.traffic - op.live * (back ? 2.0 : 1.0)) / (held * (512.0 * unit::B))),
+                    ((op.memory_bytes - op.working_set * (back ? 2.0 : 1.0)) / (held * (512.0 * unit::B))),
       .split = d.kernels.attention_split};
   if (op.keys == Keys::latents || op.keys == Keys::chosen) use_latent_kernels(in, op, d);
   const auto r = apply<AttentionTime, T>(in);
@@ -138,7 +139,7 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
 /// engine and traffic, and blocks that search a row each.
 template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const Device<T>& d) {
   const auto r = apply<SoftRoofline, T>({.work = op.work,
-                                         .traffic = op.traffic,
+                                         .traffic = op.memory_bytes,
                                          .peak = d.compute.vector * d.efficiency.vector,
                                          .bandwidth = d.memory.bandwidth * d.efficiency.memory});
   const Time<T>& launch =
@@ -177,7 +178,7 @@ template <class T>
        .units = d.compute.units,
        .work = k.listed ? Work<T>::from_base(T(pair * tokens * op.copies * times)) : op.work,
        .aside = k.listed ? chain_traffic(k.aside, op, tokens, k.chunk) * times
-                         : op.traffic + op.live * (chunks * k.chunk / tokens - 1.0),
+                         : op.memory_bytes + op.working_set * (chunks * k.chunk / tokens - 1.0),
        .in_order = chain_traffic(k.in_order, op, tokens, k.chunk) * times,
        .states = op.state * (times * k.states),
        .peak = k.listed ? d.compute.dense * d.efficiency.matrix : d.compute.vector * d.efficiency.vector,

@@ -60,9 +60,9 @@ template <class T = double> struct PassBreakdown {
     total += named(op.name, cost.total);
     if (!op.on_device()) {  // they have neither work nor launches
       (op.kind == OpKind::collective ? network : host) += cost.network;
-      if (op.beside == Beside::pass) prefetch_comm += cost.network;
-      if (op.beside == Beside::product) tp_comm += cost.network;
-      if (op.beside == Beside::aside) ep_comm += cost.network;
+      if (op.overlap_with == OverlapWith::pass) prefetch_comm += cost.network;
+      if (op.overlap_with == OverlapWith::product) tp_comm += cost.network;
+      if (op.overlap_with == OverlapWith::marked) ep_comm += cost.network;
       return;
     }
     if (op.kind == OpKind::attention || op.kind == OpKind::recurrence) sequence_mixing += cost.total;
@@ -70,10 +70,10 @@ template <class T = double> struct PassBreakdown {
     const auto by_compute = cost.compute > cost.memory;
     compute_bound += select(by_compute, kernel, Time<T>());
     memory_bound += select(by_compute, Time<T>(), kernel);
-    if (op.parts & part::aside) overlap_compute += kernel;
+    if (op.parts & part::overlap_compute) overlap_compute += kernel;
     overhead += cost.overhead;
     work += op.work * op.count;
-    traffic += op.traffic * op.count;
+    traffic += op.memory_bytes * op.count;
   }
 
   /// Adds a kernel of a launch list. @param eager 1 where the host launches it, 0 in a captured graph
@@ -92,12 +92,13 @@ template <class T = double> struct PassBreakdown {
 
   /// Time of the pass when communication runs beside its kernels [s].
   ///
-  ///   exposed  = max(total - (1 - steal) hidden, host_launch_time)
+  ///   exposed  = max(total - (1 - overlap_slowdown) hidden, host_launch_time)
   ///   hidden   = prefetch + tp_overlap tp_comm + min(ep_comm, overlap_compute, kernels - prefetch)
   ///   prefetch = min(prefetch_comm (1 - 1 / blocks), overlap kernels)
   ///
-  /// The first of `blocks` pieces of prefetch_comm overlaps nothing. steal is the slowdown of the overlapped
-  /// kernels per second of hidden communication. A pass cannot end before the host has launched it.
+  /// The first of `blocks` pieces of prefetch_comm overlaps nothing. overlap_slowdown is the slowdown of the
+  /// overlapped kernels per second of hidden communication. A pass cannot end before the host has launched
+  /// it.
   [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
     return max(on_device(plan, blocks), host_launch_time);
   }
@@ -117,26 +118,26 @@ template <class T = double> struct PassBreakdown {
     const Time<T> prefetch = hidden_ahead(plan, blocks);
     const Time<T> exchange = min(min(ep_comm, overlap_compute), kernels() - prefetch);
     const Time<T> hidden = prefetch + tp_comm * plan.tp_overlap + exchange;
-    return total - hidden * (1.0 - plan.steal);
+    return total - hidden * (1.0 - plan.overlap_slowdown);
   }
 };
 
 /// Sums of a list by pass and place.
 template <class T = double> struct ListCost {
-  std::array<std::array<PassBreakdown<T>, kPlaces>, kPasses> at{};
-  std::array<Time<T>, kTraffics> network{};  ///< of the passes of one micro-batch, by whom it joins
+  std::array<std::array<PassBreakdown<T>, kStageScopes>, kPasses> at{};
+  std::array<Time<T>, kCommGroups> network{};  ///< of the passes of one micro-batch, by whom it joins
 
-  [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
+  [[nodiscard]] const Time<T>& between(CommGroup t) const { return network[static_cast<std::size_t>(t)]; }
 
-  [[nodiscard]] const PassBreakdown<T>& of(Pass pass, Place place) const {
+  [[nodiscard]] const PassBreakdown<T>& of(Pass pass, StageScope place) const {
     return at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
   }
   /// Sums one pass on a pipeline stage, without the operators that run once on every stage. `first`, `last`:
   /// 1 where it is that stage; `blocks`: its share of the fullest stage's blocks.
   [[nodiscard]] PassBreakdown<T> stage(Pass pass, const T& first, const T& last, const T& blocks) const {
-    PassBreakdown<T> sum = of(pass, Place::block) * blocks;
-    sum.add(of(pass, Place::first), first);
-    sum.add(of(pass, Place::last), last);
+    PassBreakdown<T> sum = of(pass, StageScope::every_block) * blocks;
+    sum.add(of(pass, StageScope::first), first);
+    sum.add(of(pass, StageScope::last), last);
     return sum;
   }
 };
@@ -201,7 +202,7 @@ void add_launches(const Op<T>& op, const LaunchFrame<T>& frame, ListPricer<T>& p
     const bool split_keys = op.kind == OpKind::attention && frame.decodes();
     if (software.masked && split_keys) {
       // The mask rules grouped heads out, and its kernel does not divide the keys.
-      it.traffic = it.live + (it.traffic - it.live) * it.group_heads;
+      it.memory_bytes = it.working_set + (it.memory_bytes - it.working_set) * it.group_heads;
       it.group_heads = one;
       it.keys = Keys::undivided;
     }
@@ -260,7 +261,7 @@ template <class T>
   const Op<T>* const end = op + ops.size();
   while (op != end) {
     const Pass pass = op->pass;
-    const Place place = op->place;
+    const StageScope place = op->place;
     PassBreakdown<T>& here = sums.at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
     PassBreakdown<T> sum = here;
     for (; op != end && op->pass == pass && op->place == place; ++op) {
@@ -270,8 +271,8 @@ template <class T>
       }
       const OpCost<T> cost = price_one(*op);
       sum.add(*op, cost, launch_overhead);
-      if (op->between != Traffic::none && pass != Pass::update)
-        sums.network[static_cast<std::size_t>(op->between)] += cost.network;
+      if (op->comm_group != CommGroup::none && pass != Pass::update)
+        sums.network[static_cast<std::size_t>(op->comm_group)] += cost.network;
     }
     here = sum;
   }

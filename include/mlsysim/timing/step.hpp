@@ -67,7 +67,7 @@ namespace detail {
 
 /// Parts of a pass that take turns, each with whole sequences: two, or one where a rank has a single
 /// sequence or nothing is exchanged.
-template <class T> [[nodiscard]] T parts_in_turn(const Plan<T>& plan) {
+template <class T> [[nodiscard]] T two_batch_overlap(const Plan<T>& plan) {
   const T parts = clamp(T(floor(plan.batch / plan.sequence_ranks())), T{1.0}, T{2.0});
   return select(plan.ep > T{1.0}, parts, T{1.0});
 }
@@ -87,7 +87,7 @@ void set_times(PassEstimate<T>& pass, const ListCost<T>& costs, const ModelView<
   const T last_blocks = select(plan.pp > one, least, full);
   const auto stage = [&](const T& first, const T& last, const T& blocks, const T& stages) {
     PassBreakdown<T> cost = costs.stage(Pass::forward, first, last, blocks);
-    cost.add(costs.of(Pass::forward, Place::stage), stages);
+    cost.add(costs.of(Pass::forward, StageScope::every_stage), stages);
     cost.host_launch_time = max(cost.host_launch_time, layer_overhead * (full * blocks));
     if (model.structure.expert_overlap != ExpertOverlap::micro_batch) return cost;
     cost = cost * takes;
@@ -118,7 +118,7 @@ template <class T>
   PlaceTotals<T> totals;  // of the fullest stage, by place
   if (turns) totals = forward_totals(model.structure, model.shape(), model.layers, plan, ops);
   Plan<T> part = plan;
-  const T takes = turns ? detail::parts_in_turn(plan) : T{1.0};
+  const T takes = turns ? detail::two_batch_overlap(plan) : T{1.0};
   part.batch = plan.batch / takes;
   const auto lowered = lower(model.structure, model.shape(), model.layers, part, ops);
   if (!turns) totals = lowered.totals;
@@ -238,12 +238,12 @@ template <class T>
 /// number of micro-batches, the shares of overlap, the schedule or the model chunks of a stage, so plans that
 /// differ only in those can share them.
 template <class T = double> struct StepParts {
-  StageCost<T> first, last;                  ///< without the transfers between stages
-  PassBreakdown<T> sent, sent_back;          ///< transfers of one model chunk, forward and backward
-  std::array<Time<T>, kTraffics> network{};  ///< of one micro-batch, by whom it joins
-  PlaceTotals<T> totals;                     ///< of the forward operators, recomputation regarded
+  StageCost<T> first, last;                    ///< without the transfers between stages
+  PassBreakdown<T> sent, sent_back;            ///< transfers of one model chunk, forward and backward
+  std::array<Time<T>, kCommGroups> network{};  ///< of one micro-batch, by whom it joins
+  PlaceTotals<T> totals;                       ///< of the forward operators, recomputation regarded
 
-  [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
+  [[nodiscard]] const Time<T>& between(CommGroup t) const { return network[static_cast<std::size_t>(t)]; }
 };
 
 /// Lowers and prices one micro-batch and its update. Layers that do not divide evenly leave one less for the
@@ -276,8 +276,8 @@ template <class T>
   };
   return {stage_at(one, alone, one),
           stage_at(alone, one, last_share),
-          costs.of(Pass::forward, Place::stage),
-          costs.of(Pass::backward, Place::stage),
+          costs.of(Pass::forward, StageScope::every_stage),
+          costs.of(Pass::backward, StageScope::every_stage),
           costs.network,
           lowered.totals};
 }
@@ -337,17 +337,17 @@ template <class T>
   // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
   // for the host.
   const Time<T> ahead = s.update.prefetch_comm * (1.0 - 1.0 / s.exchanges);
-  const Time<T> beside_kernels = min(ahead, s.room(plan)) * (1.0 - plan.steal);
+  const Time<T> beside_kernels = min(ahead, s.room(plan)) * (1.0 - plan.overlap_slowdown);
   step.update = s.update.total - min(ahead, beside_kernels + s.launch_wait(plan));
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;
-  step.exchange = s.update.network + parts.between(Traffic::replicas) * plan.microbatches;
+  step.exchange = s.update.network + parts.between(CommGroup::dp) * plan.microbatches;
   step.host_transfer = (s.forward.host + s.backward.host) * plan.microbatches + s.update.host;
-  step.tensor_parallel = parts.between(Traffic::tensor) * plan.microbatches;
-  step.expert_parallel = parts.between(Traffic::experts) * plan.microbatches;
-  step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
-  step.pipeline_parallel = parts.between(Traffic::pipeline) * (chunks * plan.microbatches);
+  step.tensor_parallel = parts.between(CommGroup::tp) * plan.microbatches;
+  step.expert_parallel = parts.between(CommGroup::ep) * plan.microbatches;
+  step.context_parallel = parts.between(CommGroup::cp) * plan.microbatches;
+  step.pipeline_parallel = parts.between(CommGroup::pp) * (chunks * plan.microbatches);
   return step;
 }
 

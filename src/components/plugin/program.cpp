@@ -14,7 +14,7 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   in.workload = &workload;
   in.hardware = &hardware;
   in.precision = precision;
-  in.fidelity = operator_pricing().fidelity();
+  in.fidelity = operator_model().fidelity();
   Notes notes;
   const auto problem = settle_inference(in, notes);
   Plan<> plan = problem.plan;

@@ -304,7 +304,7 @@ Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
     }
   }
   auto& sum = elementwise(frame, "expert_sum", OpGroup::experts, 1.0, rows * c.hidden, 1, 0, 2, part::routed);
-  sum.traffic += frame.activations(tokens * c.hidden);
+  sum.memory_bytes += frame.activations(tokens * c.hidden);
   return priced(bare.ops, device, context);
 }
 
@@ -366,9 +366,9 @@ Prediction linear_time(const LinearRow& c, const PredictionContext& context) {
     if (!wanted || op.count <= 0) continue;
     op.count *= c.calls;
     op.work = op.work / c.calls;
-    if (op.stepping && !c.convolution && op.state <= cache) op.traffic -= op.state;
-    op.traffic = op.traffic / c.calls;
-    op.live = op.live / c.calls;
+    if (op.stepping && !c.convolution && op.state <= cache) op.memory_bytes -= op.state;
+    op.memory_bytes = op.memory_bytes / c.calls;
+    op.working_set = op.working_set / c.calls;
     bare.ops.push(op);
   }
   auto device = context.constants->kernel_device(*c.hardware, c.precision);
@@ -461,7 +461,7 @@ Prediction stream_rate(const StreamRow& c, const PredictionContext& context) {
   const auto& hardware = context.constants->device(*c.hardware);
   Bare bare({2, c.value_bytes, 2, 0, 0});
   elementwise(bare.frame(), "stream", OpGroup::norm, 1.0, c.values, c.reads, c.writes, 1);
-  const Data<> bytes = bare.ops[0].traffic;
+  const Data<> bytes = bare.ops[0].memory_bytes;
   auto p = priced(bare.ops, context.constants->kernel_device(*c.hardware, hardware.compute.default_precision),
                   context);
   p.base = bytes.base() / p.base;

@@ -27,7 +27,7 @@ Time<> batch_time(const SampleRow& row, const PredictionContext& context,
   auto in = row.in;
   in.hardware = &context.constants->device(*in.hardware);
   in.conventions = &context.constants->conventions();
-  in.fidelity = pricing_of(context.comparison).fidelity();
+  in.fidelity = fidelity_model_of(context.comparison).fidelity();
   const Precision precision = precision_or_default(in.precision, *in.hardware, quiet);
   if (context.comparison == Yardstick::roofline) {
     const auto view = model_view(*in.workload, in.is_training ? Phase::training : Phase::inference);

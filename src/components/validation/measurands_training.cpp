@@ -117,7 +117,7 @@ struct TrainingRun {
     in.fleet = &machine.fleet;
     in.conventions = &context.constants->conventions();
     in.fidelity =
-        (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
+        (context.comparison == Yardstick::operators ? operator_model() : textbook_model()).fidelity();
   }
 };
 

@@ -32,12 +32,12 @@ Replica::Replica(const ServingRow& row, const PredictionContext& context) : inpu
   inputs_.seq_len = seq_len_or_default(inputs_.seq_len, *inputs_.workload, inputs_.output_tokens, quiet);
   inputs_.prefill_replicas = row.prefill_replicas;
   inputs_.conventions = &constants.conventions();
-  inputs_.fidelity = pricing_of(context.comparison).fidelity();
+  inputs_.fidelity = fidelity_model_of(context.comparison).fidelity();
   if (row.node != nullptr) inputs_.fleet = &fleet_.emplace(*row.node, nullptr, devices(), context).fleet;
   // Yardsticks know no host, and neither do runs without an engine.
   if (context.comparison == Yardstick::operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
   passes_ = pass_times(inputs_, engine_, quiet);
-  passes_.pricing = &pricing_of(context.comparison);
+  passes_.fidelity_model = &fidelity_model_of(context.comparison);
 }
 
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {

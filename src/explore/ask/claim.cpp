@@ -5,7 +5,7 @@
 #include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/specs/device_name.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/detail/halving.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -72,7 +72,7 @@ ServingEstimate<> at_requests(ServingProblem<> p, double n) {
 void raise_bound(const ServingProblem<>& steady, const Claim& claim, double slots, ClaimVerdict& out) {
   ServingProblem<> decode = steady;
   decode.load = Load::burst;
-  decode.pricing = &roofline_pricing();
+  decode.fidelity_model = &roofline_model();
   const bool limited = claim.limit && claim.limit->time == "itl";
   const double n = most_requests(std::min(slots, kMostInFlight), [&](double x) {
     return !limited || at_requests(decode, x).itl <= claim.limit->most;

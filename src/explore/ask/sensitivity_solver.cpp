@@ -1,7 +1,7 @@
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
 
 #include <mlsysim/explore/ask/sensitivity.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   const double base = values[s.result(r.metric)];
   r.baseline_latency = Time<>::from_base(base);
   Notes chosen;  // said above, with the scenario
-  r.fidelity = pricing_for(in.fidelity, *in.workload, chosen).fidelity();
+  r.fidelity = fidelity_model_for(in.fidelity, *in.workload, chosen).fidelity();
   const auto bytes = [&](std::string_view name) {
     const auto* f = find_field(s.entry.results, name);
     return Data<>::from_base(f == nullptr ? 0.0

@@ -205,7 +205,7 @@ std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedSc
           state->results.push_back(i);
           out.entry.results.push_back(law.results[i]);
         }
-        name_formats(out.entry.inputs, r, problem.pricing->lists_operators());
+        name_formats(out.entry.inputs, r, problem.fidelity_model->lists_operators());
         say_what_is_absent(out, r.mode(), has_power, has_price, r.hardware().name);
       },
       state->problem.problem());

@@ -168,9 +168,9 @@ std::vector<std::string_view> traced_laws(Question question) {
                              Question::training_memory, Question::inference, Question::kernels}) {
     if (!asks(question, one)) continue;
     const bool alone = one == Question::inference || one == Question::kernels || one == Question::node_step;
-    for (const Pricing* pricing : {&operator_pricing(), &textbook_pricing()}) {
-      if (one == Question::kernels && !pricing->lists_operators()) continue;
-      for (const auto& problem : problems_of(one, pricing->fidelity()))
+    for (const FidelityModel* fidelity_model : {&operator_model(), &textbook_model()}) {
+      if (one == Question::kernels && !fidelity_model->lists_operators()) continue;
+      for (const auto& problem : problems_of(one, fidelity_model->fidelity()))
         add_laws(*record_problem_law(problem), results_of(one), alone, one == Question::node_step, out);
     }
   }

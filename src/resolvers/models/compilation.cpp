@@ -150,7 +150,7 @@ SingleNodeModel::Inputs pass_of(const In& in, const ServingEngine* engine, Execu
   out.batch_size = in.batch_size;
   out.precision = in.precision;
   out.seq_len = in.seq_len;
-  out.fidelity = operator_pricing().fidelity();
+  out.fidelity = operator_model().fidelity();
   out.engine = engine;
   out.execution = execution;
   out.conventions = in.conventions;
@@ -188,7 +188,7 @@ StepOps training_of(const In& in, const ServingEngine* engine, Execution executi
   d.seq_len = in.seq_len;
   d.recomputation = Recomputation::none;
   d.sequence_parallel = false;
-  d.fidelity = operator_pricing().fidelity();
+  d.fidelity = operator_model().fidelity();
   d.engine = engine;
   d.execution = execution;
   d.conventions = in.conventions;
@@ -282,7 +282,7 @@ CompiledViews compiled_views(const In& in, Notes& notes) {
                   .launch = of_compiler(&C::launch),
                   .guard = in.guard.value_or(of_compiler(&C::call)),
                   .resume = in.resume.value_or(dispatch),
-                  .between = in.between,
+                  .comm_group = in.comm_group,
                   .dispatch = dispatch,
                   .device = convolves ? after.device : fused_total - fused.device.dispatch_overhead,
                   .boundary = calls.live,

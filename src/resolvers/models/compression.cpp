@@ -6,8 +6,8 @@
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/compression.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 
 #include <fmt/format.h>
 

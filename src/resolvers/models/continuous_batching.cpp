@@ -71,15 +71,15 @@ void without_engine(const ContinuousBatchingModel::Inputs& in, double mean, doub
 }
 
 /// Requests that come and go in an engine.
-void with_engine(const ContinuousBatchingModel::Inputs& in, const Pricing& pricing, double mean, double held,
-                 ContinuousBatchingModel::Result& out, Notes& notes) {
+void with_engine(const ContinuousBatchingModel::Inputs& in, const FidelityModel& fidelity_model, double mean,
+                 double held, ContinuousBatchingModel::Result& out, Notes& notes) {
   const double answer = in.output_tokens.value_or(std::max(1.0, std::floor(mean / 8)));
   if (!in.output_tokens) notes.assume("output_tokens", answer, "an eighth of the mean request");
   auto request = fields_of<InFlightBatchingModel::Inputs>(in);
   request.seq_len = detail::prompt_tokens(mean, answer);
   request.output_tokens = answer;
   request.page_tokens = 1;  // the pages are in `held`
-  const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
+  const auto engine = engine_or_usual(in.engine, *in.hardware, fidelity_model, notes);
   const auto passes = pass_times(request, engine, notes);
   const double kv_share = detail::number("catalogue.serving.kv_share", notes);
   const auto fit = [&](double tokens) {
@@ -119,14 +119,14 @@ ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in,
                        .expected = fmt::format("at most max_seq_len, {:g} tokens", in.max_seq_len),
                        .hint = "raise max_seq_len or lower mean_request_tokens"});
   Result r;
-  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
-  r.fidelity = pricing.fidelity();
+  const FidelityModel& fidelity_model = fidelity_model_for(in.fidelity, *in.workload, notes);
+  r.fidelity = fidelity_model.fidelity();
   r.mean_request_tokens = mean;
   const double held = held_tokens(in, mean);
   r.paged_internal_fragmentation = std::max(0.0, 1.0 - mean / held);
   r.static_internal_fragmentation = 1.0 - mean / in.max_seq_len;
-  if (pricing.prices_engines())
-    with_engine(in, pricing, mean, held, r, notes);
+  if (fidelity_model.prices_engines())
+    with_engine(in, fidelity_model, mean, held, r, notes);
   else
     without_engine(in, mean, held, r, notes);
   if (r.static_token_throughput > TokenRate<>())

@@ -29,12 +29,12 @@ TrainingProblem<> settle(const In& asked, Notes& notes) {
     detail::warn_of_idle(in, {"host_memory_bandwidth"}, "without offload_gradients", notes);
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
-  v.links = v.pricing->links(*in.fleet, c, notes, Phase::training);
+  v.links = v.fidelity_model->links(*in.fleet, c, notes, Phase::training);
   if (in.collective_algorithm != CollectiveAlgorithm::usual) v.links.form.algorithm = in.collective_algorithm;
   if (in.fleet->total_accelerators() <= devices_inside(v.links))
     detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
-  v.pricing->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);
-  if (v.pricing->lists_operators()) {
+  v.fidelity_model->set_overlap(v.plan, in.overlap_efficiency, in.overlap_slowdown, c, notes);
+  if (v.fidelity_model->lists_operators()) {
     auto& s = v.model.structure;
     s.capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.fleet->node->accelerator, c,
                                         notes);
@@ -63,7 +63,7 @@ DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes)
   Out out{evaluate(problem)};
   warn_of_microbatches(in, problem, out, notes);
   if (!in.workload->hidden()) out.token_throughput = {};
-  out.fidelity = problem.pricing->fidelity();
+  out.fidelity = problem.fidelity_model->fidelity();
   out.tp_size = in.tp_size;
   out.pp_size = in.pp_size;
   out.ep_size = in.ep_size;

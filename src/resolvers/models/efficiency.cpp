@@ -3,7 +3,7 @@
 
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/efficiency.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <fmt/format.h>
 

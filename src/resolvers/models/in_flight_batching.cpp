@@ -239,13 +239,14 @@ InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, 
   in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens, notes);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len,
                         notes);
-  // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
+  // The passes of prompts are issued as the engine does, which only the fidelity_model knows whether there is
+  // one.
   Notes quiet;
-  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);
-  const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
+  const FidelityModel& fidelity_model = fidelity_model_for(in.fidelity, *in.workload, quiet);
+  const auto engine = engine_or_usual(in.engine, *in.hardware, fidelity_model, notes);
   const auto passes = pass_times(in, engine, notes);
   Result r = in_flight(in, engine, passes, notes);
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity_model.fidelity();
   return r;
 }
 

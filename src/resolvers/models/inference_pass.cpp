@@ -7,8 +7,8 @@
 #include <mlsysim/resolvers/models/inference_pass.hpp>
 #include <mlsysim/timing/detail/diffusion.hpp>
 #include <mlsysim/timing/detail/loaded.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Data<> working_set(const Workload& w, double batch, double bytes) {
   plan.activation_bytes = bytes * unit::B;
   OpList<> ops;
   const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
-  return totals_of(ops, range.forward_end).live;
+  return totals_of(ops, range.forward_end).working_set;
 }
 
 using Inputs = InferencePassModel::Inputs;
@@ -85,7 +85,7 @@ Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c
     const auto cost = pipeline.cost(*stage);
     sum.add(cost, 1.0);
     r.latency += DiffusionPipeline::time(cost);
-    for (const auto& op : stage->ops) r.activations = max(r.activations, op.live);
+    for (const auto& op : stage->ops) r.activations = max(r.activations, op.working_set);
   }
   r.evaluations = task.steps * task.evaluations;
   r.latency_compute = sum.compute_bound;

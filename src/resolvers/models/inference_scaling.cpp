@@ -5,28 +5,28 @@
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/inference_scaling.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <fmt/format.h>
 
 namespace mlsysim {
 
 InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, Notes& notes) const {
-  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
-  const Inputs in = detail::priced(asked, pricing.fidelity(), {"samples"}, notes);
+  const FidelityModel& fidelity_model = fidelity_model_for(asked.fidelity, *asked.workload, notes);
+  const Inputs in = detail::priced(asked, fidelity_model.fidelity(), {"samples"}, notes);
   Result r;
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity_model.fidelity();
   const Conventions& c = conventions_or_standard(in.conventions);
   const double per_step =
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
   const double chain = per_step * in.reasoning_steps;
   const double context =
-      seq_len_or_default(in.context_length, *in.workload, pricing.answer(chain).value_or(0), notes);
+      seq_len_or_default(in.context_length, *in.workload, fidelity_model.answer(chain).value_or(0), notes);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,
                                      .seq_len = context,
                                      .batch_size = in.samples,
-                                     .output_tokens = pricing.answer(chain),
+                                     .output_tokens = fidelity_model.answer(chain),
                                      .precision = in.precision,
                                      .efficiency = in.efficiency,
                                      .tp_size = in.tp_size,

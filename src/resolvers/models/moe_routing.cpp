@@ -2,7 +2,7 @@
 #include <mlsysim/physics/routing.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/moe_routing.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>

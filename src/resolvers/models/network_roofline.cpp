@@ -5,7 +5,7 @@
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/network_roofline.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include <mlsysim/resolvers/models/checkpoint.hpp>
 #include <mlsysim/resolvers/models/reliability.hpp>
 #include <mlsysim/timing/detail/failure.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/resolvers/models/responsible_engineering.hpp>
 #include <mlsysim/resolvers/models/single_node.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <fmt/format.h>
 

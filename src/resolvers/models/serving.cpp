@@ -53,13 +53,13 @@ void check_draft(const In& in) {
 /// nothing is asked.
 void set_budget(const In& in, ServingProblem<>& v, Notes& notes) {
   v.prefill_chunk_tokens = v.seq_len;
-  if (!v.pricing->prices_engines() && !in.prefill_chunk_tokens) {
+  if (!v.fidelity_model->prices_engines() && !in.prefill_chunk_tokens) {
     if (in.chunked_prefill)
       notes.warn("textbook fidelity divides no prompt without prefill_chunk_tokens: chunked_prefill");
     return;
   }
   const double fresh = v.seq_len - in.cached_prefix_len;
-  const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
+  const auto* engine = v.fidelity_model->prices_engines() ? in.engine : nullptr;
   v.has_token_budget = true;
   v.prefill_chunk_tokens = detail::pass_tokens(in.prefill_chunk_tokens, engine, *in.hardware, notes);
   v.chunked_prefill = in.chunked_prefill.value_or(in.prefill_chunk_tokens || engine != nullptr);
@@ -74,7 +74,7 @@ void set_budget(const In& in, ServingProblem<>& v, Notes& notes) {
 /// How the kernels of prompts and steps reach the devices. @return what to ask of them
 std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder, ServingProblem<>& v,
                                       Notes& notes) {
-  const auto* engine = v.pricing->prices_engines() ? in.engine : nullptr;
+  const auto* engine = v.fidelity_model->prices_engines() ? in.engine : nullptr;
   const bool own = engine != nullptr && engine->prefill_issue;  // the engine launches prompts by itself
   if (engine != nullptr && engine->prompt_layer) {
     v.prompt_layer = *engine->prompt_layer;
@@ -127,12 +127,12 @@ void store_weights(const In& in, ServingProblem<>& v, const ServedFormat& format
   v.mean_weight_bytes = format.whole;
   auto &s = v.model.structure, &step = v.decode;
   if (format.apart) {
-    set_stored(format, v.pricing->lists_operators() && s.known, v.plan, s);
+    set_stored(format, v.fidelity_model->lists_operators() && s.known, v.plan, s);
     s.widened = format.whole < bytes_per_element(precision) * (unit::B / unit::param);
     step.mixed_storage = s.mixed_storage;
     step.widened = s.widened;
   }
-  if (!v.pricing->prices_engines()) return;
+  if (!v.fidelity_model->prices_engines()) return;
   set_operators(in.engine, s, v.plan, notes);
   step.kernel = s.kernel;
   step.unpacks = s.unpacks;
@@ -141,14 +141,14 @@ void store_weights(const In& in, ServingProblem<>& v, const ServedFormat& format
 /// The exchange of experts in prompts, and in steps of decoding, whose kernels send a copy for each expert.
 void set_exchange(const In& in, Precision precision, const Conventions& c, ServingProblem<>& v,
                   Notes& notes) {
-  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  if (!v.fidelity_model->lists_operators()) return;  // with a warning, see unpriced
   auto &prompts = v.model.structure, &steps = v.decode;
   detail::set_expert_exchange(in, in.ep_size, bytes_per_element(precision) < 2,
                               "per_node in prompts, per_expert in steps", v.plan, prompts, notes);
   steps.expert_overlap = prompts.expert_overlap;
   if (in.expert_copies) steps.expert_copies = prompts.expert_copies;
   if (prompts.expert_overlap == ExpertOverlap::none) return;
-  v.plan.steal = c.overlap_slowdown;
+  v.plan.overlap_slowdown = c.overlap_slowdown;
   if (in.ep_size > 1) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
 }
 
@@ -164,7 +164,7 @@ DataPerParam<> draft_bytes(const In& in, Precision precision) {
 
 void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, ServingProblem<>& v, Notes& notes) {
   v.drafts = true;
-  v.draft = {.model = v.pricing->model(*in.draft_model, Phase::decode, notes),
+  v.draft = {.model = v.fidelity_model->model(*in.draft_model, Phase::decode, notes),
              .tp = detail::draft_degree(*in.draft_model, in.tp_size, notes),
              .weight_bytes = stored};
   v.draft.model.structure.drafting = true;
@@ -194,7 +194,7 @@ void set_runtime(const In& in, const HardwareNode& hardware, Precision precision
 
 void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c, ServingProblem<>& v,
                 Notes& notes) {
-  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  if (!v.fidelity_model->lists_operators()) return;  // with a warning, see unpriced
   bool capped = detail::set_power_limits(v.plan, in.power_cap, in.clock_limit, *in.hardware, c, notes);
   if (v.disaggregated) {
     const Power<> first = v.plan.power_cap;
@@ -206,7 +206,7 @@ void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c,
 
 /// Sets the share of weights in host memory, and whether the host multiplies them.
 void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, Notes& notes) {
-  if (!v.pricing->lists_operators()) return;  // with a warning, see unpriced
+  if (!v.fidelity_model->lists_operators()) return;  // with a warning, see unpriced
   auto &prompts = v.model.structure, &steps = v.decode;
   prompts.offloads = in.offload_weights > 0 || in.offload_experts > 0;
   if (in.offload_experts > 0 && !prompts.moe)
@@ -248,14 +248,14 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   const Precision precision = format.precision;
   const auto kv_precision = in.kv_precision ? in.kv_precision : format.kv_precision;
   ServingProblem<> v;
-  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  if (!v.pricing->lists_operators())
+  v.fidelity_model = &fidelity_model_for(in.fidelity, *in.workload, notes);
+  if (!v.fidelity_model->lists_operators())
     detail::warn_of_unpriced(in,
                              {"fleet", "power_cap", "clock_limit", "dispatch_precision", "expert_copies",
                               "expert_overlap", "rank_imbalance", "collective_algorithm", "engine",
                               "execution", "offload_weights", "offload_experts", "host_memory_bandwidth"},
                              notes);
-  v.model = v.pricing->model(*in.workload, Phase::prefill, notes);
+  v.model = v.fidelity_model->model(*in.workload, Phase::prefill, notes);
   v.decode = v.model.structure;
   v.decode.phase = Phase::decode;
   const DeviceUse use{.precision = precision,
@@ -264,10 +264,10 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
                       .efficiency = in.efficiency,
                       .execution = set_launches(in, decoder, v, notes),
                       .kv_precision = kv_precision};
-  v.device = v.pricing->device(*in.hardware, use, c, notes);
+  v.device = v.fidelity_model->device(*in.hardware, use, c, notes);
   v.disaggregated = in.decode_hardware != nullptr;
-  v.decode_device = v.disaggregated ? v.pricing->device(decoder, use, c, notes) : v.device;
-  if (v.pricing->prices_engines()) {
+  v.decode_device = v.disaggregated ? v.fidelity_model->device(decoder, use, c, notes) : v.device;
+  if (v.fidelity_model->prices_engines()) {
     set_runtime(in, *in.hardware, precision, c, v, v.device, notes);
     set_runtime(in, decoder, precision, c, v, v.decode_device, notes);
     v.plan.routing_spread = c.routing_spread;
@@ -281,8 +281,8 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
     }
   }
   const double devices = in.tp_size * in.pp_size * in.ep_size;
-  v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
-                                : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);
+  v.links = in.fleet != nullptr ? v.fidelity_model->links(*in.fleet, c, notes, Phase::decode)
+                                : shipped_links(*v.fidelity_model, decoder, devices, c, notes, Phase::decode);
   if (in.collective_algorithm != CollectiveAlgorithm::usual) v.links.form.algorithm = in.collective_algorithm;
   if (devices <= devices_inside(v.links))
     detail::warn_of_idle(in, {"collective_algorithm"}, "inside one node", notes);
@@ -316,13 +316,13 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   const auto problem = settle(in, notes);
   const bool two_pools = problem.disaggregated;
   Out out{evaluate(problem)};
-  out.fidelity = problem.pricing->fidelity();
+  out.fidelity = problem.fidelity_model->fidelity();
   out.accelerators = two_pools ? 2 * problem.accelerators : problem.accelerators;
   out.prefill_bottleneck = prefill_limit(out);
   out.bottleneck = decode_limit(out);
   const auto& model = problem.model;
   out.model_weights_size =
-      problem.mean_weight_bytes * (problem.pricing->lists_operators() && model.structure.known
+      problem.mean_weight_bytes * (problem.fidelity_model->lists_operators() && model.structure.known
                                        ? parameter_count(*in.workload)
                                        : model.totals.params);
   const auto &m = out.memory, &p = out.prefill_memory_use;

@@ -70,7 +70,8 @@ Judge without_engine(const ServingCapacityModel::Inputs& in, const ContinuousBat
 /// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
 class InFlightFleet {
  public:
-  InFlightFleet(const ServingCapacityModel::Inputs& in, const Pricing& pricing, double slots, Notes& notes)
+  InFlightFleet(const ServingCapacityModel::Inputs& in, const FidelityModel& fidelity_model, double slots,
+                Notes& notes)
       : in_(in), slots_(slots) {
     auto request = fields_of<InFlightBatchingModel::Inputs>(in);
     request.seq_len =
@@ -78,7 +79,7 @@ class InFlightFleet {
     request.max_batch_size = slots;
     request.page_tokens = 1;  // the pages are in the number of slots
     request.target_itl.reset();
-    const auto engine = engine_or_usual(in.engine, *in.hardware, pricing, notes);
+    const auto engine = engine_or_usual(in.engine, *in.hardware, fidelity_model, notes);
     const auto passes = pass_times(request, engine, notes);
     request.arrival_rate = in.arrival_rate;
     Notes quiet;
@@ -114,9 +115,9 @@ class InFlightFleet {
 
 /// Requests take one time unless their variation is stated. Formulas from totals take it to be exponential
 /// where lengths vary, as the Python package does.
-void set_variation(ServingCapacityModel::Inputs& in, const Pricing& pricing, Notes& notes) {
+void set_variation(ServingCapacityModel::Inputs& in, const FidelityModel& fidelity_model, Notes& notes) {
   if (in.service_time_cv) return;
-  const bool alike = pricing.prices_engines();
+  const bool alike = fidelity_model.prices_engines();
   in.service_time_cv = alike ? 0.0 : 1.0;
   notes.assume("service_time_cv", *in.service_time_cv,
                alike ? "requests are alike: service_time_cv states how they vary" : "exponential service");
@@ -138,19 +139,20 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
   detail::require_tokens(*asked.workload, "workload");
   Inputs in = asked;
   in.max_seq_len = seq_len_or_default(asked.max_seq_len, *asked.workload, 0, notes);
-  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
-  r.fidelity = pricing.fidelity();
-  set_variation(in, pricing, notes);
+  const FidelityModel& fidelity_model = fidelity_model_for(in.fidelity, *in.workload, notes);
+  r.fidelity = fidelity_model.fidelity();
+  set_variation(in, fidelity_model, notes);
   auto one = fields_of<ContinuousBatchingModel::Inputs>(in);
-  one.fidelity = pricing.fidelity();
+  one.fidelity = fidelity_model.fidelity();
   const auto batching = ContinuousBatchingModel{}.solve(one, notes);
   r.active_batch_size = std::max(1.0, batching.max_active_requests);
   if (!batching.feasible) {
     r.limit = CapacityLimit::memory;
     return r;
   }
-  const Judge judge = pricing.prices_engines() ? Judge(InFlightFleet(in, pricing, r.active_batch_size, notes))
-                                               : without_engine(in, batching, r.active_batch_size, notes);
+  const Judge judge = fidelity_model.prices_engines()
+                          ? Judge(InFlightFleet(in, fidelity_model, r.active_batch_size, notes))
+                          : without_engine(in, batching, r.active_batch_size, notes);
   Estimate best = judge(in.max_replicas);
   double chosen = in.max_replicas;
   r.feasible = best.meets(in);

@@ -28,7 +28,7 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
 
 /// Limits of power and clock, which the plan and the structure of a pass hold.
 template <class Problem> void set_limits(const In& in, const Conventions& c, Problem& v, Notes& notes) {
-  if (!v.pricing->lists_operators())
+  if (!v.fidelity_model->lists_operators())
     detail::warn_of_unpriced(in, {"power_cap", "clock_limit", "execution"}, notes);
   else
     v.model.structure.capped =
@@ -42,21 +42,22 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   detail::warn_of_idle(in, {"engine"}, "on a training step", notes);
   TrainingProblem<> v;
-  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  v.model = v.pricing->model(*in.workload, Phase::training, notes);
+  v.fidelity_model = &fidelity_model_for(in.fidelity, *in.workload, notes);
+  v.model = v.fidelity_model->model(*in.workload, Phase::training, notes);
   v.model.structure.recomputed = parts_of(in.recomputation);
   v.model.structure.zero_stage = static_cast<int>(in.zero_stage);
-  v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::training, v.model), c, notes);
-  if (v.pricing->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
-  v.links = shipped_links(*v.pricing, *in.hardware, in.dp_size, c, notes, Phase::training);
-  v.pricing->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
+  v.device =
+      v.fidelity_model->device(*in.hardware, use_of(in, precision, Phase::training, v.model), c, notes);
+  if (v.fidelity_model->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
+  v.links = shipped_links(*v.fidelity_model, *in.hardware, in.dp_size, c, notes, Phase::training);
+  v.fidelity_model->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
-  set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
+  set_storage(v.plan, v.fidelity_model->training_storage(precision, in.optimizer));
   v.plan.trainable = in.trainable_fraction;
   detail::warn_of_idle(in, {"weight_format"}, "on a training step, whose states the precision decides",
                        notes);
-  if (in.optimizer == OptimizerKind::muon && v.pricing->lists_operators())
+  if (in.optimizer == OptimizerKind::muon && v.fidelity_model->lists_operators())
     v.model.structure.update = WeightUpdate::orthogonal;
   set_limits(in, c, v, notes);
   v.batch_size = in.batch_size * in.dp_size;
@@ -83,13 +84,13 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
       stored ? stored->precision : precision_or_default(in.precision, *in.hardware, notes);
   detail::warn_of_idle(in, {"trainable_fraction"}, "on a pass that trains nothing", notes);
   InferenceProblem<> v;
-  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
+  v.fidelity_model = &fidelity_model_for(in.fidelity, *in.workload, notes);
   const Phase phase = in.workload->is_language_decoder() ? Phase::decode : Phase::inference;
-  v.model = v.pricing->model(*in.workload, phase, notes);
+  v.model = v.fidelity_model->model(*in.workload, phase, notes);
   set_storage(v.plan, inference_storage(precision, std::nullopt));
   if (stored && stored->apart) {
     auto& s = v.model.structure;
-    set_stored(*stored, v.pricing->lists_operators() && s.known, v.plan, s);
+    set_stored(*stored, v.fidelity_model->lists_operators() && s.known, v.plan, s);
     s.widened = stored->whole < bytes_per_element(precision) * (unit::B / unit::param);
   }
   v.plan.routing_spread = c.routing_spread;
@@ -97,11 +98,12 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   // A model of which only the size is known has as many weights as fill it.
   if (!in.workload->parameters && in.workload->model_size && !v.model.structure.known)
     v.model.totals.params = *in.workload->model_size / v.plan.weight_bytes;
-  v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
+  v.device =
+      v.fidelity_model->device(*in.hardware, use_of(in, precision, Phase::inference, v.model), c, notes);
   set_software(v.device, in.engine, *in.hardware, precision, v.model, c, notes);
   detail::set_calls(in.execution, in.engine, v.device, notes);
   if (!in.efficiency) set_products(v.device, in.engine, *in.hardware, precision, c, notes);
-  if (v.pricing->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
+  if (v.fidelity_model->lists_operators()) set_recurrences(v.device, v.model, *in.hardware, c, notes);
   set_operators(in.engine, v.model.structure, v.plan, notes);
   if (v.device.software != nullptr)
     // Norms and activations of convolutions are operators of their own; elsewhere the list of launches says.
@@ -110,7 +112,7 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
     detail::warn_of_idle(in, {"engine"}, "on a single pass: it states nothing of one", notes);
   v.links = links_view(*in.hardware, 1, c, notes, phase);
   v.plan.overlap = c.overlap;
-  v.plan.steal = c.overlap_slowdown;
+  v.plan.overlap_slowdown = c.overlap_slowdown;
   set_limits(in, c, v, notes);
   v.batch_size = in.batch_size;
   v.accelerators = devices;
@@ -143,7 +145,7 @@ Out as_pass(const TrainingEstimate<>& n, double batch_size) {
 /// Fills the results beside the estimate: footprint, peak rates, bottleneck and energy.
 template <class Problem> void complete(const In& in, const Problem& problem, Out& out, Notes& notes) {
   const Device<>& device = problem.device;
-  out.fidelity = problem.pricing->fidelity();
+  out.fidelity = problem.fidelity_model->fidelity();
   out.memory_footprint = out.memory.total;
   out.memory_utilization = out.memory.total / out.memory.capacity;
   out.feasible = out.memory.total <= out.memory.capacity;

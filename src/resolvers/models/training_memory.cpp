@@ -17,17 +17,17 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   detail::check_folding(degrees);
   detail::check_degrees(*in.workload, degrees, v.seq_len, notes);
   v.accelerators = in.dp_size * degrees.replica();
-  v.links = shipped_links(*v.pricing, *in.hardware, v.accelerators, c, notes, Phase::training);
+  v.links = shipped_links(*v.fidelity_model, *in.hardware, v.accelerators, c, notes, Phase::training);
   v.batch_size = in.batch_size;
   v.gradient_accumulation_steps = in.gradient_accumulation_steps;
   const auto plan = training_plan(v);
   detail::note_default_microbatches(v, share_batch(v.batch_size, plan.dp).sequences, plan.microbatches,
                                     notes);
   Result out;
-  out.fidelity = v.pricing->fidelity();
+  out.fidelity = v.fidelity_model->fidelity();
   out.microbatch_size = plan.largest_sequences();
   out.microbatch_count = plan.microbatches;
-  out.memory = v.pricing->pricer<double>().step_memory(v.model, plan, v.device);
+  out.memory = v.fidelity_model->estimator<double>().step_memory(v.model, plan, v.device);
   out.total_memory = out.memory.total;
   out.available_memory = out.memory.capacity;
   out.memory_utilization = out.memory.total / out.memory.capacity;

@@ -4,8 +4,8 @@
 #include <mlsysim/physics/routing.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/weight_streaming.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include <mlsysim/resolvers/models/serving.hpp>
 #include <mlsysim/resolvers/optimizers/batching.hpp>
 #include <mlsysim/timing/detail/line.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <cmath>
 
@@ -55,25 +55,26 @@ void judge_by_operators(const BatchingOptimizer::Inputs& in, double batch, Judge
 }
 
 /// @param in with its seq_len settled
-Judged judge(const BatchingOptimizer::Inputs& in, const Pricing& pricing, double batch, Notes& notes) {
+Judged judge(const BatchingOptimizer::Inputs& in, const FidelityModel& fidelity_model, double batch,
+             Notes& notes) {
   const double answer = in.output_tokens.value_or(*in.seq_len);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,
                                      .seq_len = in.seq_len,
                                      .batch_size = batch,
-                                     .output_tokens = pricing.answer(answer),
+                                     .output_tokens = fidelity_model.answer(answer),
                                      .precision = in.precision,
                                      .efficiency = in.efficiency,
                                      .tp_size = in.tp_size,
                                      .prefill_chunk_tokens = in.prefill_chunk_tokens,
-                                     .fidelity = pricing.fidelity(),
+                                     .fidelity = fidelity_model.fidelity(),
                                      .conventions = in.conventions};
   const auto serving = ServingModel{}.solve(request, notes);
   Judged j;
   j.memory = serving.memory_utilization;
   j.service = request.output_tokens ? serving.request_latency : serving.ttft + serving.itl * answer;
   j.capacity = in.num_replicas * batch * unit::request / j.service;
-  if (pricing.fidelity() == Fidelity::textbook)
+  if (fidelity_model.fidelity() == Fidelity::textbook)
     judge_by_textbook(in, batch, j);
   else
     judge_by_operators(in, batch, j);
@@ -84,13 +85,13 @@ Judged judge(const BatchingOptimizer::Inputs& in, const Pricing& pricing, double
 
 std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& asked, Search& search,
                                                                   Notes& notes) const {
-  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
-  Inputs in = detail::priced(asked, pricing.fidelity(), {"service_time_cv"}, notes);
+  const FidelityModel& fidelity_model = fidelity_model_for(asked.fidelity, *asked.workload, notes);
+  Inputs in = detail::priced(asked, fidelity_model.fidelity(), {"service_time_cv"}, notes);
   in.seq_len = seq_len_or_default(asked.seq_len, *in.workload, asked.output_tokens.value_or(0), notes);
   Notes quiet;
   const Grid<Candidate> batches{range(1, in.max_search_batch)};
   const auto found = search.maximize(batches, [&](const Candidate& c) -> Score {
-    const Judged j = judge(in, pricing, c.batch_size, quiet);
+    const Judged j = judge(in, fidelity_model, c.batch_size, quiet);
     // Without a steady state there is no tail: the utilization is the limit that is missed.
     const Time<> p99 = j.stable ? j.p99 : Time<>();
     return {j.aim,
@@ -98,9 +99,9 @@ std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& 
              at_most("p99_latency", p99, in.target_latency)}};
   });
   if (!found) return std::nullopt;
-  const Judged best = judge(in, pricing, found->batch_size, notes);
+  const Judged best = judge(in, fidelity_model, found->batch_size, notes);
   Result r{found.summary};
-  r.fidelity = pricing.fidelity();
+  r.fidelity = fidelity_model.fidelity();
   r.best_batch_size = found->batch_size;
   r.max_throughput = in.arrival_rate * (in.output_tokens.value_or(*in.seq_len) * unit::token / unit::request);
   r.capacity = best.capacity;

@@ -3,7 +3,7 @@
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/optimizers/parallelism.hpp>
 #include <mlsysim/specs/detail/torus.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 
 #include <fmt/format.h>
 
@@ -51,8 +51,8 @@ struct PlanChoices {
 };
 
 /// Leaves out choices that the fidelity ignores, since they would make no difference.
-PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const Pricing& pricing) {
-  const bool operators = pricing.lists_operators();
+PlanChoices choices_of(const ParallelismOptimizer::Inputs& in, const FidelityModel& fidelity_model) {
+  const bool operators = fidelity_model.lists_operators();
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
@@ -111,8 +111,9 @@ void add_plans(const ParallelismOptimizer::Inputs& in, const PlanChoices& choice
 
 /// All plans that divide devices, heads, layers, experts, the sequence and the batch.
 /// @param in with its seq_len settled
-std::vector<PlanCandidate> candidates(const ParallelismOptimizer::Inputs& in, const Pricing& pricing) {
-  const PlanChoices choices = choices_of(in, pricing);
+std::vector<PlanCandidate> candidates(const ParallelismOptimizer::Inputs& in,
+                                      const FidelityModel& fidelity_model) {
+  const PlanChoices choices = choices_of(in, fidelity_model);
   const double devices = in.fleet->total_accelerators();
   const double layers = in.workload->layers().value_or(kUnbounded), heads = in.workload->heads().value_or(0);
   const double most_tp = in.max_tp.value_or(joined_inside(*in.fleet));
@@ -170,11 +171,11 @@ DistributedModel::Result step_of(const ParallelismOptimizer::Inputs& in, const P
 
 std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& asked, Search& search,
                                                                         Notes& notes) const {
-  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
+  const FidelityModel& fidelity_model = fidelity_model_for(asked.fidelity, *asked.workload, notes);
   Inputs in = asked;
-  in.fidelity = pricing.fidelity();
+  in.fidelity = fidelity_model.fidelity();
   in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
-  const auto plans = candidates(in, pricing);
+  const auto plans = candidates(in, fidelity_model);
   if (plans.empty())
     throw DomainError(
         {.id = "mlsysim.catalogue.041",

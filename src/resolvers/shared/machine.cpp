@@ -66,14 +66,14 @@ Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes) {
   return node;
 }
 
-Links<> shipped_links(const Pricing& pricing, const HardwareNode& hardware, double devices,
+Links<> shipped_links(const FidelityModel& fidelity_model, const HardwareNode& hardware, double devices,
                       const Conventions& conventions, Notes& notes, Phase phase) {
   const Node node = shipped_node(hardware, devices, notes);
   Fleet fleet;
   fleet.name = node.name;
   fleet.node = &node;
   fleet.count = std::ceil(devices / node.accelerators_per_node);
-  return pricing.links(fleet, conventions, notes, phase);
+  return fidelity_model.links(fleet, conventions, notes, phase);
 }
 
 }  // namespace mlsysim

@@ -26,7 +26,7 @@ ServingModel::Inputs serving_of(const InFlightBatchingModel::Inputs& in, const S
   out.prefill_chunk_tokens = 1;  // each pass is asked for by itself: what it takes is settled there
   Notes quiet;
   out.engine = &engine;
-  if (!pricing_for(in.fidelity, *in.workload, quiet).prices_engines()) {
+  if (!fidelity_model_for(in.fidelity, *in.workload, quiet).prices_engines()) {
     out.engine = nullptr;  // who asks for the engine says what becomes of it
     out.execution.reset();
     if (in.execution) notes.warn("textbook fidelity does not price execution: operator fidelity does");
@@ -89,8 +89,8 @@ static void note_stated(const ServingEngine& e, Notes& notes) {
 }
 
 ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
-                              const Pricing& pricing, Notes& notes) {
-  if (!pricing.prices_engines()) {
+                              const FidelityModel& fidelity_model, Notes& notes) {
+  if (!fidelity_model.prices_engines()) {
     if (engine != nullptr)
       notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
     return {.name = "none"};

@@ -66,11 +66,11 @@ void check_offloaded_gradients(double gradients, double states);
 template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
   const bool layers = !is_listed(in.workload->architecture);
-  if (in.lora_rank && layers && v.pricing->lists_operators()) s.adapters = Adapters::lora;
+  if (in.lora_rank && layers && v.fidelity_model->lists_operators()) s.adapters = Adapters::lora;
   s.adapted = in.lora_modules;
-  if (in.optimizer == OptimizerKind::muon && v.pricing->lists_operators())
+  if (in.optimizer == OptimizerKind::muon && v.fidelity_model->lists_operators())
     s.update = WeightUpdate::orthogonal;
-  if (in.fused_loss && v.pricing->lists_operators()) s.loss = LossKernel::chunked;
+  if (in.fused_loss && v.fidelity_model->lists_operators()) s.loss = LossKernel::chunked;
   if (!layers) warn_of_idle(in, {"lora_rank", "fused_loss"}, "on a model without attention", notes);
   if (!in.lora_rank) warn_of_idle(in, {"lora_modules"}, "without lora_rank", notes);
   if (!s.adapts()) return;
@@ -124,10 +124,10 @@ template <class In>
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, hardware, notes);
   TrainingProblem<> v;
-  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
-  const bool lists = v.pricing->lists_operators();
+  v.fidelity_model = &fidelity_model_for(in.fidelity, *in.workload, notes);
+  const bool lists = v.fidelity_model->lists_operators();
   if (!lists) warn_of_operator_plan(in, notes);
-  v.model = v.pricing->model(*in.workload, Phase::training, notes);
+  v.model = v.fidelity_model->model(*in.workload, Phase::training, notes);
   auto& s = v.model.structure;
   s.recomputed = parts_of(in.recomputation);
   s.zero_stage = static_cast<int>(in.zero_stage);
@@ -143,7 +143,7 @@ template <class In>
   check_offloaded_gradients(in.offload_gradients, in.offload_states);
   s.narrow = bytes_per_element(precision) < 2;
   s.four_bits = bytes_per_element(precision) < 1;
-  v.pricing->warn_of(s, notes);
+  v.fidelity_model->warn_of(s, notes);
   DeviceUse use{.precision = precision,
                 .phase = Phase::training,
                 .params = v.model.totals.params,
@@ -151,7 +151,7 @@ template <class In>
   const ServingEngine* runtime = nullptr;
   if constexpr (requires { in.engine; }) runtime = lists ? in.engine : nullptr;
   if constexpr (requires { in.execution; }) use.execution = execution_of(in.execution, runtime);
-  v.device = v.pricing->device(hardware, use, with_kernels(c, runtime), notes);
+  v.device = v.fidelity_model->device(hardware, use, with_kernels(c, runtime), notes);
   set_software(v.device, runtime, hardware, precision, v.model, c, notes);
   set_products(v.device, runtime, hardware, precision, c, notes);
   if (lists) set_recurrences(v.device, v.model, hardware, with_kernels(c, runtime), notes);
@@ -179,7 +179,7 @@ template <class In>
   p.offload_states = moved * in.offload_states;
   p.offload_gradients = moved * in.offload_gradients;
   p.exchange_bucket = c.exchange_bucket;
-  set_storage(p, v.pricing->training_storage(precision, in.optimizer));
+  set_storage(p, v.fidelity_model->training_storage(precision, in.optimizer));
   // Adam keeps two moments of a weight, Muon one of a matrix (zero where nothing is kept).
   if (in.moment_precision) {
     const DataPerParam<> narrow = bytes_per_element(*in.moment_precision) * unit::B / unit::param,

@@ -4,8 +4,8 @@
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/solvers/synthesis.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ struct Operators {
     return d;
   }
   [[nodiscard]] PassEstimate<> pass(const Device<>& d) const {
-    return operator_pricer<double>().decode({model, plan, d.kernels.issue}, d, links);
+    return operator_estimator<double>().decode({model, plan, d.kernels.issue}, d, links);
   }
   [[nodiscard]] Time<> latency(ComputeRate<> rate, Bandwidth<> bandwidth) const {
     return pass(at(rate, bandwidth)).total;
@@ -130,7 +130,7 @@ template <class Late> double least(Late&& late) {
 DeviceRequirements Operators::needs() const {
   const Device<> probe = at(1e15 * unit::FLOP / unit::s, 1e12 * unit::B / unit::s);
   const auto one = pass(probe);
-  const auto memory = operator_pricer<double>().pass_memory(model, plan, probe);
+  const auto memory = operator_estimator<double>().pass_memory(model, plan, probe);
   DeviceRequirements n{.memory = memory.total,
                        .weights = memory.weights,
                        .traffic = one.cost.traffic,

@@ -1,4 +1,4 @@
-#include "timing/operators/operator_pricer.hpp"
+#include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/scalars/detail/clones.hpp>
 
@@ -15,9 +15,9 @@ MLSYSIM_KERNEL PlaceTotals<> training_totals(const Structure& structure, const S
   return training_totals<double>(structure, stack, layers, plan, ops);
 }
 
-template <> const Pricer<double>& operator_pricer<double>() {
-  static const detail::OperatorPricer<double> pricer;
-  return pricer;
+template <> const PassEstimator<double>& operator_estimator<double>() {
+  static const detail::OperatorEstimator<double> estimator;
+  return estimator;
 }
 
 }  // namespace mlsysim

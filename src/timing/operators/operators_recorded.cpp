@@ -1,12 +1,12 @@
-#include "timing/operators/operator_pricer.hpp"
+#include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/tape/record.hpp>
 
 namespace mlsysim {
 
-template <> const Pricer<Recorded>& operator_pricer<Recorded>() {
-  static const detail::OperatorPricer<Recorded> pricer;
-  return pricer;
+template <> const PassEstimator<Recorded>& operator_estimator<Recorded>() {
+  static const detail::OperatorEstimator<Recorded> estimator;
+  return estimator;
 }
 
 }  // namespace mlsysim

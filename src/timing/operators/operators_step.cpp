@@ -1,4 +1,4 @@
-#include "timing/operators/operator_pricer.hpp"
+#include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/scalars/detail/clones.hpp>
 

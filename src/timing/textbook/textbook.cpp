@@ -1,16 +1,16 @@
-#include "timing/textbook/textbook_pricer.hpp"
+#include "timing/textbook/textbook_estimator.hpp"
 
 #include <mlsysim/tape/record.hpp>
 
 namespace mlsysim {
 
-template <> const Pricer<double>& textbook_pricer<double>() {
-  static const detail::TextbookPricer<double> pricer;
-  return pricer;
+template <> const PassEstimator<double>& textbook_estimator<double>() {
+  static const detail::TextbookEstimator<double> estimator;
+  return estimator;
 }
-template <> const Pricer<Recorded>& textbook_pricer<Recorded>() {
-  static const detail::TextbookPricer<Recorded> pricer;
-  return pricer;
+template <> const PassEstimator<Recorded>& textbook_estimator<Recorded>() {
+  static const detail::TextbookEstimator<Recorded> estimator;
+  return estimator;
 }
 
 }  // namespace mlsysim

@@ -110,7 +110,9 @@ Sums sums_of(const Workload& workload, const StoredFormats& formats) {
     const double matrix = matrix_weights(op);
     const TensorGroup group = tensor_group_of(op, op.group == OpGroup::attention ? mixer : nullptr, role);
     const Sum sum{all, matrix * formats.matrix(group) + (all - matrix) * formats.vector()};
-    (op.place != Place::block ? out.edge : op.parts & part::routed ? out.expert : out.block) += sum;
+    (op.place != StageScope::every_block ? out.edge
+     : op.parts & part::routed           ? out.expert
+                                         : out.block) += sum;
     const StoredFormat* f = formats.of(group);
     out.of[static_cast<std::size_t>(f != nullptr ? f->precision : formats.base())] += matrix;
   }

@@ -59,15 +59,15 @@ struct Bench {
 
 /// Amounts of one execution, in FLOP, parameters and bytes.
 struct Amounts {
-  double work = 0, params = 0, live = 0, traffic = 0, kept = 0, state = 0;
+  double work = 0, params = 0, working_set = 0, memory_bytes = 0, saved_bytes = 0, state = 0;
 };
 inline void check(const Op<>& op, const Amounts& a) {
   INFO(op.name);
   CHECK(op.work.base() == Approx(a.work).epsilon(1e-12));
   CHECK(op.params.base() == Approx(a.params).epsilon(1e-12));
-  CHECK(op.live.base() == Approx(a.live).epsilon(1e-12));
-  CHECK(op.traffic.base() == Approx(a.traffic).epsilon(1e-12));
-  CHECK(op.kept.base() == Approx(a.kept).epsilon(1e-12));
+  CHECK(op.working_set.base() == Approx(a.working_set).epsilon(1e-12));
+  CHECK(op.memory_bytes.base() == Approx(a.memory_bytes).epsilon(1e-12));
+  CHECK(op.saved_bytes.base() == Approx(a.saved_bytes).epsilon(1e-12));
   CHECK(op.state.base() == Approx(a.state).epsilon(1e-12));
 }
 

@@ -13,7 +13,7 @@ namespace {
 /// One product of two joined matrices beside a scores product, in a block: 10 x (11 -> 14), three copies.
 void add_product(Bench& b, OpGroup group = OpGroup::feed_forward, Parts parts = part::none) {
   Op<>& op = detail::matmul(b.frame(), "product", group, 4.0, 10.0, 14.0, 11.0, 3.0, parts);
-  op.joins = 2;
+  op.merged_matrices = 2;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ TEST_CASE("adapters of a product, by hand", "[lowering]") {
         {2 * 10 * up, up, 2 * 10 * (5 + 7) * 6, 2 * 10 * (5 + 7) * 6 + 13 * up, 2 * 10 * 5 * 6, 0});
   // 420 sums: two arrays in, one out.
   check(b["adapter_sum"], {2 * 420, 0, 2 * 3 * 420, 2 * 3 * 420, 0, 0});
-  CHECK(b["product"].kept.base() == 2 * 10 * 11 * 3);  // the input is kept for the gradient of A
+  CHECK(b["product"].saved_bytes.base() == 2 * 10 * 11 * 3);  // the input is kept for the gradient of A
   CHECK(b["adapter_up"].count == 4);
   const auto totals = totals_of(b.ops, b.ops.size());
   CHECK(totals.adapter_params.base() == 4 * (down + up));
@@ -58,7 +58,7 @@ TEST_CASE("what no adapter stands beside keeps no input, and routed experts have
     add_product(b, OpGroup::feed_forward, routed ? part::routed : part::none);
     detail::adapt(b.structure, b.plan, b.ops);
     CHECK_FALSE(b.has("adapter_down"));
-    CHECK(b["product"].kept.base() == 0);
+    CHECK(b["product"].saved_bytes.base() == 0);
   }
 }
 
@@ -71,16 +71,16 @@ TEST_CASE("frozen weights of few bits are widened before each product, by hand",
   b.plan.adapter_bytes = 2 * u::B / u::param;
   b.plan.trainable = 0;
   add_product(b);
-  const double values = 14 * 11 * 3, narrow = b["product"].traffic.base();
+  const double values = 14 * 11 * 3, narrow = b["product"].memory_bytes.base();
   detail::adapt(b.structure, b.plan, b.ops);
-  CHECK(b["product"].traffic.base() == Approx(narrow + 1.5 * values));  // it reads the buffer
+  CHECK(b["product"].memory_bytes.base() == Approx(narrow + 1.5 * values));  // it reads the buffer
   check(b["widen"], {2 * values, 0, 2 * values, 2.5 * values, 0, 0});
   detail::backward(b.structure, b.plan, b.ops, b.ops.size());
   int times = 0;
   for (const auto& op : b.ops)
     if (op.name == "widen" && op.pass == Pass::backward) {
       ++times;
-      CHECK(op.traffic.base() == 2.5 * values);  // once more, as it was
+      CHECK(op.memory_bytes.base() == 2.5 * values);  // once more, as it was
     }
   CHECK(times == 1);
 }
@@ -106,7 +106,7 @@ TEST_CASE("an update that is made orthogonal costs 4 a a b + 2 a a a FLOP an ite
   CHECK(work(0) == Approx(all));      // every replica makes all
   CHECK(work(1) == Approx(all / 4));  // or its share
   // Two operands and a result of 2 B a value, six matrices at once: X X^T, A A, and (.) X.
-  const auto traffic = [&](std::size_t i) { return b.ops[b.ops.size() - 3 + i].traffic.base(); };
+  const auto traffic = [&](std::size_t i) { return b.ops[b.ops.size() - 3 + i].memory_bytes.base(); };
   CHECK(traffic(0) == 2 * (2 * a * wide + a * a) * 6);
   CHECK(traffic(1) == 2 * 3 * a * a * 6);
   CHECK(traffic(2) == 2 * (2 * a * wide + a * a) * 6);

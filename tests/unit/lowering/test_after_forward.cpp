@@ -21,7 +21,8 @@ Op<>& made(OpList<>& ops, OpKind kind, std::string_view name, Parts parts) {
   op.m = 10, op.n = 7, op.k = 11, op.copies = 3;
   op.work = 5000 * u::FLOP;
   op.params = 231 * u::param;
-  op.kept = 1000 * u::B, op.live = 400 * u::B, op.traffic = 600 * u::B, op.unfused_traffic = 900 * u::B;
+  op.saved_bytes = 1000 * u::B, op.working_set = 400 * u::B, op.memory_bytes = 600 * u::B,
+  op.unfused_memory_bytes = 900 * u::B;
   op.state = 50 * u::B;
   return op;
 }
@@ -47,24 +48,24 @@ TEST_CASE("recomputation by operator keeps every second product, by hand", "[low
   (void)made(b.ops, OpKind::matmul, "scores", part::core);
   (void)made(b.ops, OpKind::attention, "attention", part::none);
   (void)made(b.ops, OpKind::elementwise, "activation", part::none);
-  made(b.ops, OpKind::elementwise, "input", part::none).remade = part::none;
-  made(b.ops, OpKind::matmul, "head", part::none).place = Place::last;
+  made(b.ops, OpKind::elementwise, "input", part::none).recompute_parts = part::none;
+  made(b.ops, OpKind::matmul, "head", part::none).place = StageScope::last;
   (void)made(b.ops, OpKind::collective, "join", part::none);
   detail::recompute(b.structure, b.plan, b.ops, b.ops.size());
   const auto forward = [&](const char* name) { return found(b.ops, name, Pass::forward); };
   // Three quarters of the blocks: a quarter of 1,000 B stays, and of the others what is kept instead.
-  CHECK(forward("product").kept.base() == 250 + 0.75 * (2 * 0.5 * 210));
-  CHECK(forward("product").made_again.base() == 750);
-  CHECK(forward("scores").kept.base() == 250);
-  CHECK(forward("attention").kept.base() == 250 + 0.75 * 200);
-  CHECK(forward("activation").kept.base() == 250);
-  CHECK(forward("input").kept.base() == 1000);
-  CHECK((forward("head").kept.base() == 1000 && forward("join").kept.base() == 1000));
+  CHECK(forward("product").saved_bytes.base() == 250 + 0.75 * (2 * 0.5 * 210));
+  CHECK(forward("product").recomputed_bytes.base() == 750);
+  CHECK(forward("scores").saved_bytes.base() == 250);
+  CHECK(forward("attention").saved_bytes.base() == 250 + 0.75 * 200);
+  CHECK(forward("activation").saved_bytes.base() == 250);
+  CHECK(forward("input").saved_bytes.base() == 1000);
+  CHECK((forward("head").saved_bytes.base() == 1000 && forward("join").saved_bytes.base() == 1000));
   CHECK(found(b.ops, "product", Pass::recompute).count == 4 * 0.75 * 0.5);
   CHECK(found(b.ops, "scores", Pass::recompute).count == 4 * 0.75);
   CHECK(found(b.ops, "activation", Pass::recompute).count == 4 * 0.75);
   CHECK(found(b.ops, "product", Pass::recompute).work.base() == 5000);
-  CHECK(found(b.ops, "product", Pass::recompute).kept.base() == 0);
+  CHECK(found(b.ops, "product", Pass::recompute).saved_bytes.base() == 0);
   CHECK(found(b.ops, "product", Pass::recompute).params.base() == 0);
   for (const char* name : {"attention", "head", "join"}) CHECK(count(b.ops, name, Pass::recompute) == 0);
 }
@@ -74,15 +75,15 @@ TEST_CASE("recomputation by part repeats what it names, by hand", "[lowering]") 
   b.structure.recomputed = part::feed_forward;
   b.plan.recomputed = 0.75;
   (void)made(b.ops, OpKind::matmul, "named", part::none);
-  made(b.ops, OpKind::matmul, "remade", part::none).parts = part::attention;
-  made(b.ops, OpKind::matmul, "head", part::none).place = Place::last;
+  made(b.ops, OpKind::matmul, "recompute_parts", part::none).parts = part::attention;
+  made(b.ops, OpKind::matmul, "head", part::none).place = StageScope::last;
   detail::recompute(b.structure, b.plan, b.ops, b.ops.size());
   REQUIRE(b.ops.size() == 4);
-  for (const char* name : {"named", "remade"}) {
-    CHECK(found(b.ops, name, Pass::forward).kept.base() == 250);
-    CHECK(found(b.ops, name, Pass::forward).made_again.base() == 750);
+  for (const char* name : {"named", "recompute_parts"}) {
+    CHECK(found(b.ops, name, Pass::forward).saved_bytes.base() == 250);
+    CHECK(found(b.ops, name, Pass::forward).recomputed_bytes.base() == 750);
   }
-  CHECK(found(b.ops, "head", Pass::forward).kept.base() == 1000);
+  CHECK(found(b.ops, "head", Pass::forward).saved_bytes.base() == 1000);
   CHECK(found(b.ops, "named", Pass::recompute).count == 3);
   CHECK(found(b.ops, "named", Pass::recompute).params.base() == 0);
 }
@@ -129,43 +130,45 @@ TEST_CASE("the backward pass of each kind of operator, by hand", "[lowering]") {
   };
   CHECK((back("product").m == 10 && back("product").n == 11 && back("product").k == 7));
   CHECK(back("product").work.base() == 5000);
-  CHECK((back("product").params.base() == 0 && back("product").kept.base() == 0 &&
+  CHECK((back("product").params.base() == 0 && back("product").saved_bytes.base() == 0 &&
          back("product").state.base() == 0));
   // The gradient of the weights: 11 x 7 from ten rows; half of them are trained, each read and written.
   const auto gradient = found(b.ops, "product", Pass::weight_gradient);
   CHECK((gradient.m == 11 && gradient.n == 7 && gradient.k == 10 && gradient.count == 2));
-  CHECK(gradient.traffic.base() == 400 + 2 * 7 * 231);
-  CHECK(gradient.unfused_traffic == gradient.traffic);
+  CHECK(gradient.memory_bytes.base() == 400 + 2 * 7 * 231);
+  CHECK(gradient.unfused_memory_bytes == gradient.memory_bytes);
   const auto bias = found(b.ops, "bias_gradient", Pass::weight_gradient);
-  CHECK((bias.work.base() == 210 && bias.traffic.base() == 420 && bias.count == 2));
+  CHECK((bias.work.base() == 210 && bias.memory_bytes.base() == 420 && bias.count == 2));
   CHECK(count(b.ops, "bias_gradient", Pass::weight_gradient) == 1);
   // Both factors of the scores are activations, and neither gradient can wait.
   CHECK(count(b.ops, "scores", Pass::weight_gradient) == 0);
   CHECK((back("scores").n == 11 && back("scores").k == 7 && back("scores", 1).m == 11 &&
          back("scores", 1).k == 10));
-  CHECK((back("scores", 1).count == 4 && back("scores", 1).traffic.base() == 600));
+  CHECK((back("scores", 1).count == 4 && back("scores", 1).memory_bytes.base() == 600));
   CHECK(back("attention").work.base() == 2.5 * 5000);
-  CHECK((back("attention").traffic.base() == 1200 && back("attention").unfused_traffic.base() == 1800));
+  CHECK((back("attention").memory_bytes.base() == 1200 &&
+         back("attention").unfused_memory_bytes.base() == 1800));
   CHECK(back("activation").work.base() == 10000);
-  CHECK((back("activation").traffic.base() == 900 && back("activation").unfused_traffic.base() == 1350));
+  CHECK((back("activation").memory_bytes.base() == 900 &&
+         back("activation").unfused_memory_bytes.base() == 1350));
   CHECK(back("norm").work.base() == 10000);
-  CHECK((back("norm").traffic.base() == 1000 && back("norm").unfused_traffic.base() == 1300));
+  CHECK((back("norm").memory_bytes.base() == 1000 && back("norm").unfused_memory_bytes.base() == 1300));
 }
 
 TEST_CASE("transposes of collectives", "[lowering]") {
   Bench b(Phase::training);
-  const auto add = [&](std::string_view name, Collective pattern, Beside beside) {
-    detail::collective(b.ops, name, pattern, Traffic::tensor, 1.0, 100 * u::B, 2.0, 1.0).beside = beside;
+  const auto add = [&](std::string_view name, Collective pattern, OverlapWith overlap_with) {
+    detail::collective(b.ops, name, pattern, CommGroup::tp, 1.0, 100 * u::B, 2.0, 1.0).overlap_with = beside;
   };
-  add("scatter", Collective::reduce_scatter, Beside::product);
-  add("gather", Collective::all_gather, Beside::product);
-  add("apart", Collective::all_gather, Beside::nothing);
-  add("sum", Collective::all_reduce, Beside::product);
+  add("scatter", Collective::reduce_scatter, OverlapWith::product);
+  add("gather", Collective::all_gather, OverlapWith::product);
+  add("apart", Collective::all_gather, OverlapWith::nothing);
+  add("sum", Collective::all_reduce, OverlapWith::product);
   detail::backward(b.structure, b.plan, b.ops, 4);
   CHECK(found(b.ops, "scatter", Pass::backward).collective == Collective::all_gather);
   CHECK(found(b.ops, "gather", Pass::backward).collective == Collective::reduce_scatter);
   CHECK(found(b.ops, "gather", Pass::backward, 1).collective == Collective::all_gather);
-  CHECK(found(b.ops, "gather", Pass::backward, 1).beside == Beside::pass);
+  CHECK(found(b.ops, "gather", Pass::backward, 1).overlap_with == OverlapWith::pass);
   CHECK(count(b.ops, "apart", Pass::backward) == 1);
   CHECK(found(b.ops, "sum", Pass::backward).collective == Collective::all_reduce);
 }
@@ -200,13 +203,13 @@ ListTotals<> weights() {
   ListTotals<> t;
   t.dense_params = 1200 * u::param;
   t.expert_params = 2400 * u::param;
-  t.kept = 1000 * u::B;
+  t.saved_bytes = 1000 * u::B;
   t.block_again = 300 * u::B;
-  t.live = 500 * u::B;
+  t.working_set = 500 * u::B;
   t.state = 70 * u::B;
   return t;
 }
-void shard(Bench& b) { detail::shard(b.structure, b.plan, b.ops, Place::block, 8.0, weights()); }
+void shard(Bench& b) { detail::shard(b.structure, b.plan, b.ops, StageScope::every_block, 8.0, weights()); }
 
 }  // namespace
 
@@ -234,7 +237,7 @@ TEST_CASE("gradients and weights on their way, by ZeRO stage and by hand", "[low
   CHECK(found(b.ops, "gradient_exchange", Pass::update, 1).count == 8);
   // Gradients and weights once, states in and out: 7 + 2 x 11 + 3 B; twelve FLOP a weight.
   const auto& whole = found(b.ops, "optimizer", Pass::update);
-  CHECK((whole.work.base() == 12 * 600 && whole.traffic.base() == 32 * 600 && whole.count == 1));
+  CHECK((whole.work.base() == 12 * 600 && whole.memory_bytes.base() == 32 * 600 && whole.count == 1));
 
   Sharded second(2);
   second.plan.shards = 6;
@@ -245,7 +248,7 @@ TEST_CASE("gradients and weights on their way, by ZeRO stage and by hand", "[low
                    12);
   check_collective(found(second.ops, "weight_gather", Pass::update), Collective::all_gather, 900, 6, 2);
   CHECK(found(second.ops, "weight_gather", Pass::update).count == 2);
-  CHECK(found(second.ops, "optimizer", Pass::update).traffic.base() == 32 * 100);
+  CHECK(found(second.ops, "optimizer", Pass::update).memory_bytes.base() == 32 * 100);
   CHECK(count(second.ops, "optimizer", Pass::update) == 1);  // experts are apart where there are some
 
   Sharded first(1);
@@ -254,7 +257,7 @@ TEST_CASE("gradients and weights on their way, by ZeRO stage and by hand", "[low
   CHECK(count(first.ops, "gradient_scatter", Pass::update) == 1);
   CHECK(found(first.ops, "gradient_scatter", Pass::update).count == 8);
   // Each of 24 ranks updates its 25 weights, which the others then gather.
-  CHECK(found(first.ops, "optimizer", Pass::update).traffic.base() == 32 * 25);
+  CHECK(found(first.ops, "optimizer", Pass::update).memory_bytes.base() == 32 * 25);
   CHECK(count(first.ops, "weight_gather", Pass::update) == 1);
 
   Sharded third(3);
@@ -262,8 +265,8 @@ TEST_CASE("gradients and weights on their way, by ZeRO stage and by hand", "[low
   shard(third);
   check_collective(found(third.ops, "weight_gather", Pass::forward), Collective::all_gather, 450, 24, 2);
   check_collective(found(third.ops, "weight_gather", Pass::backward), Collective::all_gather, 450, 24, 2);
-  CHECK(found(third.ops, "weight_gather", Pass::forward).beside == Beside::pass);
-  CHECK(found(third.ops, "weight_gather", Pass::backward).beside == Beside::nothing);
+  CHECK(found(third.ops, "weight_gather", Pass::forward).overlap_with == OverlapWith::pass);
+  CHECK(found(third.ops, "weight_gather", Pass::backward).overlap_with == OverlapWith::nothing);
   CHECK(count(third.ops, "weight_gather", Pass::update) == 0);
 }
 
@@ -337,15 +340,16 @@ TEST_CASE("sums over a list: what grows with the count, and what a block has onc
   (void)made(b.ops, OpKind::matmul, "routed", part::routed);
   (void)made(b.ops, OpKind::matmul, "scores", part::core);
   auto& rare = made(b.ops, OpKind::elementwise, "rare", part::none);
-  rare.count = 0.5, rare.live = 700 * u::B, rare.made_again = 20 * u::B;
+  rare.count = 0.5, rare.working_set = 700 * u::B, rare.recomputed_bytes = 20 * u::B;
   made(b.ops, OpKind::matmul, "later", part::none).pass = Pass::update;
-  const auto t = place_totals_of(b.ops, b.ops.size())[Place::block];
+  const auto t = place_totals_of(b.ops, b.ops.size())[StageScope::every_block];
   CHECK(t.dense_params.base() == 231 * (4 + 4 + 0.5));
   CHECK(t.expert_params.base() == 231 * 4);
   CHECK(t.params().base() == 231 * 12.5);
   CHECK((t.work.base() == 5000 * 12.5 && t.weight_work.base() == 5000 * 8));
-  CHECK((t.traffic.base() == 600 * 12.5 && t.kept.base() == 1000 * 12.5 && t.state.base() == 50 * 12.5));
-  CHECK((t.live.base() == 400 && t.block_again.base() == 10));
+  CHECK((t.memory_bytes.base() == 600 * 12.5 && t.saved_bytes.base() == 1000 * 12.5 &&
+         t.state.base() == 50 * 12.5));
+  CHECK((t.working_set.base() == 400 && t.block_again.base() == 10));
 }
 
 TEST_CASE("blocks of models and of stages", "[lowering]") {

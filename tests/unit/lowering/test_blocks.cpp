@@ -32,8 +32,8 @@ TEST_CASE("the share of a device: sequences, tokens, splits and stages", "[lower
 }
 
 TEST_CASE("each group of ranks that talk has a name", "[lowering]") {
-  CHECK(kTraffics == static_cast<std::size_t>(Traffic::host) + 1);
-  for (const auto name : Choices<Traffic>::names) CHECK(!name.empty());
+  CHECK(kCommGroups == static_cast<std::size_t>(CommGroup::host) + 1);
+  for (const auto name : Choices<CommGroup>::names) CHECK(!name.empty());
 }
 
 TEST_CASE("products: biases, casts and copies", "[lowering]") {
@@ -43,14 +43,14 @@ TEST_CASE("products: biases, casts and copies", "[lowering]") {
   detail::matmul(b.frame(), "one", OpGroup::feed_forward, 3.0, 60.0, 7.0, 11.0, 5.0);
   const double in = 2 * 60 * 11 * 5, out = 2 * 60 * 7 * 5, weights = (7 * 11 + 7) * 5;
   check(b["one"], {2 * 60 * 7 * 11 * 5, weights, in + out, in + out + 3 * weights, in, 0});
-  CHECK((b["one"].biased == 1 && !b["one"].wide));
+  CHECK((b["one"].biased == 1 && !b["one"].stays_16bit));
   // The left factor is read and written once more, narrow.
   const double cast = 60 * 11 * 5;
   check(b["cast"], {2 * cast, 0, 4 * cast, 4 * cast, 0, 0});
   Bench head(Phase::training);
   head.structure.narrow = true;
   detail::matmul(head.frame(), "logits", OpGroup::head, 1.0, 60.0, 7.0, 11.0);
-  CHECK((head["logits"].wide && !head.has("cast")));
+  CHECK((head["logits"].stays_16bit && !head.has("cast")));
   // Of 4 bits the maximum is read first; values and scales are written in two layouts, where weights are
   // frozen in one.
   Bench four(Phase::training), frozen(Phase::training);
@@ -69,26 +69,26 @@ TEST_CASE("norms: what they read, write and keep", "[lowering]") {
   detail::norm(serving.frame(), "norm", 1.0);
   check(serving["norm"], {6 * values, 2 * 96, 2 * 4 * values, 2 * 4 * values, 2 * values, 0});
   detail::norm(training.frame(), "norm", 1.0);
-  CHECK(training["norm"].traffic.base() == 2 * 5 * values);
+  CHECK(training["norm"].memory_bytes.base() == 2 * 5 * values);
   apart.structure.fused = false;
   apart.structure.dropout = true;
   apart.structure.sequence_parallel = true;
   detail::norm(apart.frame(), "norm", 1.0);
-  CHECK(apart["norm"].traffic.base() == 2 * 7 * values / 2);
-  CHECK(apart["norm"].kept.base() == 2 * values / 2);
+  CHECK(apart["norm"].memory_bytes.base() == 2 * 7 * values / 2);
+  CHECK(apart["norm"].saved_bytes.base() == 2 * values / 2);
   auto& op = detail::norm(apart.frame(), "again", 1.0);
   const auto before = op;
   detail::dropout_mask(apart.frame(), op, 100.0);
   detail::dropout_traffic(apart.frame(), op, 100.0);
-  CHECK((op.kept - before.kept).base() == 100);
-  CHECK((op.traffic - before.traffic).base() == 100);
-  CHECK((op.unfused_traffic - before.unfused_traffic).base() == 100);
+  CHECK((op.saved_bytes - before.saved_bytes).base() == 100);
+  CHECK((op.memory_bytes - before.memory_bytes).base() == 100);
+  CHECK((op.unfused_memory_bytes - before.unfused_memory_bytes).base() == 100);
   // Ranks that divide the sequence scatter the sums and gather what the next product reads.
   detail::join_tensor_parallel(apart.frame(), "join", 1.0, part::attention);
   const auto& gather = apart.ops[apart.ops.size() - 1];
   check_collective(apart.ops[apart.ops.size() - 2], Collective::reduce_scatter, 2 * values, 2, 1);
   check_collective(gather, Collective::all_gather, 2 * values, 2, 1);
-  CHECK(gather.beside == Beside::product);
+  CHECK(gather.overlap_with == OverlapWith::product);
 }
 
 TEST_CASE("dense feed-forward layers, by hand", "[lowering]") {
@@ -98,13 +98,13 @@ TEST_CASE("dense feed-forward layers, by hand", "[lowering]") {
   b.structure.dropout = b.structure.sequence_parallel = true;
   detail::feed(b.frame(), 3.0, h);
   auto up = product(60, 2 * 20, 96, 1, 40);
-  up.kept /= 2;  // each rank keeps its part of the sequence
+  up.saved_bytes /= 2;  // each rank keeps its part of the sequence
   check(b["ffn_up"], up);
   const double values = 60 * 20;
   // In and out, and the gate; kept are both factors.
   check(b["ffn_activation"], {8 * values, 0, 4 * values, 6 * values, 4 * values, 0});
   auto down = product(60, 96, 20, 1, 96);
-  down.kept += 60 * 96 / 2.0;
+  down.saved_bytes += 60 * 96 / 2.0;
   check(b["ffn_down"], down);
   CHECK(b["ffn_down"].count == 3);
 
@@ -118,7 +118,7 @@ TEST_CASE("dense feed-forward layers, by hand", "[lowering]") {
   Bench unfused(Phase::prefill);
   unfused.structure.fused = false;
   detail::feed(unfused.frame(), 1.0, h);
-  CHECK(unfused["ffn_activation"].traffic.base() == 2 * (2 + 3) * values);
+  CHECK(unfused["ffn_activation"].memory_bytes.base() == 2 * (2 + 3) * values);
 }
 
 namespace {
@@ -175,7 +175,7 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   check(half["routed_width_down"], product(1, 48, 96, 1, 48));
   CHECK(half["routed_width_down"].count == 3);
   check(half["routed_width_up"], product(1, 96, 48));
-  CHECK(half["expert_gather"].live.base() == 4 * 2 * 48);
+  CHECK(half["expert_gather"].working_set.base() == 4 * 2 * 48);
   CHECK(half["expert_up"].m == 1);  // 4 (1 - (7/8)^2) is less than one expert, and one is the least
   CHECK(half["expert_up"].params.base() == 4 * 10 * 48);
   CHECK(half["shared_expert_up"].count == 0);
@@ -193,8 +193,8 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   const double touched = 2 * (1 - std::pow(7.0 / 8, 2 * 4));
   CHECK(folded["expert_up"].m == Approx(2 / touched));
   CHECK(folded["expert_up"].n == 2 * 10);
-  CHECK(folded["expert_up"].kept.base() == Approx(2 * 2 * 96));  // on one device each
-  CHECK(folded["shared_expert_up"].kept.base() == 2 * 2 * 96 / 2.0);
+  CHECK(folded["expert_up"].saved_bytes.base() == Approx(2 * 2 * 96));  // on one device each
+  CHECK(folded["shared_expert_up"].saved_bytes.base() == 2 * 2 * 96 / 2.0);
   int joins = 0, shared = 0;
   for (const auto& op : folded.ops) {
     const bool own = op.name == "experts_join" && op.message.base() == 2 * 96 && op.ranks == 1;
@@ -233,9 +233,9 @@ TEST_CASE("the fullest rank of experts, and what runs beside their exchange", "[
   const auto& routed = b["expert_dispatch"].routed;
   CHECK((routed.experts == 16 && routed.top_k == 2 && routed.groups == 8 && routed.limited == 3));
   CHECK(routed.one_copy);
-  CHECK(b["expert_dispatch"].beside == Beside::aside);
-  CHECK((b["shared_expert_up"].parts & part::aside));
-  CHECK_FALSE((b["expert_up"].parts & part::aside));
+  CHECK(b["expert_dispatch"].overlap_with == OverlapWith::marked);
+  CHECK((b["shared_expert_up"].parts & part::overlap_compute));
+  CHECK_FALSE((b["expert_up"].parts & part::overlap_compute));
 
   // By chance the fullest of four ranks has 1 + 1.05 sqrt(14/15 / 2) times the mean of two rows.
   Bench chance(Phase::decode);
@@ -262,14 +262,14 @@ TEST_CASE("both ends of a decoder, by hand", "[lowering]") {
   // Rows are read as weights and written as activations; a mask of a byte a value.
   check(b["embedding"], {0, 1000 * 96 / 2.0 + 7 * 96 + 50, 2 * values,
                          2 * values + 3 * (values + 60 * 4) + values, values, 0});
-  CHECK(b["embedding"].place == Place::first);
+  CHECK(b["embedding"].place == StageScope::first);
   check_collective(b["embedding_join"], Collective::all_reduce, 2 * values, 2, 1);
   // In sequence parallelism each of the two ranks drops values of its own half.
   b.ops.clear();
   b.structure.sequence_parallel = true;
   detail::input_embedding(b.frame());
-  CHECK(b["embedding"].traffic.base() == 2 * values + 3 * (values + 60 * 4) + values / 2);
-  CHECK(b["embedding"].kept.base() == values / 2);
+  CHECK(b["embedding"].memory_bytes.base() == 2 * values + 3 * (values + 60 * 4) + values / 2);
+  CHECK(b["embedding"].saved_bytes.base() == values / 2);
   check_collective(b["embedding_join"], Collective::reduce_scatter, 2 * values, 2, 1);
   b.structure.sequence_parallel = false;
   b.ops.clear();
@@ -280,8 +280,8 @@ TEST_CASE("both ends of a decoder, by hand", "[lowering]") {
   // Logits of each token in fp32: 16 B beside the read at 2 B; 4 B kept, 8 B more at the peak.
   const double logits = 60 * 1000 / 2.0;
   check(b["loss"], {6 * logits, 0, (2 + 8) * logits, (2 + 16) * logits, 4 * logits, 0});
-  CHECK(b["loss"].unfused_traffic == b["loss"].traffic);
-  CHECK(b["loss"].place == Place::last);
+  CHECK(b["loss"].unfused_memory_bytes == b["loss"].memory_bytes);
+  CHECK(b["loss"].place == StageScope::last);
 
   Bench step(Phase::decode);
   step.stack.vocab = 1000, step.stack.own_head = 0, step.stack.head_bias = 1;
@@ -304,7 +304,7 @@ TEST_CASE("both ends of an encoder, and residual streams", "[lowering]") {
   b.stack.patch_inputs = 12, b.stack.pooler = 1, b.stack.outputs = 10;
   detail::input_embedding(b.frame());
   check(b["patch_embedding"], product(60, 96, 12, 1, 2 * 96));
-  CHECK((b["patch_embedding"].count == 1 && b["patch_embedding"].place == Place::first));
+  CHECK((b["patch_embedding"].count == 1 && b["patch_embedding"].place == StageScope::first));
   detail::output_head(b.frame());
   check(b["pooler"], product(6, 96, 96));
   check(b["classifier"], product(6, 10, 96, 1, 10));
@@ -337,9 +337,9 @@ TEST_CASE("a transformer of one kind of layer has its norms and streams as often
   CHECK(b["attention_norm"].count == Approx(6));
   CHECK(b["ffn_norm"].count == Approx(6));
   const double values = 60 * 96;
-  CHECK(b["attention_norm"].traffic.base() == 2 * 5 * values + values / 2);
-  CHECK(b["ffn_norm"].traffic.base() == 2 * 5 * values + values / 2);
-  CHECK(b["attention_norm"].remade == part::none);
+  CHECK(b["attention_norm"].memory_bytes.base() == 2 * 5 * values + values / 2);
+  CHECK(b["ffn_norm"].memory_bytes.base() == 2 * 5 * values + values / 2);
+  CHECK(b["attention_norm"].recompute_parts == part::none);
   CHECK(b["stream_mix"].count == Approx(6));
 }
 
@@ -401,11 +401,11 @@ TEST_CASE("batch norms that run on their own, by hand", "[lowering]") {
     const bool training = phase == Phase::training;
     CHECK(norm.count == 4);
     CHECK(norm.work.base() == (training ? 8 : 2) * outputs);
-    CHECK(norm.live.base() == 4 * outputs);
-    CHECK(norm.kept.base() == (training ? 2 * outputs : 0));
+    CHECK(norm.working_set.base() == 4 * outputs);
+    CHECK(norm.saved_bytes.base() == (training ? 2 * outputs : 0));
     double traffic = 0;  // in inference the sum and the activation are operators of their own
     for (const auto& op : b.ops)
-      if (op.kind == OpKind::elementwise) traffic += op.traffic.base();
+      if (op.kind == OpKind::elementwise) traffic += op.memory_bytes.base();
     return traffic / (2 * outputs);
   };
   CHECK(arrays(Phase::training, true, false) == 3 + 2);
@@ -441,25 +441,25 @@ TEST_CASE("operators of programs, by hand", "[lowering]") {
   REQUIRE(b.ops.size() == 1);
   // What is joined adds its traffic and weights; its arithmetic hides behind the product's.
   check(b.ops[0], {2.0 * 60 * 7 * 11 * 3, 132, 2 * 6 * 300, fused + 2 * 6 * 150, 2 * 6 * 110, 0});
-  CHECK(b.ops[0].unfused_traffic.base() == apart + 2 * 6 * 180);
+  CHECK(b.ops[0].unfused_memory_bytes.base() == apart + 2 * 6 * 180);
   first.weighted = false;  // a product of activations occurs more often
   run(false);
   CHECK((b.ops[0].m == 10 && b.ops[0].copies == 18));
   first.op = ListedKind::reduction, first.flops = 40, first.fixed = true;  // on weights alone: once
   run(true);
   CHECK(b.ops[0].work.base() == 40 + 6 * 500);
-  CHECK(b.ops[0].traffic.base() == 2 * 150 + 3 * 77 + 13 + 2 * 6 * 150);
+  CHECK(b.ops[0].memory_bytes.base() == 2 * 150 + 3 * 77 + 13 + 2 * 6 * 150);
   CHECK(b.ops[0].kind == OpKind::elementwise);
   // What is not stated is nothing, or once.
   first = {}, first.op = ListedKind::product;
   run(false);
-  CHECK((b.ops[0].work.base() == 2 * 6 && b.ops[0].traffic.base() == 0 && b.ops[0].count == 1));
+  CHECK((b.ops[0].work.base() == 2 * 6 && b.ops[0].memory_bytes.base() == 0 && b.ops[0].count == 1));
 }
 
 TEST_CASE("operators on their own, by hand", "[lowering]") {
   const auto product = product_op<double>(60, 7, 11, {1 * u::B, 2 * u::B, 3 * u::B}, 4, 5);
   CHECK(product.work.base() == 2 * 60 * 7 * 11 * 5);
-  CHECK(product.traffic.base() == 5 * (1 * 60 * 11 + 2 * 7 * 11 + 3 * 60 * 7));
+  CHECK(product.memory_bytes.base() == 5 * (1 * 60 * 11 + 2 * 7 * 11 + 3 * 60 * 7));
   CHECK((product.count == 4 && product.copies == 5));
   AttentionCall<> call;
   call.batch = 6, call.heads = 8, call.kv_heads = 4, call.qk_dim = 16, call.v_dim = 12, call.new_tokens = 10,
@@ -467,7 +467,7 @@ TEST_CASE("operators on their own, by hand", "[lowering]") {
   call.kv_bytes = 5 * u::B;
   const auto attention = attention_op(call, 3.0);
   CHECK(attention.work.base() == 2 * 48 * 355 * 28);
-  CHECK(attention.live.base() == 2 * 48 * 10 * 28);
-  CHECK(attention.traffic.base() == 2 * 48 * 10 * 28 + 5 * 24 * 40 * 28);
-  CHECK((attention.reach == 35.5 && attention.group_heads == 2 && attention.copies == 48));
+  CHECK(attention.working_set.base() == 2 * 48 * 10 * 28);
+  CHECK(attention.memory_bytes.base() == 2 * 48 * 10 * 28 + 5 * 24 * 40 * 28);
+  CHECK((attention.attended_keys == 35.5 && attention.group_heads == 2 && attention.copies == 48));
 }

@@ -76,14 +76,14 @@ TEST_CASE("the exchange hides under the kernels that are kept for it", "[lowerin
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(10.0, 1e-12));
   cost.overlap_compute = 1 * u::ms;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(9.0, 1e-12));
-  plan.steal = 0.25;
+  plan.overlap_slowdown = 0.25;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(9.25, 1e-12));
   cost.overlap_compute = 6 * u::ms;
   CHECK_THAT(cost.exposed(plan, 10.0).in(u::ms), WithinRel(7.0, 1e-12));
   // What other traffic hides under is taken: 5 ms ahead leave 1 ms.
   cost.prefetch_comm = cost.host = 5 * u::ms;
   cost.total = 15 * u::ms;
-  plan.overlap = 1, plan.steal = 0;
+  plan.overlap = 1, plan.overlap_slowdown = 0;
   CHECK_THAT(cost.exposed(plan, 1e9).in(u::ms), WithinRel(9.0, 1e-6));
 }
 

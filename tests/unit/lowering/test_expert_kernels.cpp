@@ -44,7 +44,7 @@ TEST_CASE("a product of experts in tiles of its family", "[lowering]") {
   op.n = 128;
   op.k = 1000;
   op.copies = 4;
-  op.traffic = 8 * u::MB;
+  op.memory_bytes = 8 * u::MB;
   const double step = 2.0 * 16 * 64 * 10 / 100e12;  // a wave over a depth of one [s]
   const double memory = 8e6 / 0.8e12;               // 10 us
   const double whole = std::hypot(2 * 1000 * step, memory), spread = std::hypot(1600 * step, memory) + 2e-6;

@@ -5,7 +5,7 @@
 #include <mlsysim/lowering/attention.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/zoo.hpp>
-#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -59,7 +59,7 @@ TEST_CASE("a decode step scores every entry and attends to those that are chosen
   CHECK(choice->traffic.base() == 4 * 32768.0);
   // 16 heads with 2048 entries of 576 values, of which 512 are added up; all 32,768 stay in the cache.
   CHECK(core->work.base() == 2 * 16 * 2048 * (576.0 + 512.0));
-  CHECK((core->traffic - core->live).base() == 2048 * 576.0);
+  CHECK((core->traffic - core->working_set).base() == 2048 * 576.0);
   CHECK(core->state.base() == 32768 * 576.0);
   // Below the number that is chosen there is nothing to leave out.
   CHECK(Lowered32(Phase::decode, 1, 1000).find("latent_attention")->n == 1000);
@@ -99,7 +99,7 @@ TEST_CASE("tokens that chose their entries are blocks of their own, by hand", "[
   Op<> op;
   op.kind = OpKind::attention;
   op.keys = Keys::chosen;
-  op.m = 30, op.n = 4000, op.reach = 300, op.copies = 2 * 16, op.group_heads = 16;
+  op.m = 30, op.n = 4000, op.attended_keys = 300, op.copies = 2 * 16, op.group_heads = 16;
   const auto us = [&] { return price(op, d, Links<>{}).total.in(unit::us); };
   // Two sequences of 30 tokens: 60 blocks on 10 units, three steps of 128 entries each.
   CHECK_THAT(us(), WithinRel(1 + 6 * (6 + 3 * 2.0), 1e-6));

@@ -6,9 +6,9 @@
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/system_extra.hpp>
 #include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/op_price.hpp>
-#include <mlsysim/timing/pricing.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -94,9 +94,9 @@ TEST_CASE("replicas of a node share its network cards", "[lowering]") {
   Fleet fleet{.node = &few, .count = 2, .fabric = &standard_zoo().at<NetworkFabric>("InfiniBand_HDR")};
   Notes quiet;
   for (const Fidelity f : {Fidelity::textbook, Fidelity::operator_level})
-    CHECK(
-        pricing_of(f).links(fleet, conventions_of(standard_zoo()), quiet, Phase::training).level2.bandwidth ==
-        12.5 * u::GB / u::s);
+    CHECK(fidelity_model_of(f)
+              .links(fleet, conventions_of(standard_zoo()), quiet, Phase::training)
+              .level2.bandwidth == 12.5 * u::GB / u::s);
 }
 
 TEST_CASE("a domain joins the devices of many trays", "[lowering]") {

@@ -6,7 +6,7 @@
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/zoo.hpp>
-#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/step.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -87,7 +87,8 @@ TEST_CASE("attention and feed-forward in parallel have one norm and one join", "
     lower(v.structure, v.shape(), v.layers, plan, ops);
     double count = 0;
     for (const auto& op : ops.span())
-      if (op.kind == OpKind::collective && op.between == Traffic::tensor && op.place == Place::block)
+      if (op.kind == OpKind::collective && op.comm_group == CommGroup::tp &&
+          op.place == StageScope::every_block)
         count += op.count;
     return count;
   };
@@ -144,7 +145,7 @@ TEST_CASE("training passes over the outputs of convolutions again to normalise t
   CHECK(blocks == 16);
   const auto training = forward(w, Phase::training, plan_of(1, 1, 1)),
              inference = forward(w, Phase::inference, plan_of(1, 1, 1));
-  CHECK_THAT((training.traffic - inference.traffic).base(), WithinRel(2 * arrays, 1e-12));
+  CHECK_THAT((training.memory_bytes - inference.memory_bytes).base(), WithinRel(2 * arrays, 1e-12));
   CHECK(training.params() == inference.params());
 }
 
@@ -155,7 +156,7 @@ TEST_CASE("a bias gradient reads the gradient of the output once", "[lowering]")
     lower(v.structure, v.shape(), v.layers, plan_of(1, 1024, 1024), ops);
     Data<> sum;
     for (const auto& op : ops.span())
-      if (op.name == "bias_gradient") sum += op.traffic * op.count;
+      if (op.name == "bias_gradient") sum += op.memory_bytes * op.count;
     return sum;
   };
   CHECK(bias_traffic("Llama3_8B") == Data<>());
@@ -190,7 +191,7 @@ TEST_CASE("activations of a GPT layer are Korthikanti's 34 s b h", "[lowering][g
   const auto range = lower(structure, v.shape(), v.layers, plan_of(1, 2048, 2048), ops);
   const double layers = 96;
   const auto layer_kept = [&](const Lowered<>& made) {
-    return made.totals[Place::block].kept.base() / layers;
+    return made.totals[StageScope::every_block].saved_bytes.base() / layers;
   };
   CHECK_THAT(layer_kept(range), WithinRel(34.0 * 2048 * 12288, 0.001));
   // Unfused attention keeps 5 a s^2 b more.
@@ -284,7 +285,7 @@ TEST_CASE("recomputation trades time for memory", "[lowering]") {
     Work<> work;
     for (const auto& op : ops.span())
       if (op.pass != Pass::update) work += op.work * op.count;
-    return std::pair{work, totals_of(ops, range.forward_end).kept};
+    return std::pair{work, totals_of(ops, range.forward_end).saved_bytes};
   };
   const auto none = run(Recomputation::none), full = run(Recomputation::full);
   CHECK(full.second < 0.2 * none.second);
@@ -298,8 +299,8 @@ TEST_CASE("a small batch touches few experts, a large one all", "[lowering]") {
   const double all = parameter_count(w).base() * 2, few = active_parameter_count(w).base() * 2;
   const auto one = forward(w, Phase::decode, plan_of(1, 1, 16));
   const auto many = forward(w, Phase::decode, plan_of(512, 1, 16));
-  CHECK_THAT(one.traffic.base(), WithinRel(few, 0.03));
-  CHECK(many.traffic.base() > all);
+  CHECK_THAT(one.memory_bytes.base(), WithinRel(few, 0.03));
+  CHECK(many.memory_bytes.base() > all);
 }
 
 TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][zoo]") {
@@ -316,20 +317,20 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
       const auto v = model_view(*w, phase);
       const double tokens = phase == Phase::decode ? 1 : 64;
       const Plan<> plan = plan_of(2, tokens, 64);
-      const auto& pricer = operator_pricer<double>();
+      const auto& estimator = operator_estimator<double>();
       const PassRequest<> request{v, plan, device.kernels.issue};
       if (phase == Phase::training) {
-        const auto step = pricer.step(request, device, links, 1, 2, 2);
+        const auto step = estimator.step(request, device, links, 1, 2, 2);
         CHECK(std::isfinite(step.total.base()));
         CHECK(step.total > Time<>());
-        CHECK(pricer.step_memory(v, plan, device).total > Data<>());
+        CHECK(estimator.step_memory(v, plan, device).total > Data<>());
       } else {
-        const auto pass = phase == Phase::prefill  ? pricer.prefill(request, device, links, 64)
-                          : phase == Phase::decode ? pricer.decode(request, device, links)
-                                                   : pricer.inference(request, device, links);
+        const auto pass = phase == Phase::prefill  ? estimator.prefill(request, device, links, 64)
+                          : phase == Phase::decode ? estimator.decode(request, device, links)
+                                                   : estimator.inference(request, device, links);
         CHECK(std::isfinite(pass.total.base()));
         CHECK(pass.total > Time<>());
-        CHECK(pricer.pass_memory(v, plan, device).total > Data<>());
+        CHECK(estimator.pass_memory(v, plan, device).total > Data<>());
       }
       OpList<> ops;
       (void)lower(v.structure, v.shape(), v.layers, plan, ops);
@@ -365,7 +366,7 @@ TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
           const auto cost = price(op, device, links);
           all += cost.total;
           network += cost.network;
-          if (op.between == Traffic::tensor) joins += cost.network;
+          if (op.comm_group == CommGroup::tp) joins += cost.network;
         }
         Time<> total, exchanged;
         for (const auto& pass : costs.at)
@@ -375,7 +376,7 @@ TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
           }
         CHECK_THAT(total.base(), WithinRel(all.base(), 1e-13));
         CHECK_THAT(exchanged.base(), WithinRel(network.base(), 1e-13));
-        CHECK_THAT(costs.between(Traffic::tensor).base(), WithinRel(joins.base(), 1e-13));
+        CHECK_THAT(costs.between(CommGroup::tp).base(), WithinRel(joins.base(), 1e-13));
         if (tp > 1) CHECK(joins > Time<>());
       }
 }
@@ -414,9 +415,9 @@ TEST_CASE("gradients travel by the bucket, large blocks one by one", "[lowering]
     plan.exchange_bucket = 25.0 * unit::MiB;
     OpList<> ops;
     const auto lowered = lower(v.structure, v.shape(), v.layers, plan, ops);
-    const Data<> gradients = plan.gradient_bytes * lowered.totals[Place::block].params();
+    const Data<> gradients = plan.gradient_bytes * lowered.totals[StageScope::every_block].params();
     for (const auto& op : ops)
-      if (op.between == Traffic::replicas && op.place == Place::block &&
+      if (op.comm_group == CommGroup::dp && op.place == StageScope::every_block &&
           op.collective != Collective::all_gather) {
         CHECK_THAT((op.message * op.count).base(), WithinRel(gradients.base(), 1e-12));
         CHECK(op.count == lowered.exchanges);

@@ -47,12 +47,12 @@ TEST_CASE("grouped heads in a prompt, by hand", "[lowering]") {
   const double rotated = 60 * (64 + 32);
   check(b["rotary_and_cache"], {6 * rotated, 0, 4 * rotated, 4 * rotated + 5 * 60 * 56, 0, 0});
   check_collective(b["context_exchange"], Collective::all_gather, 2 * 60 * 56, 1, 2);
-  CHECK(b["context_exchange"].beside == Beside::pass);
+  CHECK(b["context_exchange"].overlap_with == OverlapWith::pass);
   // The i-th of ten tokens sees thirty and i: 10 x 30 + 55 pairs.
   const auto& core = b["attention"];
   const double pairs = 355, io = 2 * 60 * 4 * 28, cache = 5 * 6 * 40 * 56;
   check(core, {2 * 24 * pairs * 28, 0, io, io + cache, 0, cache});
-  CHECK(core.unfused_traffic.base() == Approx(io + cache + 2 * 4 * 24 * pairs));
+  CHECK(core.unfused_memory_bytes.base() == Approx(io + cache + 2 * 4 * 24 * pairs));
   CHECK((core.m == 10 && core.n == 40 && core.k == 16 && core.copies == 24));
   CHECK((core.reach == 35.5 && core.group_heads == 2));
   check(b["output_projection"], product(60, 96, 48, 1, 96));
@@ -83,7 +83,7 @@ TEST_CASE("windows and chunks: pairs, keys and what is kept of them", "[lowering
     mix(b, grouped(), reach);
     const Op<> op = b["attention"];
     const double io = 2 * 60 * 4 * 28;
-    CHECK(op.traffic.base() == Approx(io + 5 * 6 * op.n * 56));
+    CHECK(op.memory_bytes.base() == Approx(io + 5 * 6 * op.n * 56));
     return op;
   };
   const auto narrow = core(window(16));  // each of the ten sees 16; the first has 15 before itself
@@ -120,8 +120,8 @@ TEST_CASE("attention in training keeps its inputs, and context-parallel ranks a 
   CHECK(core.m == 5);
   CHECK(core.work.base() == Approx(2 * 24 * (355 / 2.0) * 28));
   const double half = 2 * 30 * 4 * 28, cache = 5 * 6 * 40 * 56;
-  CHECK(core.traffic.base() == Approx(half + cache));
-  CHECK(core.unfused_traffic.base() == Approx(half + cache + 2 * 4 * 24 * (355 / 2.0)));
+  CHECK(core.memory_bytes.base() == Approx(half + cache));
+  CHECK(core.unfused_memory_bytes.base() == Approx(half + cache + 2 * 4 * 24 * (355 / 2.0)));
   // All ranks need the keys and values of the new tokens.
   check_collective(part["context_exchange"], Collective::all_gather, 2 * 6 * 10 * 56, 2, 2);
   Bench decode(Phase::decode);
@@ -147,7 +147,7 @@ TEST_CASE("attention that is not fused writes its scores", "[lowering]") {
   check(b["attention_values"], {2 * square * 12, 0, 2 * square + out, 2 * square + out + values, 0, 0});
   // The rotation: a swap of halves, two products and a sum.
   const double rotated = 60 * (64 + 32);
-  CHECK(b["rotary_and_cache"].live.base() == Approx(2 * 9 * rotated));
+  CHECK(b["rotary_and_cache"].working_set.base() == Approx(2 * 9 * rotated));
 
   Bench serving(Phase::prefill);
   serving.structure.kernel = AttentionKernel::unfused;
@@ -155,7 +155,7 @@ TEST_CASE("attention that is not fused writes its scores", "[lowering]") {
   const double whole = 24 * 10 * 40;
   check(serving["softmax"], {6 * whole, 0, 4 * whole, 4 * whole, 2 * whole, 0});
   CHECK(serving["attention_scores"].state.base() == Approx(5 * 6 * 40 * 56));
-  CHECK(serving["attention_scores"].kept.base() == 0);
+  CHECK(serving["attention_scores"].saved_bytes.base() == 0);
   Bench part(Phase::prefill);
   part.structure.kernel = AttentionKernel::unfused;
   part.plan.cp = 2;
@@ -220,7 +220,7 @@ TEST_CASE("attention over an encoder makes its keys once", "[lowering]") {
   Bench decode(Phase::decode);
   mix(decode, h);
   CHECK(decode["encoder_key_value"].work.base() == 0);
-  CHECK(decode["encoder_key_value"].traffic.base() == 0);
+  CHECK(decode["encoder_key_value"].memory_bytes.base() == 0);
   CHECK(decode["encoder_key_value"].params.base() == 56 * 96);
 }
 
@@ -283,8 +283,8 @@ TEST_CASE("inputs of products with narrower weights are cast, of widened weights
     double read = 0, moved = 0;
     for (const auto& op : b.ops)
       if (op.name == "quantisation") {
-        read += op.live.base() * op.count;
-        moved += op.traffic.base() * op.count;
+        read += op.working_set.base() * op.count;
+        moved += op.memory_bytes.base() * op.count;
       }
     return std::pair{read, moved};
   };
@@ -305,12 +305,12 @@ TEST_CASE("a cache of 8 bits has queries, keys and values of a prompt cast, a na
   const double values = 60 * 4 * (16 + 16 + 12), io = 2 * 60 * 4 * 28;
   check(b["attention_cast"], {2 * values, 0, 2 * values, (2 + 1) * values, 0, 0});
   CHECK(b["attention_cast"].count == 3);
-  CHECK(b["attention"].traffic.base() == Approx(io + 6 * 40 * 4 * 28));
+  CHECK(b["attention"].memory_bytes.base() == Approx(io + 6 * 40 * 4 * 28));
   Bench four(Phase::prefill);
   four.plan.kv_bytes = 0.5 * u::B;
   mix(four, latent());
   CHECK(four["attention_cast"].count == 0);
-  CHECK(four["attention"].traffic.base() == Approx(io + 2 * 6 * 40 * 4 * 28));
+  CHECK(four["attention"].memory_bytes.base() == Approx(io + 2 * 6 * 40 * 4 * 28));
 }
 
 TEST_CASE("compressed attention: a window, and blocks of the past of which some are read", "[lowering]") {
@@ -344,7 +344,7 @@ TEST_CASE("compressed attention: a window, and blocks of the past of which some 
   CHECK(all["compressed_attention"].keys == Keys::cached);
   CHECK(all["block_compression"].params.base() == 2 * 16 * 96 + (4 + 1) * 16);
   CHECK(all["compressed_attention"].n == 10 + 2.5);  // a window of ten, ten in blocks of four
-  CHECK(all["compressed_attention"].kept.base() == 2 * 60 * (4 + 1) * 16);
+  CHECK(all["compressed_attention"].saved_bytes.base() == 2 * 60 * (4 + 1) * 16);
 }
 
 TEST_CASE("linear attention with a state, by hand", "[lowering]") {
@@ -373,7 +373,7 @@ TEST_CASE("linear attention with a state, by hand", "[lowering]") {
   steps.plan.new_tokens = 3;
   mix(steps, h);
   CHECK(steps["recurrent_state"].stepping);
-  CHECK(steps["recurrent_state"].traffic.base() == 2 * 18 * (44 + 20) + (1 + 3) * state);
+  CHECK(steps["recurrent_state"].memory_bytes.base() == 2 * 18 * (44 + 20) + (1 + 3) * state);
 
   h.gate_rank = 7, h.decay_rank = 9, h.channel_decay = true;
   Bench low(Phase::prefill);
@@ -404,6 +404,6 @@ TEST_CASE("a state-space block, by hand", "[lowering]") {
   h.conv_width = 0;
   Bench one(Phase::prefill);
   mix(one, h);
-  CHECK(one["recurrent_state"].live.base() == 2 * 60 * (32 + 20));
+  CHECK(one["recurrent_state"].working_set.base() == 2 * 60 * (32 + 20));
   CHECK(one["short_convolution"].state.base() == 0);
 }

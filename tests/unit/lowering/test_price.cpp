@@ -78,7 +78,7 @@ TEST_CASE("the backward pass of attention takes as much longer as its whole kern
     const double forward = us(op, d) - d.kernels.attention_launch.in(u::us);
     op.pass = Pass::backward;
     op.work *= 2.5;
-    op.traffic *= 2.0;
+    op.memory_bytes *= 2.0;
     const double back = us(op, d) - d.kernels.attention_launch.in(u::us);
     INFO(name);
     CHECK_THAT(back / forward, WithinRel(2.5 / 0.86, 0.03));

@@ -63,7 +63,7 @@ TEST_CASE("the workload of a program computes and stores what the program does")
     double products = 0, traffic = 0;
     for (const auto& op : ops.span()) {
       if (op.kind == OpKind::matmul || op.kind == OpKind::convolution) products += op.work.base() * op.count;
-      traffic += op.unfused_traffic.base() * op.count;
+      traffic += op.unfused_memory_bytes.base() * op.count;
     }
     CHECK(products == Approx(2 * row.macs).epsilon(1e-12));
     CHECK(traffic == Approx(t.traffic).epsilon(1e-9));

@@ -133,7 +133,7 @@ AttentionTime::Inputs<double> on_100_units(double copies, double group, double t
           .new_tokens = tokens,
           .keys = keys,
           .reach = reach,
-          .whole_keys = 0,
+          .no_split_kv = 0,
           .pair_work = 512 * u::FLOP,
           .pair_softmax = 0 * u::s,
           .traffic = 0 * u::B,
@@ -160,7 +160,7 @@ TEST_CASE("fused attention: blocks over units", "[physics]") {
   const auto one = AttentionTime::solve(on_100_units(1, 1, 512, 512, 256.5));
   CHECK_THAT(one.time.in(u::us), WithinRel(5 + 3 + std::min(4 * step, 0.5 * step + 3), 1e-6));
   auto undivided = on_100_units(1, 1, 512, 512, 256.5);
-  undivided.whole_keys = 1;
+  undivided.no_split_kv = 1;
   CHECK_THAT(AttentionTime::solve(undivided).time.in(u::us), WithinRel(5 + 3 + 4 * step, 1e-6));
   CHECK_THAT(AttentionTime::solve(undivided).compute.in(u::us), WithinRel(3 + 4 * step, 1e-6));
   // All keys for all queries: the mean is no longer than the last.

@@ -8,7 +8,7 @@
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -236,7 +236,7 @@ TEST_CASE("no device is faster than its own roofline", "[catalogue][every_device
       if (!a.fault.empty()) continue;
       INFO(device->name << ": " << q.name);
       const Time<> time = a.time;
-      change(a.problem, [](auto& p) { p.pricing = &roofline_pricing(); });
+      change(a.problem, [](auto& p) { p.fidelity_model = &roofline_model(); });
       CHECK(time >= time_of(a.problem, q.time) * (1 - 1e-9));
     }
 }
@@ -265,7 +265,7 @@ TEST_CASE("operators and textbook agree within a factor", "[catalogue][every_dev
         d.memory.bandwidth = d.memory.bandwidth * 1e6;
       });
       const Time<> fixed = time_of(endless, q.time);
-      change(a.problem, [](auto& p) { p.pricing = &roofline_pricing(); });
+      change(a.problem, [](auto& p) { p.fidelity_model = &roofline_model(); });
       const Time<> bound = time_of(a.problem, q.time);
       const double above = (time - fixed) / max(b.time, bound),
                    below = time / ask(quick, q.time, *device, Fidelity::textbook).time;

@@ -5,7 +5,7 @@
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/views.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct PlainPasses {
 };
 
 /// Prices its passes; a request takes one of 400 places, whatever its length.
-class PlainPricer final : public Pricer<double> {
+class PlainEstimator final : public PassEstimator<double> {
  public:
   static constexpr double places = 400;
   PassEstimate<> prefill(const PassRequest<>& ask, const Device<>&, const Links<>&,
@@ -70,8 +70,8 @@ class PlainPricer final : public Pricer<double> {
   }
 };
 
-/// The operators' pricing but for the passes.
-class PlainPricing final : public Pricing {
+/// The operators' fidelity_model but for the passes.
+class PlainModel final : public FidelityModel {
  public:
   Fidelity fidelity() const override { return operators_.fidelity(); }
   ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override {
@@ -94,18 +94,18 @@ class PlainPricing final : public Pricing {
   std::optional<double> answer(double tokens) const override { return operators_.answer(tokens); }
 
  private:
-  const Pricer<double>& numbers() const override { return pricer_; }
-  const Pricer<Recorded>& recorder() const override { return operators_.pricer<Recorded>(); }
+  const PassEstimator<double>& numbers() const override { return estimator_; }
+  const PassEstimator<Recorded>& recorder() const override { return operators_.estimator<Recorded>(); }
 
-  const Pricing& operators_ = operator_pricing();
-  PlainPricer pricer_;
+  const FidelityModel& operators_ = operator_model();
+  PlainEstimator estimator_;
 };
 
 ReplicaPasses<> plain_passes() {
-  static const PlainPricing pricing;
+  static const PlainModel fidelity_model;
   ReplicaPasses<> v;
-  v.pricing = &pricing;
-  v.step_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
+  v.fidelity_model = &fidelity_model;
+  v.step_device.memory.capacity = (PlainEstimator::places + 0.5) * unit::kB;
   v.step_device.draw.resident = 0.5;
   return v;
 }

@@ -85,7 +85,7 @@ template <class T = double> class Steady {
     const T prompts = clamp(T(s.prompts * block), one, together_), passes = max(T(often / together_), one);
     const bool mixes = p_.engine.mixed && !separate();
     Time<T> single;  // the running requests take their step in one of these passes
-    if (mixes && p_.passes.pricing->lists_operators()) {
+    if (mixes && p_.passes.fidelity_model->lists_operators()) {
       single = mixed_pass(prompts, running, s.inflight);
     } else {
       single = prompt_pass(prompts, s.inflight);

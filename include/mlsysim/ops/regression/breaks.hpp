@@ -55,6 +55,7 @@ struct BreakPricing {
 /// The difference of one number between the two sides, with the part of each place; the part of all that the
 /// records say besides is in the other causes.
 /// @throws LookupError, InputError for inputs; DomainError where a side has no such number
-[[nodiscard]] Difference priced_diff(const CompileDiff& diff, const BreakPricing& pricing, const Zoo& zoo);
+[[nodiscard]] Difference priced_diff(const CompileDiff& diff, const BreakPricing& fidelity_model,
+                                     const Zoo& zoo);
 
 }  // namespace mlsysim

@@ -14,9 +14,9 @@ namespace mlsysim {
 [[nodiscard]] const ServingEngine& usual_engine(const HardwareNode& hardware,
                                                 std::string UsualRuntimes::*use = &UsualRuntimes::serve);
 /// The engine, `usual_engine` where none is given, each of its figures noted; none where the
-/// pricing has none.
+/// fidelity_model has none.
 [[nodiscard]] ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
-                                            const Pricing& pricing, Notes& notes);
+                                            const FidelityModel& fidelity_model, Notes& notes);
 /// Copies from an engine the values that affect a steady state, such as host time per step.
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 

@@ -12,7 +12,8 @@ namespace mlsysim {
 /// Textbook: the roofline's two sides, each alone: bandwidth = weights / latency, rate = work / (latency
 /// efficiency). Operator: the device whose every operator, launches included, adds up to the latency; rate
 /// and bandwidth are in the proportion of what each would have to be if the other were endless. The answer is
-/// put back into the pricing of the list. A latency below the time of the launches alone has no answer.
+/// put back into the fidelity_model of the list. A latency below the time of the launches alone has no
+/// answer.
 /// @cite williams2009roofline, section 3
 struct SynthesisSolver : Solver<SynthesisSolver> {
   static constexpr std::string_view id = "SynthesisSolver";

@@ -6,7 +6,7 @@
 /// the one that older machines cannot run. The attribute carries the flags that such code needs at any -O
 /// level; values stay those of IEEE arithmetic (no fast-math, no fused multiply-add). Sanitizer builds get a
 /// plain function: inlining everything there costs minutes. Without gcse-after-reload, which searches the
-/// spills of whole passes for equal ones, the pricer compiles in 70 % of the time.
+/// spills of whole passes for equal ones, the estimator compiles in 70 % of the time.
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(MLSYSIM_PLAIN_KERNELS) || \
     !defined(__OPTIMIZE__)

@@ -52,7 +52,7 @@ Table price_table(const Difference& d) {
   return t;
 }
 
-BreakPricing pricing_of(const CompileDiffRequest& request) {
+BreakPricing fidelity_model_of(const CompileDiffRequest& request) {
   BreakPricing out{.inputs = {}, .metric = request.metric};
   for (const auto& text : request.inputs) {
     const auto equals = text.find('=');
@@ -86,7 +86,7 @@ Answer compile_diff(const CompileDiffRequest& request, const RenderOptions& opti
   for (const auto& p : diff.places) more += p.after - p.before;
   bool bad = more > 0;
   if (priced) {
-    const auto price = priced_diff(diff, pricing_of(request), zoo());
+    const auto price = priced_diff(diff, fidelity_model_of(request), zoo());
     const auto text = render(price_table(price), options);
     switch (options.format) {
       case OutputFormat::json:

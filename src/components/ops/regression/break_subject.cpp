@@ -138,7 +138,7 @@ Subject with_more_places(const Subject& subject, const std::vector<std::string>&
   return out;
 }
 
-Difference priced_diff(const CompileDiff& diff, const BreakPricing& pricing, const Zoo& zoo) {
+Difference priced_diff(const CompileDiff& diff, const BreakPricing& fidelity_model, const Zoo& zoo) {
   std::map<std::string, double> before, after;
   std::map<std::string, std::string> shown;
   for (const auto& p : diff.places) {
@@ -146,11 +146,11 @@ Difference priced_diff(const CompileDiff& diff, const BreakPricing& pricing, con
     after[p.name()] += p.after;
     shown[p.name()] = p.shown();
   }
-  const auto metric = !pricing.metric.empty()                   ? pricing.metric
-                      : pricing.inputs.contains("arrival_rate") ? "p99_latency"
-                                                                : "compiled";
-  const auto from = break_subject(pricing.inputs, before, zoo),
-             to = break_subject(pricing.inputs, after, zoo);
+  const auto metric = !fidelity_model.metric.empty()                   ? fidelity_model.metric
+                      : fidelity_model.inputs.contains("arrival_rate") ? "p99_latency"
+                                                                       : "compiled";
+  const auto from = break_subject(fidelity_model.inputs, before, zoo),
+             to = break_subject(fidelity_model.inputs, after, zoo);
   const auto report = compare(from, to, metric);
   Difference out{.cell = to.title,
                  .metric = metric,
@@ -167,11 +167,13 @@ Difference priced_diff(const CompileDiff& diff, const BreakPricing& pricing, con
     if (term.part != 0)
       out.causes.push_back({shown.contains(term.input) ? "breaks at " + shown.at(term.input) : term.input,
                             fmt::format("{:g}", term.from), fmt::format("{:g}", term.to), term.part});
-  const auto price = pricing.inputs.find("device_hour"), devices = pricing.inputs.find("accelerators");
-  if (price != pricing.inputs.end())
+  const auto price = fidelity_model.inputs.find("device_hour"),
+             devices = fidelity_model.inputs.find("accelerators");
+  if (price != fidelity_model.inputs.end())
     out.per_year = detail::yearly(
-        FleetPrice{devices == pricing.inputs.end() ? 1 : AnyQuantity::parse(devices->second).as<dim::none>(),
-                   AnyQuantity::parse(price->second).as<dim::money>()},
+        FleetPrice{
+            devices == fidelity_model.inputs.end() ? 1 : AnyQuantity::parse(devices->second).as<dim::none>(),
+            AnyQuantity::parse(price->second).as<dim::money>()},
         out);
   return out;
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// A measurand made of a row, which is a table struct, and a function.
 
-#include <mlsysim/timing/pricing.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/validation/measurand.hpp>
 
@@ -80,9 +80,9 @@ inline std::vector<PredictionTerm> terms_of(const PassBreakdown<>& cost, const P
 }
 
 /// The fidelity with which a yardstick estimates time.
-[[nodiscard]] inline const Pricing& pricing_of(Yardstick y) {
-  if (y == Yardstick::roofline) return roofline_pricing();
-  return y == Yardstick::textbook ? textbook_pricing() : operator_pricing();
+[[nodiscard]] inline const FidelityModel& fidelity_model_of(Yardstick y) {
+  if (y == Yardstick::roofline) return roofline_model();
+  return y == Yardstick::textbook ? textbook_model() : operator_model();
 }
 
 /// Roofline of a list of operators: all work over peak, or all traffic over bandwidth, whichever is longer.
@@ -92,7 +92,7 @@ template <class Keep> [[nodiscard]] Time<> roofline_of(const OpList<>& ops, cons
   for (const auto& op : ops)
     if (keep(op)) {
       work += op.work * op.count;
-      traffic += op.traffic * op.count;
+      traffic += op.memory_bytes * op.count;
     }
   return max(work / d.compute.dense, traffic / d.memory.bandwidth);
 }

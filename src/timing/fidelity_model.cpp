@@ -1,7 +1,7 @@
 #include "timing/views/bare_links_view.hpp"
 
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
-#include <mlsysim/timing/pricing.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -19,7 +19,7 @@ void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode
 }
 
 /// Every operator.
-class OperatorPricing : public Pricing {
+class OperatorModel : public FidelityModel {
  public:
   Fidelity fidelity() const override { return Fidelity::operator_level; }
   ModelView<> model(const Workload& workload, Phase phase, Notes&) const override {
@@ -58,21 +58,21 @@ class OperatorPricing : public Pricing {
                    const Conventions& c, Notes& notes) const override {
     plan.overlap = overlap.value_or(c.overlap);
     if (!overlap) notes.assume("overlap_efficiency", c.overlap, kDefaults);
-    plan.steal = slowdown.value_or(c.overlap_slowdown);
+    plan.overlap_slowdown = slowdown.value_or(c.overlap_slowdown);
     if (!slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
   }
   std::optional<double> answer(double tokens) const override { return tokens; }
 
  private:
-  const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
-  const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
+  const PassEstimator<double>& numbers() const override { return operator_estimator<double>(); }
+  const PassEstimator<Recorded>& recorder() const override { return operator_estimator<Recorded>(); }
 };
 
 /// Estimates time from the same views by the roofline.
-class RooflinePricing final : public OperatorPricing {
+class RooflineModel final : public OperatorModel {
  private:
-  const Pricer<double>& numbers() const override { return roofline_pricer<double>(); }
-  const Pricer<Recorded>& recorder() const override { return roofline_pricer<Recorded>(); }
+  const PassEstimator<double>& numbers() const override { return roofline_estimator<double>(); }
+  const PassEstimator<Recorded>& recorder() const override { return roofline_estimator<Recorded>(); }
 };
 
 /// Whether a sample does its work once for each of its tokens; that of a sequence of stated length is divided
@@ -91,7 +91,7 @@ bool counts_tokens(const Workload& w, Totals<>& totals, Notes& notes) {
 }
 
 /// Totals and classic formulas.
-class TextbookPricing final : public Pricing {
+class TextbookModel final : public FidelityModel {
  public:
   Fidelity fidelity() const override { return Fidelity::textbook; }
 
@@ -178,33 +178,34 @@ class TextbookPricing final : public Pricing {
   std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
 
  private:
-  const Pricer<double>& numbers() const override { return textbook_pricer<double>(); }
-  const Pricer<Recorded>& recorder() const override { return textbook_pricer<Recorded>(); }
+  const PassEstimator<double>& numbers() const override { return textbook_estimator<double>(); }
+  const PassEstimator<Recorded>& recorder() const override { return textbook_estimator<Recorded>(); }
 };
 
 }  // namespace
 
-const Pricing& operator_pricing() {
-  static const OperatorPricing operators;
+const FidelityModel& operator_model() {
+  static const OperatorModel operators;
   return operators;
 }
 
-const Pricing& textbook_pricing() {
-  static const TextbookPricing textbook;
+const FidelityModel& textbook_model() {
+  static const TextbookModel textbook;
   return textbook;
 }
 
-const Pricing& pricing_of(Fidelity fidelity) {
-  return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing();
+const FidelityModel& fidelity_model_of(Fidelity fidelity) {
+  return fidelity == Fidelity::textbook ? textbook_model() : operator_model();
 }
 
-const Pricing& roofline_pricing() {
-  static const RooflinePricing roofline;
+const FidelityModel& roofline_model() {
+  static const RooflineModel roofline;
   return roofline;
 }
 
-const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
-  return pricing_of(fidelity_or_default(fidelity, workload, notes));
+const FidelityModel& fidelity_model_for(std::optional<Fidelity> fidelity, const Workload& workload,
+                                        Notes& notes) {
+  return fidelity_model_of(fidelity_or_default(fidelity, workload, notes));
 }
 
 namespace {

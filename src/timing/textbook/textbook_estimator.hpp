@@ -1,12 +1,12 @@
 #pragma once
-// The textbook pricer over any scalar.
+// The textbook estimator over any scalar.
 
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/timing/pass_cost.hpp>
-#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
 
 namespace mlsysim::detail {
 
@@ -20,7 +20,7 @@ template <class T> [[nodiscard]] Data<T> exchanged(const Totals<T>& m, const Pla
   return dense_weights(m, p.gradient_bytes) + select(m.table_rows > T{0.0}, min(tables, rows), tables);
 }
 
-template <class T> class TextbookPricer final : public Pricer<T> {
+template <class T> class TextbookEstimator final : public PassEstimator<T> {
  public:
   /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and
   /// are equal. Collectives are not counted. Every part of a prompt is charged the whole context, so that the

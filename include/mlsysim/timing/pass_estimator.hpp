@@ -1,8 +1,8 @@
 #pragma once
 /// Pricers: how long a pass or a step takes, and what it holds, at one level of detail.
 ///
-/// A pricer is chosen when views are prepared (timing/pricing.hpp); whoever asks it does not know which one
-/// it is. There is one for each of the two scalars.
+/// A estimator is chosen when views are prepared (timing/fidelity_model.hpp); whoever asks it does not know
+/// which one it is. There is one for each of the two scalars.
 
 #include <mlsysim/timing/spill.hpp>
 #include <mlsysim/timing/step.hpp>
@@ -48,12 +48,12 @@ template <class T = double> struct StepEstimate {
   }
 };
 
-template <class T = double> class Pricer {
+template <class T = double> class PassEstimator {
  public:
-  Pricer() = default;
-  Pricer(const Pricer&) = delete;
-  Pricer& operator=(const Pricer&) = delete;
-  virtual ~Pricer() = default;
+  PassEstimator() = default;
+  PassEstimator(const PassEstimator&) = delete;
+  PassEstimator& operator=(const PassEstimator&) = delete;
+  virtual ~PassEstimator() = default;
 
   /// A part of a prompt of `prompt` tokens.
   [[nodiscard]] virtual PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device,
@@ -108,10 +108,10 @@ template <class T> [[nodiscard]] Data<T> whole_cache(const ModelView<T>& model, 
 }
 
 /// Every operator of the lowered list: launch, tiles, sustained shares, collectives.
-template <class T> [[nodiscard]] const Pricer<T>& operator_pricer();
+template <class T> [[nodiscard]] const PassEstimator<T>& operator_estimator();
 /// The classic formulas that a student does by hand, from totals.
-template <class T> [[nodiscard]] const Pricer<T>& textbook_pricer();
+template <class T> [[nodiscard]] const PassEstimator<T>& textbook_estimator();
 /// The roofline of whole passes, with the memory and the steps of the operators.
-template <class T> [[nodiscard]] const Pricer<T>& roofline_pricer();
+template <class T> [[nodiscard]] const PassEstimator<T>& roofline_estimator();
 
 }  // namespace mlsysim

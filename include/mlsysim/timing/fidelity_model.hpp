@@ -1,9 +1,9 @@
 #pragma once
 /// Pricings: the levels of detail at which passes and steps are priced. One is chosen when views are
-/// prepared. It makes the views of devices, links and models, and brings the pricer that reads them.
+/// prepared. It makes the views of devices, links and models, and brings the estimator that reads them.
 
 #include <mlsysim/scalars/recorded.hpp>
-#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/views.hpp>
 
 #include <optional>
@@ -21,16 +21,16 @@ struct DeviceUse {
   std::optional<Precision> kv_precision{};          ///< of the cache, where it is stated
 };
 
-class Pricing {
+class FidelityModel {
  public:
-  Pricing() = default;
-  Pricing(const Pricing&) = delete;
-  Pricing& operator=(const Pricing&) = delete;
-  virtual ~Pricing() = default;
+  FidelityModel() = default;
+  FidelityModel(const FidelityModel&) = delete;
+  FidelityModel& operator=(const FidelityModel&) = delete;
+  virtual ~FidelityModel() = default;
 
   [[nodiscard]] virtual Fidelity fidelity() const = 0;
-  /// The pricer over double or over the recording scalar.
-  template <class T> [[nodiscard]] const Pricer<T>& pricer() const {
+  /// The estimator over double or over the recording scalar.
+  template <class T> [[nodiscard]] const PassEstimator<T>& estimator() const {
     if constexpr (std::is_same_v<T, double>)
       return numbers();
     else
@@ -61,21 +61,21 @@ class Pricing {
   [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
 
  private:
-  [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
-  [[nodiscard]] virtual const Pricer<Recorded>& recorder() const = 0;
+  [[nodiscard]] virtual const PassEstimator<double>& numbers() const = 0;
+  [[nodiscard]] virtual const PassEstimator<Recorded>& recorder() const = 0;
 };
 
-/// The pricing of a request: the fidelity named, or operators where the workload's shape is known, else the
-/// textbook (noted).
+/// The fidelity_model of a request: the fidelity named, or operators where the workload's shape is known,
+/// else the textbook (noted).
 /// @throws InputError when operators are asked for and the shape is not known
-[[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload,
-                                         Notes& notes);
-/// The pricing of a fidelity.
-[[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
-[[nodiscard]] const Pricing& operator_pricing();
-[[nodiscard]] const Pricing& textbook_pricing();
+[[nodiscard]] const FidelityModel& fidelity_model_for(std::optional<Fidelity> fidelity,
+                                                      const Workload& workload, Notes& notes);
+/// The fidelity_model of a fidelity.
+[[nodiscard]] const FidelityModel& fidelity_model_of(Fidelity fidelity);
+[[nodiscard]] const FidelityModel& operator_model();
+[[nodiscard]] const FidelityModel& textbook_model();
 /// The roofline of whole passes, a yardstick that no request names.
-[[nodiscard]] const Pricing& roofline_pricing();
+[[nodiscard]] const FidelityModel& roofline_model();
 
 /// Published totals; work defaults to 2 FLOP per active weight and unit (noted).
 /// @throws InputError when neither parameters nor a size are known

@@ -1,9 +1,9 @@
 #pragma once
-// The operator pricer over any scalar; instantiated once for each in a file of its own.
+// The operator estimator over any scalar; instantiated once for each in a file of its own.
 
 #include <mlsysim/physics/power_cap.hpp>
 #include <mlsysim/timing/detail/loaded.hpp>
-#include <mlsysim/timing/pricer.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/spill.hpp>
 
 namespace mlsysim::detail {
@@ -82,7 +82,7 @@ template <class T>
   return out;
 }
 
-template <class T> class OperatorPricer : public Pricer<T> {
+template <class T> class OperatorEstimator : public PassEstimator<T> {
  public:
   PassEstimate<T> prefill(const PassRequest<T>& request, const Device<T>& device, const Links<T>& links,
                           const T& /*prompt*/) const override {
@@ -106,7 +106,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     StepEstimate<T> out = step_price(step_of(parts, model, plan, device), model, plan, device);
     out.demands = same_number(plan.batch, plan.largest_microbatch().batch)
                       ? mlsysim::step_demands(parts.totals, model, plan)
-                      : OperatorPricer::step_demands(model, plan, device);
+                      : OperatorEstimator::step_demands(model, plan, device);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of
     // frozen weights.
     Plan<T> whole = plan;
