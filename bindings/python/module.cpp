@@ -5,7 +5,7 @@
 
 #include <mlsysim/version.hpp>
 
-// pybind11 waits for ever where it is initialised in a second interpreter of a process, so the function that
+// pybind11 waits for ever where it is initialized in a second interpreter of a process, so the function that
 // Python calls is ours, and that of the macro gets another name.
 #define PyInit__mlsysim mlsysim_init_module
 PYBIND11_MODULE(_mlsysim, m) {

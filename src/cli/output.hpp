@@ -1,5 +1,5 @@
 #pragma once
-/// The process around a command: streams, signals, colours.
+/// The process around a command: streams, signals, colors.
 
 #include "commands.hpp"
 
@@ -28,7 +28,7 @@ void say_no_memory() noexcept;
 void add_zoo_paths(const std::vector<std::string>& paths);
 
 /// Text for a terminal: control characters and those that turn the direction of words, which may come from an
-/// untrusted file, are shown as \x1b, \u202e and the like. With colours on, those of the answer's own colours
+/// untrusted file, are shown as \x1b, \u202e and the like. With colors on, those of the answer's own colors
 /// stay.
 [[nodiscard]] std::string printable(std::string_view text, Colour colours = Colour::off);
 

@@ -112,7 +112,7 @@ const TableRow* TableInfo::row(std::string_view name) const {
 
 namespace {
 
-/// Whether a value is what its type has without an initialiser.
+/// Whether a value is what its type has without an initializer.
 bool is_empty(const Value& value, const MemberType& type) {
   if (const auto* x = std::get_if<double>(&value)) return *x == 0;
   if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
@@ -159,7 +159,7 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
     f.get = type.get;
     f.set = type.set;
     f.default_value = type.get(member);
-    // An initialiser that differs from the empty value is a default; a default of zero says so in the table.
+    // An initializer that differs from the empty value is a default; a default of zero says so in the table.
     f.required = !row.has_default && !f.nullable && is_empty(f.default_value, type);
     out.push_back(std::move(f));
   }

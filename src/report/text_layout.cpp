@@ -18,7 +18,7 @@ std::string painted(std::string_view text, Paint paint, Colour colour) {
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {  // a colour code runs up to its 'm'
+    if (text[i] == '\x1b') {  // a color code runs up to its 'm'
       while (i < text.size() && text[i] != 'm') ++i;
       continue;
     }

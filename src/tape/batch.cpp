@@ -127,7 +127,7 @@ void check_columns(const LawEntry& law, std::span<const Column> in, std::size_t 
       check_range(field, in[i].constant);
       continue;
     }
-    // One vectorised pass finds the extremes; the slow check with the message runs only when they are
+    // One vectorized pass finds the extremes; the slow check with the message runs only when they are
     // suspicious.
     const auto values = in[i].values.first(points);
     double low = INFINITY, high = -INFINITY, poison = 0;

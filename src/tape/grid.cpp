@@ -193,7 +193,7 @@ class GridProgram::Plan {
       if (need[n] != 0 && !is_leaf(n) && inside(n))
         for_each_operand(r_, r_.nodes[n], [&](std::uint32_t o) { need[o] = 1; });
     sources_.clear();
-    // Inputs are the first nodes, and those of the same axes neighbours.
+    // Inputs are the first nodes, and those of the same axes neighbors.
     std::vector<std::pair<Wanted, std::size_t>> from;
     for (std::size_t n = 0; n < size; ++n) {
       if (need[n] == 0 || r_.nodes[n].op == TapeOp::constant) continue;

@@ -54,7 +54,7 @@ class CountSearch {
     }
   }
 
-  /// Neighbouring counts between which the result passes the target, with or without meeting it.
+  /// Neighboring counts between which the result passes the target, with or without meeting it.
   void passes(Inversion& answer) {
     const auto known = indices();
     for (std::size_t k = 0; k + 1 < known.size(); ++k) {

@@ -27,7 +27,7 @@ std::string folded(std::string_view text) {
 int edit_distance(std::string_view left, std::string_view right) {
   const std::string a = folded(left), b = folded(right);
   const std::size_t width = b.size() + 1;
-  // Three rows are enough for the distance with swaps of neighbours (optimal string alignment).
+  // Three rows are enough for the distance with swaps of neighbors (optimal string alignment).
   std::vector<int> before(width), last(width), row(width);
   for (std::size_t j = 0; j < width; ++j) last[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= a.size(); ++i) {

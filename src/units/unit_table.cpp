@@ -12,7 +12,7 @@ namespace {
 // Conventions: a month is 30 days and a year 365 days, as in the rates that clouds publish; a bit is 1/8
 // byte.
 // clang-format off
-// Functions, not globals: another file may ask for the table while it initialises its own globals.
+// Functions, not globals: another file may ask for the table while it initializes its own globals.
 std::vector<UnitDef> unit_rows() {
   return {
       {"s", {.time = 1}, 1, 1, "num", "", "second"},

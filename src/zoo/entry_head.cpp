@@ -37,7 +37,7 @@ void check_reference(ReadContext& ctx, NodeRef node, const std::string& path, co
              .hint = or_how_to_add(did_you_mean(key, reference_keys(ctx)))});
 }
 
-/// Kinds that need no cited work: a judgement, explained in a note or formula.
+/// Kinds that need no cited work: a judgment, explained in a note or formula.
 bool may_stand_alone(SourceKind kind) {
   return kind == SourceKind::convention || kind == SourceKind::estimate || kind == SourceKind::illustrative ||
          kind == SourceKind::heuristic || kind == SourceKind::derived;

@@ -1,4 +1,4 @@
-// Every row of misbehave/behaviours.txt, with the plugin in a process of its own and in the host's: what is
+// Every row of misbehave/behaviors.txt, with the plugin in a process of its own and in the host's: what is
 // said is what the row says, with the plugin's name; the host lives, its other answers are those of before,
 // and no descriptor and no process is left.
 

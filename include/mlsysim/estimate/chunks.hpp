@@ -8,7 +8,7 @@ namespace mlsysim::detail {
 
 /// Up to so many chunks are priced one by one.
 inline constexpr double kChunksPriced = 4096;
-/// Beyond, the chunks before the last two are taken in so many runs of neighbours, and two of each are
+/// Beyond, the chunks before the last two are taken in so many runs of neighbors, and two of each are
 /// priced.
 inline constexpr double kChunkRuns = 1024;
 

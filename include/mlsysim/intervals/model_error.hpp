@@ -144,7 +144,7 @@ class ErrorBook {
     std::size_t group;
     double score, weight;
   };
-  /// By distance and level, how many half widths the residuals of left-out groups lie from the centre,
+  /// By distance and level, how many half widths the residuals of left-out groups lie from the center,
   /// sorted.
   struct Scores {
     std::once_flag once;

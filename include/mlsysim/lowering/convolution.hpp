@@ -55,9 +55,9 @@ void normalise_apart(const ConvLayer& layer, const Plan<T>& plan, const T& outpu
   if (layer.residual || e.kernel_h > 1 || e.kernel_w > 1 || e.out <= e.in) pass("convolution_activation", 1);
 }
 
-/// Batch normalisation, activation and, at the end of a residual block, the sum: for inference they are
+/// Batch normalization, activation and, at the end of a residual block, the sum: for inference they are
 /// folded into the convolution unless nothing is fused. Training needs the statistics of the batch before it
-/// can normalise: it reads the output for them, reads it again to normalise it, and the activation and the
+/// can normalize: it reads the output for them, reads it again to normalize it, and the activation and the
 /// sum are passes as well. The backward pass reads the output and its gradient twice again.
 template <class T>
 void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>& plan, const T& outputs,

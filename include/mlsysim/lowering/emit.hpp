@@ -189,7 +189,7 @@ void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& cou
   join_partial_sums(f, name, count, parts, f.tokens, f.plan.tp);
 }
 
-/// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum
+/// Residual sum and normalization. Serving fuses the two: reads the sum and the branch, writes the new sum
 /// and its norm. Training runs them one after the other and reads the sum again. Where nothing is fused,
 /// dropout is a pass of its own before them.
 template <class T> Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0

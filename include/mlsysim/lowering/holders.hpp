@@ -13,7 +13,7 @@ namespace mlsysim {
 template <class T> struct Holders {
   T ranks;   ///< ranks with the same weights
   T shards;  ///< of them, ranks over which states are divided
-  T stride;  ///< devices between neighbours
+  T stride;  ///< devices between neighbors
 
   /// @param routed for the routed experts, else for all other weights
   Holders(const Plan<T>& p, bool routed)

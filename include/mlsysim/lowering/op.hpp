@@ -139,7 +139,7 @@ template <class T = double> struct Op {
   Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
   Data<T> message_back;         ///< payload of the experts' exchange in the backward pass, per rank
   T ranks{1.0};                 ///< participants
-  T stride{1.0};                ///< devices between neighbours of the group: 1 is innermost
+  T stride{1.0};                ///< devices between neighbors of the group: 1 is innermost
   Bandwidth<T> host_bandwidth;  ///< of the host's memory, where the host computes
   RoutedRows<T> routed;  ///< of the experts' exchange, whose message counts each row once for each expert
 

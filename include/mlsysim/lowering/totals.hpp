@@ -80,7 +80,7 @@ template <class T = double> struct PlaceTotals {
 /// Sums the forward operators of [0, end) by place.
 template <class T> [[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
   PlaceTotals<T> t;
-  // Neighbours mostly share a place: the sums of a run of them stay in registers.
+  // Neighbors mostly share a place: the sums of a run of them stay in registers.
   for (std::size_t i = 0; i < end;) {
     const StageScope place = ops[i].place;
     ListTotals<T>& at = t.at[static_cast<std::size_t>(place)];

@@ -10,7 +10,7 @@ namespace mlsysim {
 ///
 /// power = tdp (idle_fraction + (1 - idle_fraction) utilization), written with each input once. utilization
 /// is the load of the busiest part: a memory-bound phase loads the device although its arithmetic idles, so
-/// FLOP utilisation understates it. Ranges: tdp, time >= 0; utilization and idle_fraction in [0, 1].
+/// FLOP utilization understates it. Ranges: tdp, time >= 0; utilization and idle_fraction in [0, 1].
 /// @cite barroso2018datacenter, on energy-proportional computing; idle share 0.3: convention of
 /// MLSys-im
 struct EnergyProportional {

@@ -1,5 +1,5 @@
 #pragma once
-/// Dense matrix products: work, traffic, tile and wave quantisation, time.
+/// Dense matrix products: work, traffic, tile and wave quantization, time.
 
 #include <mlsysim/physics/roofline.hpp>
 

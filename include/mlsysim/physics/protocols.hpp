@@ -13,7 +13,7 @@ namespace mlsysim {
 /// Time of a ring collective under two protocols [s].
 ///
 /// The low-latency protocol sends data and flag together: passes (ranks - 1) short steps, and a small share
-/// of the link, since half of what it sends is flags. The bulk protocol synchronises once and then streams; a
+/// of the link, since half of what it sends is flags. The bulk protocol synchronizes once and then streams; a
 /// gather or scatter (passes 1) also copies its own share. An all-reduce has passes 2.
 ///     time = launch + min(passes (ranks - 1) hop + bus / (low_latency_share bandwidth),
 ///                         sync + bus / (share bandwidth)
@@ -94,7 +94,7 @@ struct SwitchAllReduce {
 /// Time of an engine's own all-reduce kernel [s].
 ///
 /// One shot: every rank reads the whole message of every other. Two shots: every rank adds up its share, then
-/// reads the others' sums, with a second synchronisation. time = start + min((ranks - 1)(hop + message /
+/// reads the others' sums, with a second synchronization. time = start + min((ranks - 1)(hop + message /
 /// (share bandwidth)), second + 2 (ranks - 1) hop + 2 (1 - 1/ranks) message / (share bandwidth)), and 0 for
 /// one rank. Ranges: message, times >= 0; ranks >= 1; bandwidth, share > 0.
 /// @cite vllm-custom-allreduce, one-stage and two-stage kernels
@@ -130,7 +130,7 @@ struct DirectAllReduce {
 /// Time of an all-to-all over direct links under two protocols [s].
 ///
 /// Every rank sends to all others at once. A short message goes with a handshake there and back, on the small
-/// share of the link that one peer's channel carries; a long one is started with one synchronisation, half of
+/// share of the link that one peer's channel carries; a long one is started with one synchronization, half of
 /// the ring's, and streams, its own share copied. time = launch + min(2 hop + message / (ranks pair_share
 /// bandwidth), sync / 2 + (1 - 1/ranks) message / (share bandwidth) + message / (ranks copy_ratio
 /// bandwidth)), and 0 for one rank. Ranges as for ProtocolRing.

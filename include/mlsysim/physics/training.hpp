@@ -49,7 +49,7 @@ struct DecodeWork {
 /// Parameters and tokens that use a training budget best [param, token].
 ///
 /// With work = 6 P D and D = tokens_per_param P: P = sqrt(work / (6 tokens_per_param)). The ratio 20 is what
-/// the published fits imply near 1e21 FLOP for dense decoders; it ignores the cost of serving, which favours
+/// the published fits imply near 1e21 FLOP for dense decoders; it ignores the cost of serving, which favors
 /// smaller models. Ranges: work >= 0; tokens_per_param > 0.
 /// @cite hoffmann2022chinchilla, table 3
 struct ChinchillaOptimal {
@@ -82,7 +82,7 @@ struct ChinchillaOptimal {
   }
 };
 
-/// Time to do a given amount of work on many devices at a given utilisation [s].
+/// Time to do a given amount of work on many devices at a given utilization [s].
 ///
 /// time = work / (devices peak mfu): the iron law of training. Ranges: work >= 0; devices >= 1; peak > 0; mfu
 /// > 0.

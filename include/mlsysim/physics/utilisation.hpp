@@ -1,5 +1,5 @@
 #pragma once
-/// Utilisation: useful or executed arithmetic over what the devices could have done.
+/// Utilization: useful or executed arithmetic over what the devices could have done.
 
 #include <mlsysim/reflect/law.hpp>
 
@@ -37,8 +37,8 @@ struct ModelFlopsUtilisation {
 
 /// Share of the devices' peak that all executed arithmetic used [share].
 ///
-/// hfu = (work + recomputed) / (devices peak time): at least the model utilisation, equal without
-/// recomputation. Ranges as for ModelFlopsUtilisation; recomputed >= 0.
+/// hfu = (work + recomputed) / (devices peak time): at least the model utilization, equal without
+/// recomputation. Ranges as for ModelFlopsUtilization; recomputed >= 0.
 /// @cite korthikanti2022recomputation, section 6.3; @cite chowdhery2022palm, appendix B
 struct HardwareFlopsUtilisation {
   static constexpr LawInfo info{"HardwareFlopsUtilisation", "hfu = (work + recomputed) / (devices peak time)",

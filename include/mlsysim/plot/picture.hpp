@@ -42,7 +42,7 @@ struct PictureMark {
   MarkShape shape = MarkShape::point;
   Table data{};
   std::string x{}, y{}, x_end{}, y_end{};
-  std::string series{};  ///< told apart by colour and by hatch, dash or shape, and named in the legend
+  std::string series{};  ///< told apart by color and by hatch, dash or shape, and named in the legend
   std::string label{};   ///< a text beside the mark, where there is room
   std::string amount{};  ///< of cells
 };

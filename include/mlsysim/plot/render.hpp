@@ -11,7 +11,7 @@ namespace mlsysim {
 
 enum class PictureForm : std::uint8_t {
   text,  ///< characters, for a terminal
-  svg,   ///< with title, desc and hatches: readable without colours
+  svg,   ///< with title, desc and hatches: readable without colors
   png,   ///< drawn from the SVG by librsvg, where the machine has it
   pdf,   ///< one page of vectors and text, for papers; drawn as PNG is
   html,  ///< a page that needs nothing from elsewhere: the SVG and the data
@@ -33,10 +33,10 @@ template <> inline constexpr auto names_of<PictureForm> = ChoiceNames{"form of a
 /// PNG with two pixels for one of the SVG, or PDF. @throws SolverError with what is missing
 [[nodiscard]] std::string drawn_by_librsvg(const Picture& picture, PictureForm form);
 
-/// Colours of series on white, in order, as "#rrggbb". Each has a contrast of 3 or more to white, as graphics
+/// Colors of series on white, in order, as "#rrggbb". Each has a contrast of 3 or more to white, as graphics
 /// must; each goes with a hatch, a dash and a shape of its own.
 [[nodiscard]] const std::array<std::string_view, 8>& series_colours();
-/// Colours of words; contrast of 4.5 or more to white.
+/// Colors of words; contrast of 4.5 or more to white.
 inline constexpr std::array<std::string_view, 2> kTextColours{"#111111", "#555555"};
 
 }  // namespace mlsysim

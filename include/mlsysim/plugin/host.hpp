@@ -40,7 +40,7 @@ enum class Look : std::uint8_t { no, yes };
 
 /// Limits on a plugin in a process of its own.
 struct IsolationLimits {
-  std::chrono::milliseconds timeout{10000};  ///< of one call, initialisation included
+  std::chrono::milliseconds timeout{10000};  ///< of one call, initialization included
   std::uint64_t memory = 2ULL << 30;         ///< address space [B]; 0: no limit
 };
 

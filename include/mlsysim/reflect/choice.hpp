@@ -39,7 +39,7 @@ template <std::size_t N> struct ChoiceNames {
 };
 template <class... Names> ChoiceNames(std::string_view, Names...) -> ChoiceNames<sizeof...(Names)>;
 
-/// The ChoiceNames of an enumeration. Specialise beside it:
+/// The ChoiceNames of an enumeration. Specialize beside it:
 /// `template <> inline constexpr auto names_of<Colour> = ChoiceNames{"colour"};`
 template <class E> inline constexpr auto names_of = nullptr;
 

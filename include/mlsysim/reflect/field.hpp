@@ -22,7 +22,7 @@ struct FieldRow {
   std::string_view unit;
   std::string_view meaning;
   bool shared = false;        ///< bound to a vocabulary key, so results and inputs of this name may be linked
-  bool has_default = false;   ///< may be left out; the member initialiser is then the value
+  bool has_default = false;   ///< may be left out; the member initializer is then the value
   std::string_view source{};  ///< where the default comes from
   double low = -kUnbounded;   ///< smallest admissible value [display unit]
   double high = kUnbounded;   ///< largest admissible value [display unit]

@@ -29,7 +29,7 @@ concept Law = requires(const typename L::template Inputs<double>& in) {
 }
 &&TableStruct<typename L::template Inputs<double>>&& TableStruct<typename L::template Result<double>>;
 
-/// Customisation point: a scalar that watches law calls (Traced) specialises this with
+/// Customization point: a scalar that watches law calls (Traced) specializes this with
 /// `static constexpr bool active = true` and `template <class L> static auto call(const Inputs<T>&)`.
 template <class T> struct LawObserver { static constexpr bool active = false; };
 

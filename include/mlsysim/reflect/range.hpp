@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// The largest count, 10^15: above 2^53 = 9.007e15 neighbouring whole numbers are one double, so that what
+/// The largest count, 10^15: above 2^53 = 9.007e15 neighboring whole numbers are one double, so that what
 /// counts one by one or halves a range of counts would not end.
 inline constexpr double kMostCount = 1e15;
 

@@ -16,7 +16,7 @@ template <> inline constexpr auto names_of<OutputFormat> = ChoiceNames{"output f
 
 /// Whether lists that a reader rarely needs are written out in text and markdown. JSON always has them.
 enum class Verbosity : std::uint8_t { brief, verbose };
-/// Whether text may hold the colour codes of terminals.
+/// Whether text may hold the color codes of terminals.
 enum class Colour : std::uint8_t { off, on };
 
 /// Options of every renderer. Numbers are rounded to `digits` significant digits in text and markdown; in

@@ -2,7 +2,7 @@
 /// The numbers of a table struct in the order of its table, at compile time; nested tables are walked
 /// through.
 ///
-/// Kernels load and store member by member through this: a struct copied as a block does not vectorise (four
+/// Kernels load and store member by member through this: a struct copied as a block does not vectorize (four
 /// times slower, measured).
 
 #include <mlsysim/reflect/field.hpp>

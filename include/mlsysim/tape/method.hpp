@@ -10,7 +10,7 @@ namespace mlsysim {
 /// How an answer was obtained.
 enum class Method : std::uint8_t {
   exact,                ///< the law itself, run on the scalar that the question needs
-  central_differences,  ///< slopes from neighbouring points of a resolver that is not a law
+  central_differences,  ///< slopes from neighboring points of a resolver that is not a law
   scalar_loop,          ///< one call per point, because the resolver is not a law
   sampled,              ///< a range seen at sampled points; an inner estimate, not a bound
 };

@@ -17,9 +17,9 @@ namespace mlsysim {
 /// parts exchange over the levels above it.
 template <class T = double> struct Spread {
   T ranks, inner, nodes;
-  Bandwidth<T> ring;      ///< a device's sustained way out of its node where neighbours talk to neighbours
+  Bandwidth<T> ring;      ///< a device's sustained way out of its node where neighbors talk to neighbors
   Bandwidth<T> exchange;  ///< ... and where all talk to all
-  Time<T> step, climb;    ///< mean start-up of a step over nodes: from neighbour to neighbour, up a tree
+  Time<T> step, climb;    ///< mean start-up of a step over nodes: from neighbor to neighbor, up a tree
   Time<T> turns;          ///< of nested rings: start-ups of one round of every level
   Time<T> per_byte;       ///< ... and the time of a byte of what a device of a node has, one pass of each
 };
@@ -230,7 +230,7 @@ template <class T>
 }
 
 /// A way through all levels under both protocols: short messages start without the bulk protocol's
-/// synchronisation and fill the links with flags to the share that they do inside a node.
+/// synchronization and fill the links with flags to the share that they do inside a node.
 template <class T, class F> [[nodiscard]] Time<T> either_protocol(const Links<T>& l, const F& way) {
   const T flags = min(T(l.low_latency_share / l.level1.share), T{1.0});
   return min(way(l.launch + l.sync, T{1.0}), way(l.launch, flags));

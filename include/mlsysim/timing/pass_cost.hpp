@@ -256,7 +256,7 @@ template <class T>
                                      const LaunchFrame<T>* frame = nullptr) {
   ListCost<T> sums;
   detail::ListPricer<T> price_one(device, links);
-  // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
+  // Neighbors mostly share pass and place: the sums of a run of them stay in registers.
   const Op<T>* op = ops.data();
   const Op<T>* const end = op + ops.size();
   while (op != end) {

@@ -18,10 +18,10 @@ namespace mlsysim {
 
 /// The tensors of a model in a named format; of `as_stored` those that the entry states.
 ///
-/// Quantisers leave embedding, head, router and norms at 16 bits; the formats of GGUF hold them too.
+/// Quantizers leave embedding, head, router and norms at 16 bits; the formats of GGUF hold them too.
 /// Bits of a weight with its scales: fp8_block 8.002 (fp32 for 128 x 128), mxfp4 4.25 (8 bits for 32,
 /// ocp2023mx), nvfp4 4.5 (8 bits for 16), int4 4.156 (GPTQ and AWQ: scale of 16 and zero of 4 bits for 128),
-/// nf4 4.127 (scales quantised again, dettmers2023qlora section 3), q8_0 8.5, q6_k 6.5625, q4_0 4.5 (blocks
+/// nf4 4.127 (scales quantized again, dettmers2023qlora section 3), q8_0 8.5, q6_k 6.5625, q4_0 4.5 (blocks
 /// of llama.cpp), q4_k_m 4.85 (mean of a file of llama.cpp).
 [[nodiscard]] std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat format);
 
@@ -37,7 +37,7 @@ class StoredFormats {
   [[nodiscard]] const StoredFormat* of(TensorGroup group) const;
   /// Bytes of one weight of a matrix, with its share of the scales.
   [[nodiscard]] double matrix(TensorGroup group) const;
-  /// Bytes of one weight that stands in no matrix: norms and biases are not quantised.
+  /// Bytes of one weight that stands in no matrix: norms and biases are not quantized.
   [[nodiscard]] double vector() const { return bytes_per_element(base()); }
   [[nodiscard]] Precision base() const;
   /// Bytes of a cached value: as the files say, else as the weights outside the matrices, 16 bits at least.

@@ -10,7 +10,7 @@
 
 namespace mlsysim {
 
-/// True for the scalar types that a law may be written over; each scalar header specialises it.
+/// True for the scalar types that a law may be written over; each scalar header specializes it.
 template <class T> inline constexpr bool is_scalar_v = false;
 template <> inline constexpr bool is_scalar_v<double> = true;
 

@@ -142,7 +142,7 @@ void put_assignments(const detail::FlagTable& table, const LaunchQuestion& q, de
   }
 }
 
-/// The checkpoint that a GGUF file or a repository of such files holds: its name and the quantisation.
+/// The checkpoint that a GGUF file or a repository of such files holds: its name and the quantization.
 /// "models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf", "Qwen/Qwen3-8B-GGUF:Q4_K_M". Without one, llama.cpp takes
 /// Q4_K_M of a repository.
 std::string checkpoint_of(std::string name) {

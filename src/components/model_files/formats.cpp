@@ -329,7 +329,7 @@ void read_formats(Workload& workload, const Json& config, const Json& text, cons
       if (experts_only && module.group != TensorGroup::experts) continue;
       const auto scheme = quantization.of(quantization.module_name(module.name));
       if (!scheme) continue;
-      // Heads, towers and drafts are quantised only where a file names them.
+      // Heads, towers and drafts are quantized only where a file names them.
       const bool named = q->contains("quantized_layers") || module.group == TensorGroup::draft;
       if ((module.group == TensorGroup::head || module.group == TensorGroup::tower) && !named) continue;
       workload.formats.push_back(stored(module.group, *scheme));

@@ -42,7 +42,7 @@ std::string entities(std::string_view text) {
   return out;
 }
 
-/// Fills from white to blue by share, and the colour of words on them: a contrast of 4.5 or more on each.
+/// Fills from white to blue by share, and the color of words on them: a contrast of 4.5 or more on each.
 struct Fill {
   const char *fill, *words;
 };
@@ -157,7 +157,7 @@ std::string svg(const DrawnGraph& g) {
                        entities(words_of(e)), ax, ay, bx, by, colour,
                        e.cut.empty() ? "" : " stroke-width=\"2\" stroke-dasharray=\"6 4\"");
     const double mx = (ax + bx) / 2, my = (ay + by) / 2;
-    if (!e.cut.empty())  // a bar across the line: the cut is seen without its colour, too
+    if (!e.cut.empty())  // a bar across the line: the cut is seen without its color, too
       out += fmt::format("<path d=\"M{:g} {:g}L{:g} {:g}\" stroke=\"{}\" stroke-width=\"3\"/>", mx - 14, my,
                          mx + 14, my, colour);
     out += fmt::format("<text x=\"{:g}\" y=\"{:g}\" fill=\"{}\">{}</text></g>\n",

@@ -1,4 +1,4 @@
-// HLO text, as XLA prints it before or after its optimisation.
+// HLO text, as XLA prints it before or after its optimization.
 
 #include "detail/builder.hpp"
 

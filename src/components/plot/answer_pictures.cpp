@@ -161,7 +161,7 @@ namespace {
 
 using Columns = std::vector<Table::Column>;
 
-/// The axis whose choices are told apart by colour: that of machines, else the first.
+/// The axis whose choices are told apart by color: that of machines, else the first.
 std::size_t series_axis(const ExploreAnswer& a) {
   const auto machines = std::ranges::find(a.axes, "hardware");
   return machines == a.axes.end() ? 0 : static_cast<std::size_t>(machines - a.axes.begin());

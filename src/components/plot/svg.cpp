@@ -1,4 +1,4 @@
-// A picture as SVG: title and desc for who cannot see it, hatches and dashes for who sees no colours.
+// A picture as SVG: title and desc for who cannot see it, hatches and dashes for who sees no colors.
 
 #include "detail/svg_marks.hpp"
 

@@ -19,7 +19,7 @@ constexpr double kMedianOfNormal = 0.6745;
 constexpr double kLeastNoise = 0.01;
 constexpr std::size_t kFewRows = 4;  // of a table with a scatter of its own
 constexpr int kMostEvaluations = 80;
-// The optimiser's first step is a share of the norm of its coordinates, so they must not lie around 0, which
+// The optimizer's first step is a share of the norm of its coordinates, so they must not lie around 0, which
 // is the middle of the bounds and the usual start.
 constexpr double kAway = 10;
 constexpr double kFirstStep = 0.1;
@@ -30,7 +30,7 @@ double softened(double r, double scale) {
   return std::copysign(scale * std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), r);
 }
 
-/// The residuals in the form that Eigen's optimiser expects.
+/// The residuals in the form that Eigen's optimizer expects.
 struct Functor {
   using Scalar = double;
   using InputType = Eigen::VectorXd;

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMostUncertainFigures = 32;
 
 /// Over the samples in which one figure alone is exchanged: of sets a and b, and a with one column of b.
 struct FigureSums {
-  double product = 0;  ///< (b - centre) (mixed - a)
+  double product = 0;  ///< (b - center) (mixed - a)
   double change = 0;   ///< mixed - a
   double square = 0;   ///< (a - mixed)^2
 };

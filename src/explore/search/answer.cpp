@@ -30,7 +30,7 @@ class Reader {
   Reader(const Space& space, const Question& question) : space_(space), kernel_(space, question) {}
 
   FoundPoint operator()(std::uint64_t index) { return (*this)(std::span(&index, 1))[0]; }
-  /// Blocks of neighbours at once: a block costs hardly more than a point.
+  /// Blocks of neighbors at once: a block costs hardly more than a point.
   std::vector<FoundPoint> operator()(std::span<const std::uint64_t> indices) {
     std::vector<FoundPoint> out;
     out.reserve(indices.size());

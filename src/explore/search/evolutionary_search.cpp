@@ -164,7 +164,7 @@ struct GridProblem {
   [[nodiscard]] pagmo::vector_double::size_type get_nix() const { return grid->genes().size(); }
 };
 
-/// Neighbours of the best point, one row up or down, until none is better.
+/// Neighbors of the best point, one row up or down, until none is better.
 void polish(Grid& grid) {
   bool better = true;
   while (better && !grid.done() && !grid.result.reduction.top.entries().empty()) {

@@ -46,7 +46,7 @@ std::vector<const Expression*> Compiled::all() const {
 }
 
 std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns) {
-  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows
+  // Columns of one coupled axis share its stride; so do axes of one row and their neighbor, which the rows
   // tell apart.
   std::vector<std::size_t> out;
   for (const auto& c : columns) {

@@ -21,7 +21,7 @@ namespace mlsysim::detail {
 /// the numbers that vary: constants are folded into it, and results that are not asked for are not computed.
 struct Compiled {
   std::vector<Expression> objectives, show;
-  std::vector<double> signs;  ///< +1 minimise, -1 maximise
+  std::vector<double> signs;  ///< +1 minimize, -1 maximize
   std::vector<ConstraintExpression> constraints;
   std::optional<Expression> histogram;
   bool is_law = false;

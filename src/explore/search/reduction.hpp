@@ -24,7 +24,7 @@ class Reduction {
 
   /// Takes the current block of a kernel; its points are [first, first + points) of the whole space.
   void add(PointKernel& kernel, std::uint64_t first);
-  /// The same for points that are not neighbours.
+  /// The same for points that are not neighbors.
   void add(PointKernel& kernel, std::span<const std::uint64_t> indices);
   void skip(const std::string& reason, double points);
   void merge(const Reduction& other);

@@ -279,7 +279,7 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
   out.experts = experts == nullptr ? named(formats.base(), 0, formats.vector())
                                    : named(experts->precision, experts->block.value_or(0),
                                            formats.matrix(TensorGroup::experts));
-  // Engines keep a cache of 16 bits beside quantised weights unless the files name another.
+  // Engines keep a cache of 16 bits beside quantized weights unless the files name another.
   const StoredFormat* cache = formats.of(TensorGroup::cache);
   out.kv_precision = cache != nullptr ? cache->precision : formats.base();
   if (own)

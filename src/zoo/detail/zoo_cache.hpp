@@ -31,7 +31,7 @@ class TreeCache {
  public:
   /// The cache of a folder; empty when there is none or it is not usable.
   [[nodiscard]] static TreeCache read(const std::filesystem::path& file);
-  /// The trees of a serialised cache; empty when it is not usable. They lie in these bytes, as an array of
+  /// The trees of a serialized cache; empty when it is not usable. They lie in these bytes, as an array of
   /// nodes may. @param kept holds the bytes; none where the caller does
   [[nodiscard]] static TreeCache parse(std::string_view bytes, std::shared_ptr<const void> kept = {});
 

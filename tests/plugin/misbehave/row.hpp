@@ -1,6 +1,6 @@
 #pragma once
 // What this plugin does wrong, as MISBEHAVE says it: three words, "<place> <what> <how>". Where nothing
-// matches, everything is right. One library for all rows of behaviours.txt.
+// matches, everything is right. One library for all rows of behaviors.txt.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 

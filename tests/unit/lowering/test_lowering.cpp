@@ -132,7 +132,7 @@ TEST_CASE("ResNet-50 does 4.1 G multiply-adds", "[lowering][golden]") {
 
 TEST_CASE("training passes over the outputs of convolutions again to normalise them", "[lowering]") {
   const Workload& w = model("ResNet50");
-  // The slow twin: statistics, normalisation and activation read and write 3 + 2 arrays, the end of a block 2
+  // The slow twin: statistics, normalization and activation read and write 3 + 2 arrays, the end of a block 2
   // + 1 more.
   double arrays = 0, blocks = 0;
   for (const auto& layer : w.convolution) {

@@ -1,4 +1,4 @@
-// How tensors are stored, from what configurations say of their quantisation.
+// How tensors are stored, from what configurations say of their quantization.
 
 #include "support/catch.hpp"
 

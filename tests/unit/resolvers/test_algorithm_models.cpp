@@ -42,7 +42,7 @@ TEST_CASE("scaling: the allocation is the minimum of the fitted loss", "[catalog
     }
     CHECK_THAT((6.0 * best.optimal_parameters * best.optimal_tokens).base(), WithinRel(1e22, 1e-9));
   }
-  // The published exponents of Hoffmann's third approach favour far more tokens than 20 per parameter at
+  // The published exponents of Hoffmann's third approach favor far more tokens than 20 per parameter at
   // large budgets; fitted again, the same runs agree with 20 near the budgets of the study.
   CHECK_THAT(ScalingModel{}.solve({.compute_budget = 5.76e23 * unit::FLOP}).tokens_per_parameter.base(),
              WithinRel(20.0, 0.3));

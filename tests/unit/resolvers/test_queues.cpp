@@ -245,7 +245,7 @@ TEST_CASE("operators: prefills take their share of a batch", "[catalogue]") {
   CHECK(r.max_active_requests == 64);
   CHECK(r.prefill_share > 0.05);
   CHECK(r.prefill_share < 0.6);
-  in.output_tokens = 900;  // longer answers amortise their prefill
+  in.output_tokens = 900;  // longer answers amortize their prefill
   CHECK(ContinuousBatchingModel{}.solve(in).prefill_share < r.prefill_share);
   in.output_tokens = 1024;  // the whole request
   CHECK_THROWS_WITH(ContinuousBatchingModel{}.solve(in),

@@ -1,5 +1,5 @@
 #pragma once
-/// Sweeps and exact optimisation: one declaration of a space with objectives and constraints, several ways to
+/// Sweeps and exact optimization: one declaration of a space with objectives and constraints, several ways to
 /// search it.
 ///
 /// Whatever the number of threads, blocks, shards or restarts, the answer has the same bytes: every point is

@@ -31,7 +31,7 @@ struct MetricTrend {
 
 /// The first commit from which on a number is worse.
 struct FirstBad {
-  HistoryPoint good, bad;          ///< neighbours among the stored commits
+  HistoryPoint good, bad;          ///< neighbors among the stored commits
   std::size_t between_stored = 0;  ///< commits that were looked at
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Columns, wrapping, colours and boxes of plain text.
+/// Columns, wrapping, colors and boxes of plain text.
 
 #include <mlsysim/report/render_options.hpp>
 
@@ -12,10 +12,10 @@ namespace mlsysim::detail {
 
 enum class Paint : std::uint8_t { plain, bold, dim, good, bad, warn };
 
-/// The text in a colour; unchanged when colours are off.
+/// The text in a color; unchanged when colors are off.
 [[nodiscard]] std::string painted(std::string_view text, Paint paint, Colour colour);
 
-/// Columns that a text takes on a terminal: characters of UTF-8, colour codes not counted.
+/// Columns that a text takes on a terminal: characters of UTF-8, color codes not counted.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 /// The text with blanks to its right, or to its left.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);

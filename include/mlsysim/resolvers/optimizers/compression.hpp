@@ -7,7 +7,7 @@
 
 namespace mlsysim {
 
-/// Pareto front of quantisation and pruning over size, speed and accuracy, and the best of it.
+/// Pareto front of quantization and pruning over size, speed and accuracy, and the best of it.
 ///
 /// Eleven candidates through CompressionModel: widths from 16 to 2 bits, 2:4 sparsity, and pruning of a half,
 /// three quarters and nine tenths. A candidate is dominated when another is no larger, no slower and no less

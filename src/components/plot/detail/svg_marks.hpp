@@ -8,7 +8,7 @@
 
 namespace mlsysim::detail {
 
-/// How a series looks: index into colours, hatches, dashes and shapes.
+/// How a series looks: index into colors, hatches, dashes and shapes.
 [[nodiscard]] std::string fill_of(std::size_t series);
 [[nodiscard]] std::string_view colour_of(std::size_t series);
 [[nodiscard]] std::string_view dash_of(std::size_t series);

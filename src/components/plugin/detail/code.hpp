@@ -16,7 +16,7 @@
 
 namespace mlsysim::plugin::detail {
 
-/// Calls into a plugin that was initialised and has registered. Keeps its thread rule. All throw PluginFault.
+/// Calls into a plugin that was initialized and has registered. Keeps its thread rule. All throw PluginFault.
 class PluginCode {
  public:
   PluginCode() = default;

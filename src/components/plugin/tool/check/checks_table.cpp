@@ -110,7 +110,7 @@ Result features(const Subject& s) {
              : fail("it has a feature that nobody knows");
 }
 
-/// Opens, initialises and registers, or throws what went wrong.
+/// Opens, initializes and registers, or throws what went wrong.
 struct Ready : RawPlugin {
   explicit Ready(const Subject& s) : RawPlugin(s) {
     if (const auto e = initialize(); !e.empty()) throw std::runtime_error("initialize: " + e);
