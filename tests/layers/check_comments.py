@@ -1,21 +1,16 @@
 """Comments name what exists, and begin as sentences do.
 
-usage: check_comments.py <source folder> [--fix]
+usage: check_comments.py <source folder>
 
 A path in a comment (`timing/step.hpp`, docs/how-to/install.md) is a file of the tree, seen from its root, include/, src/ or the folder of the comment,
-or stands in the list of foreign files below. Comment lines that begin with "The same", "Of", "What", "Who" or "And" are counted by folder;
-comments.json holds how many there may be, and its numbers fall only (--fix writes smaller ones). Two more in a folder are free.
+or stands in the list of foreign files below. No comment line begins with "The same", "Of", "What", "Who" or "And".
 """
 
-import collections
-import json
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(".")
-LIMITS = pathlib.Path(__file__).with_name("comments.json")
-FREE = 2
 COMMENT = re.compile(r"^\s*(?:///?<?!?|\*)\s?(.*)$|//(?:/<)?\s(.*)$")
 PATH = re.compile(r"(?<![\w./:<>-])((?:[\w.-]+/)+[\w.-]+\.(?:hpp|cpp|h|py|md|yaml|json|txt|inc|sh))(?![\w/*])")
 RIDDLE = re.compile(r"^(The same\b(?! (as|way|time|number|for))|Of\b|What\b|Who\b|And\b)")
@@ -34,23 +29,16 @@ def comments():
 
 
 def main():
-    missing, riddles = [], collections.Counter()
+    found = []
     for file, number, text in comments():
         for path in PATH.findall(text):
             places = (ROOT, ROOT / "include", ROOT / "include/mlsysim", ROOT / "src", ROOT / "src/components", ROOT / "zoo", ROOT / "docs", file.parent)
             if not FOREIGN.search(path) and not any((place / path).exists() for place in places):
-                missing.append(f"{file.relative_to(ROOT)}:{number}: there is no file {path}")
+                found.append(f"{file.relative_to(ROOT)}:{number}: there is no file {path}")
         if RIDDLE.match(text):
-            parts = file.relative_to(ROOT).parts
-            riddles["/".join(parts[:3] if parts[0] == "include" else parts[:3] if parts[:2] == ("src", "components") else parts[:2])] += 1
-    limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
-    if "--fix" in sys.argv:
-        limits = {k: min(n, limits.get(k, n)) for k, n in sorted(riddles.items())}
-        LIMITS.write_text(json.dumps(limits, indent=1) + "\n")
-    found = missing + [f"{k}: {n} comment lines begin with 'The same', 'Of', 'What', 'Who' or 'And', at most {limits.get(k, 0)}"
-                       for k, n in sorted(riddles.items()) if n > limits.get(k, 0) + FREE]
+            found.append(f"{file.relative_to(ROOT)}:{number}: found '{text[:40]}', expected a sentence with its subject")
     print("\n".join(found))
-    print(f"{sum(riddles.values())} such lines, {len(found)} problems")
+    print(f"{len(found)} problems")
     return 1 if found else 0
 
 

@@ -244,7 +244,7 @@ void put_ranks(const detail::ShellScript& script, const detail::EngineCommand& c
   }
 }
 
-/// What TRL's own commands take where no word says otherwise; the arguments of transformers have other
+/// Defaults of TRL's own commands; the arguments of transformers have other
 /// defaults.
 void put_trl_defaults(const detail::FlagTable& table, const detail::EngineCommand& command,
                       detail::Settings& settings, Launch& launch) {

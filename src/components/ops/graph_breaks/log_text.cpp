@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kLoggers[] = {"[__recompiles]", "[__graph_breaks]", ".__recompiles: [",
                                          ".__graph_breaks: ["};
 constexpr std::string_view kLimit = "torch._dynamo hit config.";
-/// Of the warning of torch 2.2 to 2.5 about values that the host reads.
+/// Begins the warning of torch 2.2 to 2.5 about values that the host reads.
 constexpr std::string_view kFrom = "Graph break from `";
 constexpr std::size_t kMostBreaks = 100'000, kLongestReason = 16'384, kMostNotes = 20;
 

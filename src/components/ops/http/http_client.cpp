@@ -90,7 +90,7 @@ void set_limits(httplib::Client& client, double seconds) {
   client.set_follow_location(false);
 }
 
-/// What came back: the status, 0 for no answer and then why.
+/// A server's reply: its status and body, or 0 and the error.
 struct Reply {
   int status = 0;
   std::string text;

@@ -1,5 +1,5 @@
 #pragma once
-// What the component for HTTP offers. It is a library of its own because the libraries of TLS behind it take
+// The functions of the component for HTTP. It is a library of its own because the libraries of TLS behind it take
 // longer to load than most answers take; it is opened when something is sent or fetched first.
 
 extern "C" {
