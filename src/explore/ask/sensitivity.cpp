@@ -57,20 +57,29 @@ double into(const FieldRange& r, double x, double here) {
   return holds(r, end) ? end : here;
 }
 
+/// A result of a subject at a point; nothing where the subject has none of this name.
+std::optional<double> named_result(const Subject& s, const std::vector<double>& numbers,
+                                   std::string_view name) {
+  const auto* f = find_field(s.entry.results, name);
+  if (f == nullptr) return std::nullopt;
+  return numbers[static_cast<std::size_t>(f - s.entry.results.data())];
+}
+
 /// The next count that is admissible: a step away, at least one, where the parallel degrees divide the
-/// devices and there is a result.
+/// devices, the model still fits and there is a result.
 double next_count(const Subject& s, std::size_t input, std::size_t result, double step, int direction) {
   const FieldRange range = base_range(s.entry.inputs[input]);
   const double x = s.point[input];
-  const auto* fits = find_field(s.entry.results, "plan_fits");
   const double first = direction * std::max(1.0, std::round(x * step));
+  const bool fits = named_result(s, s.entry(s.point), "memory_missing").value_or(0) <= 0;
   auto at = s.point;
   for (double move = first; std::fabs(move) <= 4 * std::fabs(x) + 1; move += direction) {
     at[input] = x + move;
     if (!holds(range, at[input])) break;
     const auto there = s.entry(at);
-    const bool whole = fits == nullptr || there[static_cast<std::size_t>(fits - s.entry.results.data())] == 1;
-    if (whole && std::isfinite(there[result])) return at[input];
+    const bool choice = named_result(s, there, "plan_fits").value_or(1) == 1 &&
+                        (!fits || named_result(s, there, "memory_missing").value_or(0) <= 0);
+    if (choice && std::isfinite(there[result])) return at[input];
     if (std::fabs(move) > 4096) break;
   }
   return x;
@@ -270,14 +279,16 @@ void set_slopes_of_count(const SensitivityReport& r, double low, double high, do
   l.elasticity_down = l.lower == x ? 0 : relative(low, r.value) / ((l.lower - x) / x);
 }
 
-/// The largest gain that the better direction can bring, and where an input without effect begins to matter.
+/// The largest change of the kind that a step in the better direction brings, and where an input without
+/// effect begins to matter.
 /// @param ys the results at `xs`, see `octaves`
 void look_far(Line& line, std::size_t i, const std::vector<double>& xs, const std::vector<double>& ys,
               const SensitivityReport& r, Lever& l) {
   const double x = l.value;
   const bool better_up = l.at_upper < l.at_lower;
+  const double step = better_up ? l.at_upper : l.at_lower;
   for (std::size_t k = 0; k < xs.size(); ++k)
-    if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
+    if ((xs[k] > x) == better_up && std::isfinite(ys[k]) && relative(ys[k], r.value) * step >= 0 &&
         std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
       l.ceiling = relative(ys[k], r.value);
   if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
