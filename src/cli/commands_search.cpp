@@ -115,6 +115,12 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
     several = without_counts(several, one);
     one.targets[1] = several.front();
   }
+  for (const auto& text : asked.axes)  // "prefill_replicas=1..4" starts from 1
+    if (const auto equals = text.find('='); equals != std::string::npos) {
+      const auto values = std::string_view(text).substr(equals + 1);
+      give_pool_count(one, std::string_view(text).substr(0, equals),
+                      values.substr(0, values.find_first_of(",.")));
+    }
   if (!of_resolver) {
     s.built = scenario_of(one);
     s.said = fill_in_search(s.built.scenario, request, asked);
