@@ -2,6 +2,7 @@
 #include "ranks.hpp"
 
 #include <mlsysim/explore/subject/explanation.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
@@ -70,6 +71,13 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
+void give_pool_count(ScenarioRequest& request, std::string_view name, std::string_view value) {
+  if (const auto known = canonical_name(name); !known.empty()) name = known;
+  for (const std::string_view count :
+       {"prefill_replicas", "prefill_tp_size", "prefill_ep_size", "decode_replicas"})
+    if (name == count) request.fields.try_emplace(std::string(name), value);
+}
+
 AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string> inputs) {
   AskedSubject q;
   if (!request.targets.empty() && names_a_resolver(request.targets[0])) {
@@ -78,6 +86,7 @@ AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string>
     q.about = interval_subject(*named.resolver, named.inputs->data());
     return q;
   }
+  for (const auto& input : inputs) give_pool_count(request, input, "1");
   q.built = scenario_of(request);
   q.subject = subject_with(q.built.scenario, inputs);
   q.about = interval_subject(q.built.scenario);

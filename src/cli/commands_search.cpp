@@ -47,14 +47,32 @@ class InterruptScope {
   void (*before_)(int);
 };
 
-/// A value of an axis: of a field of Scenario by its table, of anything else as a quantity.
-DynamicValue axis_value(FieldReader& reader, std::string_view name, std::string_view text) {
-  if (name == "hardware") {
+/// A value of an axis: of an input by its table, of anything else as a quantity.
+/// @param resolver that is asked; null: a scenario is
+DynamicValue axis_value(FieldReader& reader, const Resolver* resolver, std::string_view name,
+                        std::string_view text) {
+  if (resolver == nullptr && name == "hardware") {
     if (const auto* fleet = zoo().find<Fleet>(text); fleet != nullptr) return fleet;
   }
-  if (const auto* field = find_field(describe<Scenario>(), name); field != nullptr)
-    return reader.read(*field, text);
+  const auto inputs = resolver != nullptr ? resolver->inputs() : describe<Scenario>();
+  if (const auto* field = find_field(inputs, name); field != nullptr) return reader.read(*field, text);
   return AnyQuantity::parse(text);
+}
+
+/// The words of a resolver, with the first value of an axis for an input that needs one and has none.
+std::vector<std::string> with_axes(std::vector<std::string> words, const Resolver& resolver,
+                                   const std::vector<SpaceAxis>& axes) {
+  const auto given = [&](const std::string& name) {
+    return std::any_of(words.begin() + 1, words.end(),
+                       [&](const std::string& word) { return word.starts_with(name + "="); });
+  };
+  for (const auto& axis : axes)
+    for (std::size_t k = 0; k < axis.names.size(); ++k) {
+      const FieldInfo* field = find_field(resolver.inputs(), axis.names[k]);
+      if (field == nullptr || !field->required || given(field->name)) continue;
+      words.push_back(fmt::format("{}={}", field->name, axis.text(0, k)));
+    }
+  return words;
 }
 
 /// "8xH100,8xH200" is the machines H100 and H200, each with eight devices.
@@ -84,8 +102,9 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
   AskedSpace s;
   SearchRequest asked = given;
   s.reader = std::make_unique<FieldReader>(zoo());
-  const bool of_resolver =
-      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const Resolver* resolver =
+      request.targets.empty() ? nullptr : ResolverRegistry::standard().find(request.targets[0]);
+  const bool of_resolver = resolver != nullptr;
   ScenarioRequest one = request;
   // Several machines are an axis, the outermost.
   const bool machines = !of_resolver && one.targets.size() == 2 && !names_a_file(one.targets[1]) &&
@@ -96,13 +115,19 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
     several = without_counts(several, one);
     one.targets[1] = several.front();
   }
+  for (const auto& text : asked.axes)  // "prefill_replicas=1..4" starts from 1
+    if (const auto equals = text.find('='); equals != std::string::npos) {
+      const auto values = std::string_view(text).substr(equals + 1);
+      give_pool_count(one, std::string_view(text).substr(0, equals),
+                      values.substr(0, values.find_first_of(",.")));
+    }
   if (!of_resolver) {
     s.built = scenario_of(one);
     s.said = fill_in_search(s.built.scenario, request, asked);
   }
   std::vector<SpaceAxis> axes;
   const auto read = [&](std::string_view name, std::string_view value) {
-    return axis_value(*s.reader, name, value);
+    return axis_value(*s.reader, resolver, name, value);
   };
   for (const auto& text : asked.axes) {
     if (!text.starts_with("@")) {
@@ -112,8 +137,9 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
     for (auto& axis : read_axes(text.substr(1), read)) axes.push_back(std::move(axis));
   }
   if (of_resolver) {
-    s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
-    s.about = subject_asked({.targets = request.targets}).about;
+    const auto words = with_axes(request.targets, *resolver, axes);
+    s.space = std::make_unique<Space>(resolver_problem(words), std::move(axes));
+    s.about = subject_asked({.targets = words}).about;
   } else {
     if (machines)
       axes.insert(axes.begin(), parse_axis(fmt::format("hardware={}", fmt::join(several, ",")), read));

@@ -65,7 +65,8 @@ constexpr OptionGroup kOptionGroups[] = {
      "host_memory "
      "host_memory_bandwidth "},
     {"Parallelism",
-     " tp_size pp_size ep_size cp_size expert_tp_size schedule v_stages sequence_parallel zero_stage "
+     " tp_size pp_size ep_size prefill_replicas prefill_tp_size prefill_ep_size decode_replicas "
+     "network_bandwidth cp_size expert_tp_size schedule v_stages sequence_parallel zero_stage "
      "shard_size "},
     {"Number formats",
      " precision weight_format weight_bits kv_precision gradient_precision moment_precision states "

@@ -33,6 +33,10 @@ struct AskedSubject {
 /// The subject with changes applied, NAME=VALUE each.
 [[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
 
+/// A count of a pool that a question varies is there, at this value where nobody gave one: without prefill
+/// workers there is nothing to vary.
+void give_pool_count(ScenarioRequest& request, std::string_view name, std::string_view value);
+
 /// Whether a file is a plan: it has a section `workload` and no schema line. Other files hold a model or
 /// entries of a zoo.
 [[nodiscard]] bool holds_a_plan(const std::string& path);

@@ -224,8 +224,22 @@ SharedText limit_words(Bottleneck b) {
   return "memory capacity";
 }
 
-/// The load of a served model, in words.
+/// "tp 4 x ep 2"
+std::string degree_words(const Plan<>& p) {
+  std::string out = fmt::format("tp {:g}", p.tp);
+  if (p.pp > 1) out += fmt::format(" x pp {:g}", p.pp);
+  if (p.ep > 1) out += fmt::format(" x ep {:g}", p.ep);
+  return out;
+}
+
+/// The load of a served model, in words, and its pools.
 std::string load_words(const ServingProblem<>& p) {
+  if (p.prefill.apart) {
+    ServingProblem<> whole = p;
+    whole.prefill.apart = false;
+    return fmt::format("{}, prefill {:g} x ({}) + decode {:g} x ({})", load_words(whole), p.prefill.workers,
+                       degree_words(p.worker_plan()), p.replicas(), degree_words(p.plan));
+  }
   switch (p.load) {
     case Load::concurrency:
       return fmt::format("{:g} in flight", p.batch_size);
@@ -264,21 +278,21 @@ void fill_steady(EvaluationLevel& level, const ServingProblem<>& p, const Servin
             "ever; {} "
             "devices of this plan would keep up",
             pretty(AnyQuantity(p.arrival_rate), 3), pretty(AnyQuantity(s.capacity), 3),
-            std::ceil(p.arrival_rate / s.capacity * a.replicas) * (p.accelerators / a.replicas));
+            std::ceil(p.arrival_rate / s.capacity * a.replicas) * (p.devices() / a.replicas));
       },
       BreakReason::infeasible_constraint);
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem<>& problem, Notes& notes) {
   const auto a = evaluate(problem);
-  fill_feasibility(out, a.memory, r);
+  fill_feasibility(out, fullest_device(a), r);
   fill_host_memory(out, r, problem, a, notes);
   out.load = load_words(problem);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
   if (problem.load != Load::burst) add_metrics(p, a.steady, {"p99_ttft"});
   for_each_row(first_token_rows<ServingEstimate<>>(), [&](const auto& term) {
-    if (a.*(term.member) > Time<>()) add_metrics(p, a, {term.name});
+    if (a.*(term.member) > a.ttft * 1e-6) add_metrics(p, a, {term.name});
   });
   add_metrics(p, a, {"itl"});
   if (problem.load != Load::burst) add_metrics(p, a.steady, {"p99_itl"});

@@ -248,7 +248,7 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
   ModelView<> decode = p.model;
   decode.structure = p.decode;
   auto out =
-      explained_of(prefill || check ? p.model : decode, p.plan,
+      explained_of(prefill || check ? p.model : decode, prefill ? one.prompts().plan : p.plan,
                    prefill ? one.passes.prompt_device : one.passes.step_device, p.links, {Pass::forward});
   out.plan.batch = prefill ? s.prompt_ranks() : std::max(running / step.inflight, 1.0);
   out.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
@@ -256,7 +256,7 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
                                 : 1;
   out.plan.context = prefill ? p.seq_len : s.context() + (check ? p.draft_tokens : 0);
   const auto price_of = [&](const ModelView<>& m) {
-    ReplicaPasses<> passes = one.passes;
+    ReplicaPasses<> passes = prefill ? one.prompts() : one.passes;
     passes.model = m;
     passes.decode_structure = m.structure;
     return (prefill ? passes.prefill(out.plan.batch, out.plan.new_tokens, out.plan.context)
@@ -474,7 +474,7 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
   using Estimate = std::remove_cvref_t<decltype(estimate)>;
   constexpr bool serves = std::is_same_v<Estimate, ServingEstimate<>>,
                  trains = std::is_same_v<Estimate, TrainingEstimate<>>;
-  const auto& memory = estimate.memory;
+  const auto& memory = fullest_device(estimate);
   if (metric == "memory") {
     detail::check_finite("memory", memory.total.base(), asked);
     return {shown(memory.total), [memory] { return detail::memory_text(memory); },

@@ -9,10 +9,10 @@ LaunchWriter writer = nullptr;
 
 void set_launch_writer(LaunchWriter with) { writer = with; }
 
-std::string launch_command(const Scenario& scenario, ServingRole role) {
+std::string launch_command(const Scenario& scenario) {
   if (writer == nullptr) return {};
   try {
-    return writer(scenario, role);
+    return writer(scenario);
   } catch (const Error&) {
     return {};
   }

@@ -34,6 +34,14 @@ struct Counts {
   Node node;
 };
 
+/// Whole nodes in which a device ships, which pools share as they come.
+Counts pool_counts(const Scenario& s, double devices, Notes& notes) {
+  Notes quiet;
+  const double per_node = shipped_node(*s.hardware, 65536, quiet).accelerators_per_node,
+               nodes = std::ceil(devices / per_node);
+  return {devices, nodes, per_node, shipped_node(*s.hardware, nodes * per_node, notes)};
+}
+
 Counts counts_of(const Scenario& s, Notes& notes) {
   const double one = 1;
   double devices = s.accelerators.value_or(0), nodes = s.node_count.value_or(0),
@@ -78,6 +86,38 @@ void refuse_undivided(const Scenario& s, const HardwareNode& device, double devi
       "give a file of the model with its layers (config.json or YAML), or name an open model of its size");
 }
 
+/// Refuses pools where there are none.
+void check_pools(const Scenario& s, Mode mode, Load load) {
+  const auto refuse_pools = [](std::string message, std::string key, std::string found, std::string expected,
+                               std::string hint) {
+    throw InputError({.id = "mlsysim.engine.061",
+                      .message = std::move(message),
+                      .key = std::move(key),
+                      .found = std::move(found),
+                      .expected = std::move(expected),
+                      .hint = std::move(hint)});
+  };
+  const std::pair<std::string_view, bool> of_pools[] = {
+      {"prefill_tp_size", s.prefill_tp_size.has_value()},
+      {"prefill_ep_size", s.prefill_ep_size.has_value()},
+      {"decode_replicas", s.decode_replicas.has_value()},
+      {"network_bandwidth", s.network_bandwidth.has_value()}};
+  if (!s.prefill_replicas) {
+    for (const auto& [name, given] : of_pools)
+      if (given)
+        refuse_pools(fmt::format("{} has no effect without prefill workers", name), std::string(name),
+                     fmt::format("{} and no prefill_replicas", name), "prefill_replicas beside it",
+                     "add prefill_replicas, or leave it out");
+    return;
+  }
+  if (mode != Mode::serve)
+    refuse_pools("prefill workers need a model that is served", "prefill_replicas",
+                 fmt::format("mode {}", name_of(mode)), "mode serve", "leave prefill_replicas out, or serve");
+  if (load == Load::burst)
+    refuse_pools("a burst has no prefill workers of its own", "prefill_replicas", "load burst",
+                 "load concurrency or rate", "use concurrency or arrival_rate");
+}
+
 /// Devices that serve one replica where nobody says how many: those of a node; of a torus, or of nodes that
 /// one inner network joins, as many as eight.
 double devices_of_replica(const Fleet& fleet) {
@@ -108,6 +148,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
            "leave the counts out, or name the hardware instead of the fleet");
   settle_mode(notes);
   settle_load(notes);
+  check_pools(asked_, mode_, load_);
   settle_machine(notes);
   settle_degrees(notes);
 }
@@ -169,6 +210,7 @@ void ResolvedScenario::settle_load(Notes& notes) {
 
 /// The fleet with what the scenario says of its links, or the one that its counts make.
 void ResolvedScenario::settle_machine(Notes& notes) {
+  std::optional<double> used;  // by pools that a device is named for
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
     if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.nics_per_node || asked_.grid != nullptr ||
@@ -187,7 +229,15 @@ void ResolvedScenario::settle_machine(Notes& notes) {
       fleet_ = own_fleet_.get();
     }
   } else {
-    Counts counts = counts_of(asked_, notes);
+    if (has_workers() && !asked_.node_count && !asked_.accelerators_per_node) {
+      const double tp = asked_.tp_size.value_or(1),
+                   both = worker_devices(tp) +
+                          asked_.decode_replicas.value_or(1) * tp * asked_.pp_size * asked_.ep_size;
+      if (!asked_.accelerators)
+        notes.assume("accelerators", both, "those of the prefill workers and of the decode replicas");
+      used = asked_.accelerators.value_or(both);
+    }
+    Counts counts = used ? pool_counts(asked_, *used, notes) : counts_of(asked_, notes);
     node_ = std::make_shared<Node>(std::move(counts.node));
     if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
     if (asked_.nics_per_node) node_->nics_per_node = asked_.nics_per_node;
@@ -207,15 +257,54 @@ void ResolvedScenario::settle_machine(Notes& notes) {
   if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
     refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node",
            "a node with an accelerator", "");
+  accelerators_ = used.value_or(fleet_->total_accelerators());
   if (accelerators() > kMostCount)
     refuse("there are more devices than can be counted", "accelerators",
            fmt::format("{} devices", accelerators()), fmt::format("at most {:g}", kMostCount),
            "give fewer nodes, or fewer devices per node");
 }
 
+double ResolvedScenario::worker_devices(double tp) const {
+  return asked_.prefill_replicas.value_or(0) * asked_.prefill_tp_size.value_or(tp) * asked_.pp_size *
+         asked_.prefill_ep_size.value_or(asked_.ep_size);
+}
+
+/// The degree of the replicas that generate tokens, and how many of them the prefill workers leave.
+void ResolvedScenario::settle_pools(Notes& notes) {
+  const double others = asked_.pp_size * asked_.ep_size;
+  const auto used = [&](double tp) {
+    return worker_devices(tp) + asked_.decode_replicas.value_or(1) * tp * others;
+  };
+  tp_size_ = asked_.tp_size.value_or(1);
+  if (!asked_.tp_size && (asked_.accelerators || asked_.fleet != nullptr)) {
+    const double node = fleet_->node->accelerators_per_node;
+    for (double tp = 2; tp <= node; ++tp)  // the largest part of a node of which all fit
+      if (std::fmod(node, tp) == 0 && used(tp) <= accelerators() &&
+          std::fmod(accelerators() - worker_devices(tp), tp * others) == 0)
+        tp_size_ = tp;
+    notes.assume("tp_size", tp_size_, "the largest part of a node that the devices allow");
+  }
+  const double rest = accelerators() - worker_devices(tp_size_), each = tp_size_ * others;
+  replicas_ = asked_.decode_replicas.value_or(rest / each);
+  if (rest >= each * replicas_ && replicas_ >= 1 && std::floor(replicas_) == replicas_) return;
+  throw DomainError({.id = "mlsysim.engine.062",
+                     .message = "prefill workers and decode replicas do not fit the devices",
+                     .key = "prefill_replicas, decode_replicas",
+                     .found = fmt::format(
+                         "{:g} prefill workers on {:g} devices, {} of {:g} devices, {:g} accelerators",
+                         *asked_.prefill_replicas, worker_devices(tp_size_),
+                         asked_.decode_replicas ? fmt::format("{:g} decode replicas", *asked_.decode_replicas)
+                                                : "decode replicas",
+                         each, accelerators()),
+                     .expected = "devices for all prefill workers and for whole decode replicas",
+                     .hint = "leave accelerators out, which counts them, or change a degree",
+                     .reason = BreakReason::infeasible_constraint});
+}
+
 /// Devices of a replica, and how many replicas there are.
 void ResolvedScenario::settle_degrees(Notes& notes) {
   refuse_undivided(asked_, hardware(), accelerators());
+  if (has_workers()) return settle_pools(notes);
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {
@@ -315,6 +404,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.fleet = &r.fleet();
   in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
+  in.network_bandwidth = ServingModel::Inputs{}.network_bandwidth;  // of pools, which are not asked of it
   if (r.load() == Load::burst) return in;
   Notes quiet;
   if (in.engine == nullptr && fidelity_model_for(s.fidelity, *s.workload, quiet).prices_engines())
@@ -348,7 +438,8 @@ Memory memory_needed(const ResolvedScenario& r) {
   return std::visit(
       [](const auto& problem) -> Memory {
         const auto n = evaluate(problem);
-        return {n.memory.total, n.memory.capacity};
+        const auto& m = fullest_device(n);
+        return {m.total, m.capacity};
       },
       settle(r, quiet));
 }

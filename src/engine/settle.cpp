@@ -44,6 +44,31 @@ TrainingProblem<> settle_training(const ResolvedScenario& r, Notes& notes) {
   return out;
 }
 
+/// Prompts on workers of their own, with the degrees that are given.
+void set_workers(const ResolvedScenario& r, ServingProblem<>& out, Notes& notes) {
+  const Scenario& s = r.asked();
+  auto& pool = out.prefill;
+  pool.apart = true;
+  pool.workers = *s.prefill_replicas;
+  pool.tp = s.prefill_tp_size.value_or(0);
+  pool.ep = s.prefill_ep_size.value_or(0);
+  pool.decode_replicas = r.replicas();
+  pool.counted = s.decode_replicas || !(s.accelerators || s.fleet != nullptr || s.node_count);
+  pool.all = pool.counted && !(s.accelerators || s.fleet != nullptr || s.node_count);
+  out.accelerators = r.accelerators();
+  detail::check_workers(*s.workload, out, notes);
+  const InFlightBatchingModel::Inputs usual;
+  out.network_bandwidth = s.network_bandwidth.value_or(usual.network_bandwidth);
+  if (!s.prefill_tp_size)
+    notes.assume("prefill_tp_size", out.worker_plan().tp, "that of the decode replicas");
+  if (!s.network_bandwidth)
+    notes.assume("network_bandwidth", usual.network_bandwidth,
+                 "convention of MLSys-im; the cache of each prompt moves over it, beside its other prompts");
+  notes.remark(
+      "measured steps of replicas with prefill workers are slower than predicted, as those of the same "
+      "engines without such workers are: mlsysim validate inference/hopper_disaggregated_tpot");
+}
+
 /// Replicas under their load. In steady state the engine has host time, and its cache a share of the memory.
 ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
   auto out = settle(detail::serve_request(r), notes, r.replicas());
@@ -63,6 +88,7 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
   if (s.arrival_rate) out.arrival_rate = *s.arrival_rate;
   out.engine = engine_times(engine_or_usual(s.engine, r.hardware(), *out.fidelity_model, notes));
   out.kv_share = figures.number("catalogue.serving.kv_share");
+  if (r.has_workers()) set_workers(r, out, notes);
   out.page_tokens = InFlightBatchingModel::Inputs{}.page_tokens;
   notes.assume("page_tokens", out.page_tokens, "pages of vLLM, kwon2023vllm");
   return out;
@@ -72,7 +98,9 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
 PlanLimits<> limits_of(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;
-  return {.per_node = counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node,
+  return {.per_node = r.has_workers()                 ? 1.0
+                      : counts_follow && s.node_count ? *s.node_count
+                                                      : r.fleet().node->accelerators_per_node,
           .has_layers = s.workload->layers().value_or(0) > 0,
           .has_heads = s.workload->heads().value_or(0) > 0,
           .part_of_node = counts_follow && !s.node_count};

@@ -10,12 +10,40 @@
 namespace mlsysim {
 namespace detail {
 
+/// Whether a plan with workers for prompts is one: they have a part of the model each, and there are devices.
+template <class T> T pools_fit(const ServingProblem<T>& p, const T& replicas) {
+  if (!p.prefill.apart) return T{1.0};
+  const Plan<T> worker = p.worker_plan();
+  auto fits = divides(p.limits, p.model, worker, p.worker_devices(), p.prefill.workers);
+  if (!p.prefill.all)
+    fits = fits && (p.worker_devices() + replicas * (p.plan.tp * p.plan.pp * p.plan.ep) <= p.accelerators);
+  return select(fits, T{1.0}, T{0.0});
+}
+
 template <class T> FeasibilityEstimate<T> feasibility(const MemoryBreakdown<T>& m, const T& plan_fits) {
   return {.memory_used = m.total,
           .memory_capacity = m.capacity,
           .memory_missing = max(m.total - m.capacity, Data<T>()),
           .memory_utilization = m.total / m.capacity,
           .plan_fits = plan_fits};
+}
+
+/// The memory of the fuller of two pools.
+template <class T>
+FeasibilityEstimate<T> fuller(const FeasibilityEstimate<T>& a, const FeasibilityEstimate<T>& b) {
+  const auto second = b.memory_utilization > a.memory_utilization;
+  return {.memory_used = select(second, b.memory_used, a.memory_used),
+          .memory_capacity = select(second, b.memory_capacity, a.memory_capacity),
+          .memory_missing = max(a.memory_missing, b.memory_missing),
+          .memory_utilization = max(a.memory_utilization, b.memory_utilization),
+          .plan_fits = a.plan_fits};
+}
+
+template <class Problem> [[nodiscard]] auto devices_of(const Problem& p) {
+  if constexpr (requires { p.devices(); })
+    return p.devices();
+  else
+    return p.accelerators;
 }
 
 /// Cost, energy and carbon of a problem's devices at this load; empty where their power is unknown.
@@ -26,7 +54,7 @@ MacroEstimate<T> macro_of(const Problem& p, const T& utilization, const TokenRat
   if (!p.macro.has_power) return out;
   out = macro_estimate<T>(p.macro, {.tdp = p.device.power.tdp,
                                     .idle_fraction = p.device.conventions.idle_fraction,
-                                    .accelerators = p.accelerators,
+                                    .accelerators = devices_of(p),
                                     .utilization = utilization});
   if (tokens != nullptr) add_per_token(out, *tokens, p.macro.period());
   return out;
@@ -65,10 +93,12 @@ template <class T> T training_fits(const TrainingProblem<T>& p, const T& dp) {
 
 template <class T> ServingEstimate<T> evaluate(const ServingProblem<T>& p) {
   ServingEstimate<T> out = p.load == Load::burst ? detail::serving_estimate(p) : detail::steady_serving(p);
-  const T fits = select(detail::divides(p.limits, p.model, p.plan, p.accelerators, out.replicas) &&
+  const T fits = select(detail::divides(p.limits, p.model, p.plan, p.devices(), out.replicas) &&
                             (p.cached_prefix_len < p.seq_len),
-                        T{1.0}, T{0.0});
+                        detail::pools_fit(p, out.replicas), T{0.0});
   out.feasibility = detail::feasibility(out.memory, fits);
+  if (p.prefill.apart)
+    out.feasibility = detail::fuller(out.feasibility, detail::feasibility(out.prefill_memory_use, fits));
   out.macro = detail::macro_of(p, out.utilization, &out.token_throughput);
   return out;
 }

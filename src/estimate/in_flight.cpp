@@ -1,7 +1,5 @@
 #include <mlsysim/estimate/detail/steady.hpp>
 
-#include <mlsysim/timing/detail/line.hpp>
-
 #include <cmath>
 
 namespace mlsysim {
@@ -74,61 +72,26 @@ FirstOf first_of(const InFlightProblem<>& p, const Steady& s, const Steady::Step
   return out;
 }
 
-/// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
-struct Workers {
-  const InFlightProblem<>& p;
-  const Steady& s;
-  Steady::Alone own;
-  Time<> slot;      ///< between two prompts that follow each other through the stages of a worker
-  double takers;    ///< ranks that take prompts
-  Time<> transfer;  ///< of the cache of a prompt
+using Workers = detail::PromptWorkers<double>;
 
-  Workers(const InFlightProblem<>& problem, const Steady& steady)
-      : p(problem),
-        s(steady),
-        own(s.alone()),
-        slot(s.prompt_slot()),
-        takers(p.prefill_replicas * s.prompt_ranks()),
-        transfer(p.passes.cache(p.seq_len) / p.network_bandwidth) {}
-
-  [[nodiscard]] Time<> total() const { return own.kernels + s.dispatch(own, 1); }
-  /// Prompts a second of each replica that they work for.
-  [[nodiscard]] double most_rate() const { return takers / (slot.base() * p.decode_replicas); }
-  /// Workers that keep up with a rate of each replica.
-  [[nodiscard]] double matched(double rate) const {
-    return std::ceil(rate * p.decode_replicas * slot.base() / s.prompt_ranks());
-  }
-  [[nodiscard]] Line line(double rate) const {
-    return line_of(rate * p.decode_replicas * slot.base(), takers, slot, 1.0, 0.0);
-  }
-  /// The time to the first token at a rate that the workers keep up with.
-  [[nodiscard]] FirstTokenTerms terms(const Steady::Step& step, double rate, double in_flight) const {
-    const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
-    return {.ingress = p.engine.request_time,
-            .queue = rest + line(std::min(rate, 0.95 * most_rate())).wait.wait_mean,
-            .dispatch = s.dispatch(own, 1),
-            .prefill = own.kernels,
-            .egress = transfer + step.decode_pass * p.engine.lookahead};
-  }
-};
+/// Workers that keep up with a rate of each replica.
+double matched(const Workers& w, double rate) {
+  return std::ceil(rate * w.p.decode_replicas * w.slot.base() / w.s.prompt_ranks());
+}
 
 /// Reports the time to first token on prefill workers: terms, percentiles and SLO attainment.
 void report_workers(const Workers& w, const Steady::Step& step, double rate, double in_flight, Out& out) {
   const auto line = w.line(rate);
   const auto terms = w.terms(step, rate, in_flight);
-  const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
-  const Time<> fixed = terms.without_queue() + rest;
+  const Time<> fixed = terms.without_queue() + w.rest(step, in_flight);
+  const auto waits = w.waits(rate);
   terms.report(out);
-  report_quantiles(fixed + wait_quantile(line, 0.5), fixed + wait_quantile(line, 0.99), terms, out);
-  out.p90_ttft = fixed + wait_quantile(line, 0.9);
-  out.p95_ttft = fixed + wait_quantile(line, 0.95);
-  if (w.p.has_target_ttft) {
-    const Time<> spare = w.p.target_ttft - fixed;
-    out.slo_attainment = spare < Time<>()
-                             ? 0.0
-                             : 1 - line.wait.wait_probability *
-                                       std::exp(-(spare / max(line.wait.wait_given, w.total() * 1e-9)));
-  }
+  report_quantiles(fixed + waits[0], fixed + waits[3], terms, out);
+  if (!w.p.has_target_ttft) return;
+  const Time<> spare = w.p.target_ttft - fixed;
+  out.slo_attainment = spare < Time<>() ? 0.0
+                                        : 1 - line.wait_probability *
+                                                  std::exp(-(spare / max(line.wait_given, w.total() * 1e-9)));
 }
 
 /// How many requests of `held` tokens fit beside the weights.
@@ -264,12 +227,12 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   const double most = r.slots = most_running(p, r);
   const auto own = s.alone();
   std::optional<Workers> workers;
-  if (s.separate()) workers.emplace(p, s);
+  if (s.separate()) workers.emplace(p, s, own);
   const double at_once = closed ? std::min(p.concurrency, most) : most;
   using Before = detail::BeforeDecoding<double>;
   const auto before = [&](const Steady::Step& step, double rate, double running) -> Before {
     if (workers) {
-      const Time<> first = workers->terms(step, rate, running).sum();
+      const Time<> first = workers->terms(step, workers->calm(rate), running).sum();
       return {first, first};  // a request holds a slot from where it decodes
     }
     const auto first = first_of(p, s, step, own, rate, running, at_once);
@@ -294,10 +257,10 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   if (workers) {
     r.prompt_pass = workers->total();
     r.kv_transfer_time = workers->transfer;
-    r.matched_prefill_replicas = workers->matched(r.capacity.base());
+    r.matched_prefill_replicas = matched(*workers, r.capacity.base());
     r.prompt_bound = !random && rate > kFull * workers->most_rate();
-    if (r.prompt_bound) rate = 0.95 * workers->most_rate();
-    r.is_stable = r.is_stable && workers->line(rate).stable;
+    if (r.prompt_bound) rate = workers->calm(rate);
+    r.is_stable = r.is_stable && workers->load(rate) <= kFull;
   }
   const auto prompt_pass = r.prompt_pass;
   describe_step(p, s, step, running, r);
@@ -306,7 +269,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
 
   const bool ends_in_time = random && r.overloaded && p.ends;  // a run above the capacity has an end
   if (workers && r.is_stable)
-    report_workers(*workers, step, random ? rate : std::min(begun, 0.95 * workers->most_rate()), running, r);
+    report_workers(*workers, step, random ? rate : workers->calm(begun), running, r);
   else if (!workers && (r.is_stable || ends_in_time))
     report_first_token(p, step, first_of(p, s, step, own, begun, running, at_once), at_once, r);
   if (closed && r.ttft)

@@ -28,7 +28,10 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"pipeline_parallel_size", "pp_size"},
      {"virtual_stages", "v_stages"},
      {"ep", "ep_size"},
+     {"attention_dp_size", "ep_size"},  // data-parallel attention has a rank for each part of the experts
      {"cp", "cp_size"},
+     {"prefill_workers", "prefill_replicas"},  // Dynamo and AIConfigurator, as the next one
+     {"decode_workers", "decode_replicas"},
      {"batch", "batch_size"},
      {"isl", "seq_len"},
      {"input_len", "seq_len"},

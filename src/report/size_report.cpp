@@ -171,6 +171,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 /// "16 % less than H200 (80 %: 4 to 27 %)"
 std::string against(const DecideOption& o, int level) {
+  if (!o.compared) return "no price is known";
   const auto percent = [](double quotient) { return 100 * (quotient - 1); };
   if (!std::isfinite(o.against_high))
     return fmt::format("{:+.0f} % ({} %: from {:+.0f} %)", percent(o.cost * 0 + o.against_low), level,
@@ -185,6 +186,7 @@ std::string verdict(const DecideQuestion& q, const DecideAnswer& a) {
       a.priced ? money(best.cost) + " USD/h" : fmt::format("{:g} devices", best.cost), words_of(q.ask));
   const DecideOption* second = a.options.size() > 1 && a.options[1].feasible() ? &a.options[1] : nullptr;
   if (second == nullptr) return out + "; no other machine does it";
+  if (!second->compared) return out + "; the price of the others is not known";
   const double more = 100 * (second->cost / best.cost - 1);
   if (second->apart)
     return out +
@@ -197,8 +199,10 @@ std::vector<std::string> changes_of(const DecideAnswer& a) {
   std::vector<std::string> out;
   for (const auto& f : a.flips) {
     const std::string unit = f.unit.empty() ? "" : " " + f.unit;
-    std::string line = fmt::format("{}: {} {} {:.4g}{} (now {:.4g}{})", f.figure, f.winner,
-                                   f.at < f.now ? "below" : "from", f.at, unit, f.now, unit);
+    const bool known = f.now != 0 || f.unit != "USD/h";
+    const std::string now = known ? fmt::format("now {:.4g}{}", f.now, unit) : "no price is known";
+    std::string line = fmt::format("{}: {} {} {:.4g}{} ({})", f.figure, f.winner,
+                                   f.at < f.now || !known ? "below" : "from", f.at, unit, now);
     if (f.deviations) line += fmt::format(", {:.1f} standard deviations away", *f.deviations);
     out.push_back(std::move(line));
   }
@@ -216,11 +220,12 @@ Table options_table(const DecideAnswer& a) {
     }
     const auto& s = *o.size;
     t.rows.push_back(
-        {o.machine, "yes", "yes", a.priced || s.best.cost ? "yes" : "no", s.best.devices,
+        {o.machine, "yes", "yes", s.best.cost ? "yes" : "no", s.best.devices,
          fmt::format("{:.4g} to {:.4g}", s.lower, s.upper), s.best.degrees(),
          s.best.cost ? fmt::format("{} USD/h", money(s.best.cost->in(unit::USD / unit::h))) : "unknown",
-         &o == &a.options.front() ? std::string("the choice")
-                                  : against(o, a.level) + (o.apart ? "" : ", cannot be told apart")});
+         &o == &a.options.front()
+             ? std::string("the choice")
+             : against(o, a.level) + (o.apart || !o.compared ? "" : ", cannot be told apart")});
   }
   return t;
 }
@@ -237,7 +242,7 @@ std::string picture(const DecideAnswer& a) {
   std::vector<const DecideOption*> shown_options;
   double most = 0;
   for (const auto& o : a.options)
-    if (o.feasible()) {
+    if (o.feasible() && o.compared) {
       shown_options.push_back(&o);
       most = std::max({most, o.cost, std::isfinite(o.upper) ? o.upper : 0.0});
     }
@@ -270,8 +275,10 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
     Json j{{"machine", o.machine},
            {"feasible", o.feasible()},
            {"meets_limits", o.feasible()},
-           {"priced", a.priced && o.priced()}};
-    if (o.feasible()) {
+           {"priced", a.priced && o.compared && o.priced()}};
+    if (o.feasible() && !o.compared) {
+      j["size"] = json_of(*o.size);
+    } else if (o.feasible()) {
       j["cost"] = detail::json_number(o.cost);
       j["lower"] = detail::json_number(o.lower);
       j["upper"] = detail::json_number(o.upper);

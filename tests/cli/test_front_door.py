@@ -285,6 +285,33 @@ def test_a_law_alone_and_the_walls_behind_it(run):
     assert run("resolver", "run", "RingAllReduce", "message=1 GB", "ranks=8", "bandwidth=400 GB/s", "alpha=5 us").code == 0
     assert run("walls", "7").code == 0
 
+def test_machines_without_a_price_do_not_hide_the_prices_of_others(run):
+    ask = ["decide", "DeepSeek_V3", "--on", "H200,B200,MI355X", "--rate", "10/s", "--ttft", "2 s", "--itl", "30 ms", *LENGTHS]
+    code, answer = card(run, *ask)
+    rows = {o["machine"]: o for o in answer["options"]}
+    assert code == 0 and answer["unit"] == "USD/h" and "cost" not in rows["MI355X"]
+    paid = {m: o["size"]["best"]["cost_usd_per_h"] for m, o in rows.items() if "cost" in o}
+    assert answer["options"][0]["machine"] == min(paid, key=paid.get)
+    flip = next(f for f in answer["flips"] if f["figure"] == "price of MI355X")
+    wins = card(run, *ask, "--price", f"MI355X={0.99 * flip['at']:.6f} USD/h")[1]
+    loses = card(run, *ask, "--price", f"MI355X={1.01 * flip['at']:.6f} USD/h")[1]
+    assert wins["options"][0]["machine"] == "MI355X" != loses["options"][0]["machine"]
+
+
+def test_levers_fit(run):
+    """A count that would not fit is no lever, and no gain is larger than what there is."""
+    for lever in run("sensitivity", *DEEPSEEK[:2], "ttft", *DEEPSEEK[2:], "--batch-size", "64", "-o", "json").json()["levers"]:
+        assert lever["input"] != "tp_size" or lever["lower"] == lever["value"], lever
+        if lever["at_lower"] or lever["at_upper"]:
+            assert -1 <= (lever["ceiling"] or 0) < 100, lever
+
+
+def test_an_axis_gives_a_resolver_its_machine(run):
+    done = run("optimize", "ServingModel", "workload=Llama3_8B", "--axis", "hardware=H100,A100", "--axis", "batch_size=1,2", "--minimize", "itl",
+               "-o", "json")
+    assert done.code == 0 and done.json()["best"][0]["axes"]["hardware"] == "H100"
+
+
 @pytest.mark.parametrize("words", [
     ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--samples", "256"),
     ("solve", "Llama3_70B", "H100", "ttft <= 0.5 s", "batch_size", "--accelerators", "8"),

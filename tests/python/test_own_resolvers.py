@@ -165,8 +165,8 @@ class PassPower(mlsysim.BaseModel):
     produces = Result
 
     def solve(self, hardware, share: float = 0.5, extra: mlsysim.Quantity = mlsysim.Q_("0 W"),
-              energy: Annotated[mlsysim.Quantity, "kJ"] | None = None):
-        power = hardware.tdp * share + extra
+              energy: Annotated[mlsysim.Quantity, "kJ"] | None = None, kind: str = "single", fast: bool = False):
+        power = (hardware.tdp * share + extra) * (2 if kind == "double" else 1) * (3 if fast else 1)
         return Result(power=power, time=(energy or mlsysim.Q_("1 kJ")) / power)
 """
 
@@ -216,6 +216,16 @@ def test_quantities_of_a_class_are_axes_limits_and_objectives(program):
     solved = program("solve", "PassPower", "hardware=H100", "power <= 500 W", "extra")
     assert solved.returncode == 0 and "150 W" in solved.stdout
     assert program("pareto", *ask, "--minimize", "time", "--minimize", "power").returncode == 0
+
+
+def test_words_flags_and_machines_are_axes_of_a_class(program):
+    swept = program("sweep", "PassPower", "--axis", "hardware=H100,A100", "--axis", "kind=single,double", "--axis", "fast=false,true", "--show",
+                    "power", "-o", "csv")
+    assert swept.returncode == 0, swept.stderr
+    powers = [float(line.split(",")[5]) for line in swept.stdout.splitlines()[1:]]
+    assert powers == [350, 1050, 700, 2100, 200, 600, 400, 1200]
+    best = program("optimize", "PassPower", "--axis", "hardware=H100,A100", "--axis", "kind=double,single", "--minimize", "power", "-o", "json")
+    assert json.loads(best.stdout)["best"][0]["axes"] == {"hardware": "A100", "kind": "single"}
 
 
 def test_the_program_ends_as_the_binary_does(program):

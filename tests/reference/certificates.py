@@ -69,7 +69,7 @@ class Machine:
 
 def verify(program, words):
     answer = run(program, "decide", *(w.replace("p99_", "p99 ") for w in words.split()))
-    machines = {o["machine"]: Machine(program, answer["asked"], o) for o in answer["options"] if o["feasible"]}
+    machines = {o["machine"]: Machine(program, answer["asked"], o) for o in answer["options"] if "cost" in o}
     choice = answer["options"][0]["machine"]
     regret = answer["regret"]
     parts, (low, high) = regret["certificate"], regret["common"]

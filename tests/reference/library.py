@@ -227,8 +227,7 @@ def in_flight(**asked):
 # What a scenario says beside a request of in-flight batching: the same numbers under its names.
 STEADY = {"concurrency": "batch_size", "arrival_rate": "arrival_rate"}
 NOT_IN_SCENARIOS = {"max_batch_size", "num_requests", "equal_lengths", "balanced_replicas", "scheduler_steps",
-                    "page_tokens", "kv_share", "prefill_replicas", "prefill_tp_size", "prefill_ep_size",
-                    "network_bandwidth", "target_ttft", "target_itl"}
+                    "page_tokens", "kv_share", "decode_hardware", "target_ttft", "target_itl"}
 OF_THE_STEADY_STATE = {"ttft", "itl", "p99_itl", "p50_ttft", "p99_ttft", "ttft_ingress", "ttft_queue", "ttft_dispatch",
                        "ttft_prefill", "ttft_egress", "request_latency", "p99_request_latency", "token_throughput",
                        "request_throughput", "capacity", "running_requests", "max_active_requests", "kv_cache_size",
@@ -246,10 +245,16 @@ def steady(**asked):
     asked["accelerators"] = degrees[0] * degrees[1] * degrees[2]
     asked.setdefault("tp_size", 1)
     asked["mode"] = "serve"
-    if "arrival_rate" in asked:
-        asked["arrival_rate"] = Q_(asked["arrival_rate"], "request/s")
+    compared = OF_THE_STEADY_STATE
+    if "prefill_replicas" in asked:  # the devices are counted, and the workers bound the capacity of both
+        del asked["accelerators"]
+        asked["decode_replicas"] = 1
+        compared = compared - {"capacity"}
+    for name, unit in (("arrival_rate", "request/s"), ("network_bandwidth", "B/s")):
+        if name in asked:
+            asked[name] = Q_(asked[name], unit)
     _, card = card_of(asked)
-    return {name: value for name, value in card.items() if name in OF_THE_STEADY_STATE}
+    return {name: value for name, value in card.items() if name in compared}
 
 
 # The scorecard's numbers are those of all replicas; only these are taken from the resolver of one.

@@ -22,12 +22,14 @@ class ResolvedScenario {
   [[nodiscard]] Mode mode() const { return mode_; }
   [[nodiscard]] const Fleet& fleet() const { return *fleet_; }
   [[nodiscard]] const HardwareNode& hardware() const { return *fleet_->node->accelerator; }
-  [[nodiscard]] double accelerators() const { return fleet_->total_accelerators(); }
+  [[nodiscard]] double accelerators() const { return accelerators_; }
   [[nodiscard]] double tp_size() const { return tp_size_; }
   [[nodiscard]] double seq_len() const { return seq_len_; }
   /// How requests reach a served model; a burst in the other modes.
   [[nodiscard]] Load load() const { return load_; }
-  /// Copies of the model: each device in inference, else as many as the degrees leave.
+  /// Prompts have workers of their own.
+  [[nodiscard]] bool has_workers() const { return asked_.prefill_replicas.has_value(); }
+  /// Copies of the model: each device in inference, else as many as the degrees and prefill workers leave.
   [[nodiscard]] double replicas() const { return replicas_; }
   /// Share of the batch that each replica gets.
   [[nodiscard]] BatchShare<> share() const { return share_batch(asked_.batch_size, replicas_); }
@@ -37,6 +39,9 @@ class ResolvedScenario {
   void settle_load(Notes& notes);
   void settle_machine(Notes& notes);
   void settle_degrees(Notes& notes);
+  void settle_pools(Notes& notes);
+  /// Devices of all prefill workers.
+  [[nodiscard]] double worker_devices(double tp) const;
 
   Scenario asked_;
   Mode mode_;
@@ -45,7 +50,7 @@ class ResolvedScenario {
   std::shared_ptr<NetworkFabric> fabric_;
   std::shared_ptr<Fleet> own_fleet_;
   const Fleet* fleet_ = nullptr;
-  double tp_size_ = 1, seq_len_ = 1, replicas_ = 1;
+  double tp_size_ = 1, seq_len_ = 1, replicas_ = 1, accelerators_ = 1;
 };
 
 struct SystemEvaluator {

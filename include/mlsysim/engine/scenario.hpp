@@ -67,6 +67,8 @@ struct Scenario {
   std::optional<double> tp_size{};
   std::optional<double> expert_tp_size{};
   double pp_size = 1, ep_size = 1, cp_size = 1, v_stages = 1;
+  std::optional<double> prefill_replicas{}, prefill_tp_size{}, prefill_ep_size{}, decode_replicas{};
+  std::optional<Bandwidth<>> network_bandwidth{};
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::usual;
   std::optional<Precision> dispatch_precision{};
   std::optional<ExpertCopies> expert_copies{};
@@ -151,8 +153,14 @@ struct Scenario {
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
-        serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(), training_plan_rows<S>(),
-        host_memory_rows<S>(), host_expert_rows<S>(),
+        prefill_rows<S>(),
+        rows(field(&S::decode_replicas, "decode_replicas", "",
+                   "replicas that generate tokens, beside prefill workers")
+                 .at_least(1)
+                 .counted()
+                 .defaulted("what the prefill workers leave of the accelerators, or one")),
+        transfer_rows<S>(), serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(),
+        training_plan_rows<S>(), host_memory_rows<S>(), host_expert_rows<S>(),
         rows(field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
                  .positive()
                  .defaulted("the node's, else not held against anything")),

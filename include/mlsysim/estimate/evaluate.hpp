@@ -28,6 +28,16 @@ template <class T> [[nodiscard]] InferenceEstimate<T> evaluate(const InferencePr
 /// has a rate as its load; no capacity is looked for.
 [[nodiscard]] ServingEstimate<> evaluate_decoding(const ServingProblem<>& problem, double requests);
 
+/// Memory of the fullest device: prefill workers are a pool of their own.
+template <class Estimate> [[nodiscard]] const MemoryBreakdown<>& fullest_device(const Estimate& e) {
+  if constexpr (requires { e.prefill_memory_use; }) {
+    const auto &prefill = e.prefill_memory_use, &decode = e.memory;
+    return prefill.total / prefill.capacity > decode.total / decode.capacity ? prefill : decode;
+  } else {
+    return e.memory;
+  }
+}
+
 /// The models of a problem, each with the name of its owner: `f("workload", model)`.
 template <class T, class F> void for_each_model(ServingProblem<T>& p, F&& f) {
   f("workload", p.model);

@@ -230,7 +230,6 @@ template <class T = double> struct InFlightEstimate {
   Time<T> itl, p99_itl, p99_token_gap;
   std::optional<Time<T>> ttft, p50_ttft, p99_ttft, request_latency, p99_request_latency;
   std::optional<Time<T>> ttft_ingress, ttft_queue, ttft_dispatch, ttft_prefill, ttft_egress;
-  std::optional<Time<T>> p90_ttft, p95_ttft;  ///< of prompts on workers of their own
   std::optional<Time<T>> p50_ttft_queue, p99_ttft_queue;
   TokenRate<T> token_throughput, token_throughput_per_accelerator;
   RequestRate<T> request_throughput, capacity, goodput;
@@ -248,9 +247,7 @@ template <class T = double> struct InFlightEstimate {
     using R = InFlightEstimate;
     return join(
         reported_fields(),
-        rows(field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens of workers come no later"),
-             field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens of workers come no later"),
-             field(&R::slots, "slots", "", "most requests that run at once"),
+        rows(field(&R::slots, "slots", "", "most requests that run at once"),
              field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
              field(&R::requests_per_pass, "requests_per_pass", "", "requests of a rank in one pass"),
              field(&R::overloaded, "overloaded", "", "the arrivals exceed what a full replica serves"),

@@ -7,33 +7,12 @@
 #include <mlsysim/estimate/load.hpp>
 #include <mlsysim/estimate/macro.hpp>
 #include <mlsysim/estimate/replicas.hpp>
+#include <mlsysim/estimate/serving_parts.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/reflect/join.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
-
-/// How many of the proposed tokens are kept: each with the same probability, with one that falls from token
-/// to token, or as it was measured.
-enum class Acceptance : std::uint8_t { independent, decaying, measured };
-
-/// How the kernels of a prompt reach the device: replayed from a graph, launched one by one in the time of
-/// the device, or in that of the engine.
-enum class PromptLaunch : std::uint8_t { graph, device, engine };
-
-/// A small model that proposes tokens for a larger one.
-template <class T = double> struct DraftModel {
-  ModelView<T> model;
-  T tp{1.0};                     ///< devices that share each of its layers
-  DataPerParam<T> weight_bytes;  ///< as its weights are stored
-
-  static constexpr auto fields() {
-    using D = DraftModel;
-    return rows(field(&D::model, "", "", ""),
-                field(&D::tp, "tp", "", "devices that share each layer of the draft model").at_least(1),
-                field(&D::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative());
-  }
-};
 
 /// Replicas that serve a load: requests in flight, requests that arrive at a rate, or a static batch.
 template <class T = double> struct ServingProblem {
@@ -52,6 +31,7 @@ template <class T = double> struct ServingProblem {
   DraftModel<T> draft;
   Device<T> decode_device;         ///< that generates the tokens of a disaggregated replica
   Bandwidth<T> network_bandwidth;  ///< over which the cache of its prompts moves
+  PromptPool<T> prefill;           ///< of a steady state
   MacroProblem<T> macro;
   PlanLimits<T> limits;
   Time<T> prompt_launch_overhead;      ///< host time of one kernel of a prompt, where the engine has its own
@@ -88,8 +68,8 @@ template <class T = double> struct ServingProblem {
         field(&P::device, "hardware", "", ""), field(&P::links, "links", "", ""),
         field(&P::model, "", "", ""), field(&P::draft, "draft", "", ""),
         field(&P::decode_device, "decode_hardware", "", ""),
-        field(&P::network_bandwidth, key::network_bandwidth), field(&P::macro, "", "", ""),
-        field(&P::limits, "limits", "", ""),
+        field(&P::network_bandwidth, key::network_bandwidth), field(&P::prefill, "", "", ""),
+        field(&P::macro, "", "", ""), field(&P::limits, "limits", "", ""),
         field(&P::prompt_launch_overhead, "prompt_launch_overhead", "us", "host time of a prompt's kernel")
             .fixed(),
         field(&P::prompt_layer, "prompt_layer", "ms", "host time of a layer of a prompt").fixed(),
@@ -118,7 +98,30 @@ template <class T = double> struct ServingProblem {
         category(&P::acceptance, "acceptance", "how many proposals are kept"));
   }
 
-  [[nodiscard]] T replicas() const { return accelerators / (plan.tp * plan.pp * plan.ep); }
+  /// Degrees of a worker that only processes prompts.
+  [[nodiscard]] Plan<T> worker_plan() const {
+    Plan<T> out = plan;
+    out.tp = select(prefill.tp > T{0.0}, prefill.tp, plan.tp);
+    out.ep = select(prefill.ep > T{0.0}, prefill.ep, plan.ep);
+    return out;
+  }
+  /// Devices of all such workers.
+  [[nodiscard]] T worker_devices() const {
+    const Plan<T> worker = worker_plan();
+    return prefill.workers * (worker.tp * worker.pp * worker.ep);
+  }
+  /// Replicas that generate tokens.
+  [[nodiscard]] T replicas() const {
+    const T each = plan.tp * plan.pp * plan.ep;
+    if (!prefill.apart) return accelerators / each;
+    if (prefill.counted) return prefill.decode_replicas;
+    return max(T((accelerators - worker_devices()) / each), T{1e-3});  // none is no plan
+  }
+  /// Devices of all replicas and workers, and those that have nothing to do.
+  [[nodiscard]] T devices() const {
+    if (!prefill.all) return accelerators;
+    return worker_devices() + prefill.decode_replicas * (plan.tp * plan.pp * plan.ep);
+  }
   /// The device that generates the tokens.
   [[nodiscard]] const Device<T>& step_device() const { return disaggregated ? decode_device : device; }
 };

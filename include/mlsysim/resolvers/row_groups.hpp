@@ -85,6 +85,28 @@ template <class I> [[nodiscard]] constexpr auto replica_rows() {
               exchange_rows<I>());
 }
 
+/// Workers that only process prompts, with degrees of their own.
+template <class I> [[nodiscard]] constexpr auto prefill_rows() {
+  return rows(field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts")
+                  .within(1, 65536)
+                  .counted()
+                  .defaulted("prompts run where tokens are generated"),
+              field(&I::prefill_tp_size, "prefill_tp_size", "", "tensor-parallel degree of a prefill worker")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("tp_size"),
+              field(&I::prefill_ep_size, "prefill_ep_size", "", "expert-parallel degree of a prefill worker")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("ep_size"));
+}
+/// Over which the cache of a prompt moves to the devices that generate tokens.
+template <class I> [[nodiscard]] constexpr auto transfer_rows() {
+  return rows(field(&I::network_bandwidth, key::network_bandwidth)
+                  .positive()
+                  .defaulted("100 GB/s, convention of MLSys-im"));
+}
+
 /// A small model that proposes tokens.
 template <class I> [[nodiscard]] constexpr auto speculation_rows() {
   return rows(

@@ -1,9 +1,13 @@
 // The component joins the kernel: whoever links it wants the symbol below, and answers then name the launch
 // of a plan.
 
+#include "detail/pools.hpp"
+
 #include <mlsysim/engine/detail/launch_writer.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -34,21 +38,15 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// Flags that make an engine one half of a disaggregated service, as its documentation has them.
-std::string role_flags(LaunchFormat format, detail::ServingRole role) {
-  if (role == detail::ServingRole::whole) return {};
-  const bool prefill = role == detail::ServingRole::prefill;
-  if (format == LaunchFormat::sglang)
-    return prefill ? " --disaggregation-mode prefill" : " --disaggregation-mode decode";
-  if (format == LaunchFormat::trtllm) return prefill ? " --server_role CONTEXT" : " --server_role GENERATION";
-  return std::string(R"( --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":")") +
-         (prefill ? "kv_producer" : "kv_consumer") + "\"}'";
-}
-
 const bool registered = [] {
-  detail::set_launch_writer([](const Scenario& s, detail::ServingRole role) {
+  detail::set_launch_writer([](const Scenario& s) {
     const auto format = format_of(s);
-    return one_line(export_launch(s, format, {}).text) + role_flags(format, role);
+    if (!s.prefill_replicas) return one_line(export_launch(s, format, {}).text);
+    std::string out;
+    for (const auto& pool : detail::launched_pools(s, format))
+      out += fmt::format("{}{}: {}{}", out.empty() ? "" : "; ", pool.name,
+                         one_line(export_launch(pool.each, format, {}).text), pool.flags);
+    return out;
   });
   return true;
 }();

@@ -1,5 +1,6 @@
 // Plans as launches: quantities first, then the spelling of the engine from its table.
 
+#include "detail/pools.hpp"
 #include "detail/settings.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
@@ -386,9 +387,26 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   return out;
 }
 
+/// The commands of both pools, of which a script starts one.
+LaunchText export_pools(const Scenario& scenario, LaunchFormat format, const std::string& checkpoint) {
+  if (format != LaunchFormat::vllm && format != LaunchFormat::sglang)
+    throw InputError("mlsysim.launch.021", fmt::format("{} has no command for a pool", name_of(format)), "to",
+                     fmt::format("{:g} prefill workers", *scenario.prefill_replicas), "vllm or sglang",
+                     "choose one of these, or leave prefill_replicas out");
+  LaunchText out;
+  for (const auto& pool : detail::launched_pools(scenario, format)) {
+    auto each = export_launch(pool.each, format, checkpoint);
+    each.text.insert(each.text.find_last_not_of('\n') + 1, pool.flags);
+    out.text += fmt::format("# {:g} of this {} worker:\n{}", pool.replicas, pool.name, each.text);
+    out.not_carried = std::move(each.not_carried);  // alike
+  }
+  return out;
+}
+
 }  // namespace
 
 LaunchText export_launch(const Scenario& scenario, LaunchFormat format, const std::string& checkpoint) {
+  if (scenario.prefill_replicas) return export_pools(scenario, format, checkpoint);
   Exporter plan(scenario, format, checkpoint);
   const auto told = plan.tell();
   const auto& table = detail::flag_table(format);

@@ -339,12 +339,16 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
   out.level = q.ask.level;
   std::vector<AskedMachine> asked;
   for (const Scenario& machine : q.machines) asked.push_back(sized(q, machine));
-  out.priced = std::all_of(asked.begin(), asked.end(),
-                           [](const AskedMachine& a) { return !a.option.feasible() || a.option.priced(); });
+  const auto fitting = [](const AskedMachine& a) { return a.option.feasible(); };
+  const auto paid = [](const AskedMachine& a) { return a.option.feasible() && a.option.priced(); };
+  out.priced = std::ranges::count_if(asked, paid) >=
+               std::min<std::ptrdiff_t>(2, std::ranges::count_if(asked, fitting));
   out.unit = out.priced ? "USD/h" : "devices";
   for (auto& a : asked) {
     if (!a.option.feasible()) continue;
+    a.option.compared = !out.priced || a.option.priced();
     if (!out.priced) a.option.price = 1;
+    if (!a.option.compared) a.option.price = kInfinite;  // as if it cost any amount
     a.option.cost = a.option.size->best.devices * a.option.price;
     a.option.lower = a.option.size->lower * a.option.price;
     a.option.upper = a.option.size->upper * a.option.price;
@@ -366,7 +370,7 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
   std::vector<Scenario> machines;
   Box box{{}, {}, 1, 1};
   for (auto& a : asked) {
-    if (!a.option.feasible()) continue;
+    if (!a.option.feasible() || !a.option.compared) continue;
     const auto& s = *a.option.size;
     a.option.time_low = own_part(s.time_low, out.shared);
     a.option.time_high = own_part(s.time_high, out.shared);
@@ -376,7 +380,7 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
     box.common_high = std::max(box.common_high, common_part(s.time_high, out.shared));
   }
   for (auto& a : asked) {
-    if (!a.option.feasible()) continue;
+    if (!a.option.feasible() || !a.option.compared) continue;
     costs.emplace_back(q, a.option, a.machine);
     machines.push_back(a.machine);
   }
@@ -389,8 +393,12 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
   for (auto& a : asked) out.options.push_back(std::move(a.option));
   std::vector<DecideOption> feasible;
   std::copy_if(out.options.begin(), out.options.end(), std::back_inserter(feasible),
-               [](const auto& o) { return o.feasible(); });
+               [](const auto& o) { return o.feasible() && o.compared; });
   add_flips(q, feasible, machines, out);
+  for (const auto& o : out.options)
+    if (o.feasible() && !o.compared)
+      out.flips.push_back({fmt::format("price of {}", o.machine), "USD/h", 0,
+                           feasible.front().cost / o.size->best.devices, o.machine, std::nullopt});
   add_measurements(q, feasible, costs, box, out);
   return out;
 }

@@ -112,8 +112,10 @@ IntervalSubject interval_subject(const Scenario& scenario) {
   note_device(of.about, device);
   note_model(of, scenario.workload);
   if (scenario.engine != nullptr) note_engine(of.about, *scenario.engine);
+  const bool pools = scenario.prefill_replicas.has_value();  // whose devices need not be counted
+  const double each = pools ? scenario.tp_size.value_or(1) * scenario.pp_size * scenario.ep_size : 1;
   const double devices =
-      scenario.fleet != nullptr ? scenario.fleet->total_accelerators() : scenario.accelerators.value_or(1);
+      scenario.fleet != nullptr ? scenario.fleet->total_accelerators() : scenario.accelerators.value_or(each);
   if (device != nullptr) of.about.link = link_kind(*device, node, devices);
   of.mode = scenario.mode;
   if (!of.mode) of.mode = of.decodes ? Mode::serve : Mode::infer;

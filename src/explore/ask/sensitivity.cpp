@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace mlsysim {
@@ -57,20 +58,36 @@ double into(const FieldRange& r, double x, double here) {
   return holds(r, end) ? end : here;
 }
 
+/// A result of a subject at a point; nothing where the subject has none of this name.
+std::optional<double> named_result(const Subject& s, const std::vector<double>& numbers,
+                                   std::string_view name) {
+  const auto* f = find_field(s.entry.results, name);
+  if (f == nullptr) return std::nullopt;
+  return numbers[static_cast<std::size_t>(f - s.entry.results.data())];
+}
+
+/// Whether a model that fits at the point of a subject also fits where these are its results.
+bool still_fits(const Subject& s, const std::vector<double>& there) {
+  const auto missing = [&](const std::vector<double>& numbers) {
+    return named_result(s, numbers, "memory_missing").value_or(0) > 0;
+  };
+  return !missing(there) || missing(s.entry(s.point));
+}
+
 /// The next count that is admissible: a step away, at least one, where the parallel degrees divide the
-/// devices and there is a result.
+/// devices, the model still fits and there is a result.
 double next_count(const Subject& s, std::size_t input, std::size_t result, double step, int direction) {
   const FieldRange range = base_range(s.entry.inputs[input]);
   const double x = s.point[input];
-  const auto* fits = find_field(s.entry.results, "plan_fits");
   const double first = direction * std::max(1.0, std::round(x * step));
   auto at = s.point;
   for (double move = first; std::fabs(move) <= 4 * std::fabs(x) + 1; move += direction) {
     at[input] = x + move;
     if (!holds(range, at[input])) break;
     const auto there = s.entry(at);
-    const bool whole = fits == nullptr || there[static_cast<std::size_t>(fits - s.entry.results.data())] == 1;
-    if (whole && std::isfinite(there[result])) return at[input];
+    if (named_result(s, there, "plan_fits").value_or(1) == 1 && std::isfinite(there[result]) &&
+        still_fits(s, there))
+      return at[input];
     if (std::fabs(move) > 4096) break;
   }
   return x;
@@ -270,16 +287,25 @@ void set_slopes_of_count(const SensitivityReport& r, double low, double high, do
   l.elasticity_down = l.lower == x ? 0 : relative(low, r.value) / ((l.lower - x) / x);
 }
 
-/// The largest gain that the better direction can bring, and where an input without effect begins to matter.
+/// The largest change that the better direction can bring where the model still fits, and where an input
+/// without effect begins to matter.
 /// @param ys the results at `xs`, see `octaves`
-void look_far(Line& line, std::size_t i, const std::vector<double>& xs, const std::vector<double>& ys,
-              const SensitivityReport& r, Lever& l) {
+void look_far(const Subject& subject, Line& line, std::size_t i, const std::vector<double>& xs,
+              const std::vector<double>& ys, const SensitivityReport& r, Lever& l) {
   const double x = l.value;
   const bool better_up = l.at_upper < l.at_lower;
+  std::vector<std::size_t> far;
   for (std::size_t k = 0; k < xs.size(); ++k)
-    if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
-        std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
-      l.ceiling = relative(ys[k], r.value);
+    if ((xs[k] > x) == better_up && std::isfinite(ys[k])) far.push_back(k);
+  std::ranges::stable_sort(far, std::greater{},
+                           [&](std::size_t k) { return std::fabs(relative(ys[k], r.value)); });
+  for (const std::size_t k : far) {
+    auto at = subject.point;
+    at[i] = xs[k];
+    if (!still_fits(subject, subject.entry(at))) continue;
+    l.ceiling = relative(ys[k], r.value);
+    break;
+  }
   if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
 }
 
@@ -336,7 +362,7 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   } else if (in.integral && !flag) {
     set_slopes_of_count(r, ends[0], ends[1], scale, l);
   }
-  if (x > 0 && !l.counted) look_far(line, i, xs, ys, r, l);
+  if (x > 0 && !l.counted) look_far(subject, line, i, xs, ys, r, l);
   l.words = describe_lever(l, in, r, r.step, subject.entry.results[out]);
   return l;
 }

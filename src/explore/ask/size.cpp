@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace mlsysim {
@@ -23,6 +24,7 @@ namespace {
 
 using detail::Machines;
 using detail::ServedUnit;
+using detail::set_degrees;
 
 /// Units that serve a rate, each at most `most`.
 double units_for(double rate, double most) { return std::max(1.0, std::ceil(rate / most * (1 - 1e-9))); }
@@ -61,30 +63,6 @@ std::string class_figures(const std::vector<Assumption>& assumptions, const std:
                        : fmt::format("{} figures of {} are estimates of its class", of_class, device);
 }
 
-void set_degrees(Scenario& s, const Degrees& d) {
-  s.tp_size = d.tp;
-  s.pp_size = d.pp;
-  s.ep_size = d.ep;
-}
-
-/// The two commands of a disaggregated service, and what its plan rests on.
-void launch_pools(const Scenario& decodes, Machines& machines, SizeAnswer& out) {
-  const auto& pool = out.best.prefill;
-  double devices = 0;
-  Scenario worker = machines.on(pool.each.devices(), &devices);
-  set_degrees(worker, pool.each);
-  const auto decode = detail::launch_command(decodes, detail::ServingRole::decode);
-  if (!decode.empty())
-    out.launch = fmt::format("prefill: {}; decode: {}",
-                             detail::launch_command(worker, detail::ServingRole::prefill), decode);
-  out.warnings.push_back(fmt::format(
-      "the cache of a prompt moves to a replica at {} (convention of MLSys-im), beside its other prompts",
-      pretty(AnyQuantity(pool.transfer), 3)));
-  out.warnings.emplace_back(
-      "measured steps of replicas with workers for prompts are slower than predicted, as those of the same "
-      "engines without such workers are: see inference/hopper_disaggregated_tpot of mlsysim validate");
-}
-
 void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plans, Machines& machines) {
   std::stable_sort(plans.begin(), plans.end(), [](const SizedPlan& a, const SizedPlan& b) {
     if (a.devices != b.devices) return a.devices < b.devices;
@@ -103,19 +81,14 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   if (q.scenario.workload != nullptr && one.mode != Mode::train) {
     one.load = Load::concurrency;
     one.arrival_rate.reset();
-    one.batch_size = std::max(1.0, std::ceil(out.best.running));
+    one.batch_size = std::max(1.0, std::ceil(out.best.running * one.decode_replicas.value_or(1)));
   }
-  // Alone a replica that gets its prompts from workers would not keep up with its rate.
-  const bool pools = out.best.prefill.workers > 0;
-  const auto card = SystemEvaluator::evaluate(pools ? one : out.best.scenario);
+  const auto card = SystemEvaluator::evaluate(out.best.scenario);
   out.software = card.runtime;
   out.assumptions = card.assumptions;
   out.warnings = card.warnings;
   out.class_figures = class_figures(card.assumptions, machines.device().name);
-  if (pools)
-    launch_pools(one, machines, out);
-  else
-    out.launch = detail::launch_command(one);
+  out.launch = detail::launch_command(one);
 
   const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
   const Subject subject = subject_of(one);
@@ -144,27 +117,6 @@ std::string words_of(const Degrees& d) {
   return out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x "));
 }
 
-/// Plans with pools, priced as the replicas that generate their tokens.
-void add_pools(const SizeQuestion& q, const std::vector<std::pair<Degrees, ServedUnit>>& units,
-               Machines& machines, std::vector<SizedPlan>& plans, SizeAnswer& out) {
-  std::vector<detail::PoolMember> members;
-  members.reserve(units.size());
-  for (const auto& [degrees, unit] : units) members.push_back({degrees, unit.problem()});
-  auto found = detail::sized_pools(q, members, q.most_devices, machines.together());
-  out.pools = found.pairs;
-  for (auto& plan : found.plans) {
-    const auto unit = std::ranges::find_if(units, [&](const auto& u) {
-      return u.first.tp == plan.tp && u.first.pp == plan.pp && u.first.ep == plan.ep;
-    });
-    const double rate = q.rate.base() / plan.replicas;
-    if (const auto& macro = unit->second.problem().macro; macro.has_power && macro.has_price)
-      plan.cost = unit->second.at(rate).macro.tco / macro.period() * (plan.devices / unit->second.devices());
-    plan.scenario = unit->second.scenario();
-    plan.scenario.arrival_rate = RequestRate<>::from_base(rate);
-    plans.push_back(std::move(plan));
-  }
-}
-
 Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
   if (!(q.rate > RequestRate<>()))
     throw InputError({.id = "mlsysim.explore.181",
@@ -176,7 +128,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
   Machines machines(served_at_a_rate(q.scenario));
   SizeAnswer out;
   std::vector<SizedPlan> plans;
-  std::vector<std::pair<Degrees, ServedUnit>> tried;
+  std::vector<Degrees> tried;
   std::string nearest, nearest_plan;
   double missing = 1e300;
   for (const Degrees& d : degrees_of(q, machines, false)) {
@@ -185,7 +137,8 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       Scenario s = machines.on(d.devices(), &devices);
       if (devices > q.most_devices) continue;
       set_degrees(s, d);
-      const ServedUnit& unit = tried.emplace_back(d, ServedUnit(s, devices, q.limits)).second;
+      const ServedUnit unit(s, devices, q.limits);
+      tried.push_back(d);
       ++out.plans;
       const auto most = unit.most();
       if (!(most.rate > 0)) {
@@ -226,7 +179,11 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       if (out.plans == 0 && d.devices() == 1) throw;  // of the question, not of the degrees
     }
   }
-  if (q.disaggregated) add_pools(q, tried, machines, plans, out);
+  if (q.disaggregated) {
+    auto found = detail::sized_pools(q, machines, tried, q.most_devices);
+    out.pools = found.pairs;
+    std::ranges::move(found.plans, std::back_inserter(plans));
+  }
   if (plans.empty())
     return nothing_fits(nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
                         missing >= 1e9
@@ -412,14 +369,7 @@ double devices_at(const SizeQuestion& q, const SizedPlan& plan, double factor) {
   }
   if (plan.prefill.workers > 0) {
     Machines machines(served_at_a_rate(q.scenario));
-    const auto member = [&](const Degrees& d) {
-      double devices = 0;
-      Scenario s = machines.on(d.devices(), &devices);
-      set_degrees(s, d);
-      return detail::PoolMember{d, ServedUnit(s, devices, q.limits).problem()};
-    };
-    return detail::pool_devices(q, member(plan.prefill.each), member({plan.tp, plan.pp, plan.ep}),
-                                machines.together(), factor);
+    return detail::pool_devices(q, machines, plan.prefill.each, {plan.tp, plan.pp, plan.ep}, factor);
   }
   const double unit_devices = plan.devices / std::round(q.rate / *plan.scenario.arrival_rate);
   const ServedUnit unit(plan.scenario, unit_devices, q.limits);

@@ -48,6 +48,12 @@ template <class TimeOf>
   return worst;
 }
 
+inline void set_degrees(Scenario& s, const Degrees& d) {
+  s.tp_size = d.tp;
+  s.pp_size = d.pp;
+  s.ep_size = d.ep;
+}
+
 /// Machines of a question: a device that comes in any number, or nodes that do.
 class Machines {
  public:
@@ -84,6 +90,17 @@ class Machines {
                         .count = nodes});
     if (base_.fleet->fabric != nullptr) fleets_->back().fabric = base_.fleet->fabric;
     s.fleet = &fleets_->back();
+    return s;
+  }
+  /// A scenario with prefill workers beside replicas that generate tokens.
+  [[nodiscard]] Scenario pools(const PrefillPool& prefill, const Degrees& decode, double replicas) {
+    double devices = 0;
+    Scenario s = on(prefill.workers * prefill.each.devices() + replicas * decode.devices(), &devices);
+    set_degrees(s, decode);
+    s.prefill_replicas = prefill.workers;
+    s.prefill_tp_size = prefill.each.tp;
+    s.prefill_ep_size = prefill.each.ep;
+    s.decode_replicas = replicas;
     return s;
   }
   [[nodiscard]] std::shared_ptr<const void> keep() const { return fleets_; }

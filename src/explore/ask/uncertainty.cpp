@@ -276,7 +276,11 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
       describe_samples(samples.values, q.coverage, x);
       set_variance_shares(samples, x);
     }
-    if (!ranges.empty()) {
+    // A range of the whole line says nothing of a number.
+    const auto tells = [&](const auto& range) {
+      return std::isfinite(range.high) && std::fabs(range.high) <= 1e6 * std::fabs(x.value);
+    };
+    if (!ranges.empty() && tells(ranges[w])) {
       x.bound_low = ranges[w].low;
       x.bound_high = ranges[w].high;
     }

@@ -95,7 +95,6 @@ std::string SpaceAxis::title() const {
 
 namespace {
 
-/// A value as readers know it: an entry of the zoo by its name.
 std::string text_of(const DynamicValue& value) {
   const auto* o = std::get_if<ObjectRef>(&value.value);
   const auto name = o != nullptr && o->object != nullptr ? spec_name(*o) : std::string_view();
@@ -104,10 +103,12 @@ std::string text_of(const DynamicValue& value) {
 
 }  // namespace
 
+std::string SpaceAxis::text(std::size_t row, std::size_t k) const { return text_of(value(row, k)); }
+
 std::string SpaceAxis::label(std::size_t row) const {
   if (row < labels.size()) return labels[row];
   std::string out;
-  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + text_of(value(row, k));
+  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + text(row, k);
   return out;
 }
 

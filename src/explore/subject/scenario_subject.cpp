@@ -99,7 +99,9 @@ bool may_move(const Problem& p, const FieldInfo& field, double value, std::span<
   if constexpr (requires { p.sequences; }) sequences = p.sequences;
   if constexpr (requires { p.chunked_prefill; }) chunked = p.chunked_prefill;
   if (detail::is_size_of_model(path)) return sequences && value != 0;
-  if (path == "plan.rank_imbalance") return value != 0;  // 0 stands for what nobody stated
+  // 0 stands for what nobody stated.
+  if (path == "plan.rank_imbalance" || path == "prefill_tp_size" || path == "prefill_ep_size")
+    return value != 0;
   if (path.starts_with("offload_")) return p.model.structure.offloads;
   if (path.starts_with("plan.host_")) return p.model.structure.host_computes && value != 0;
   // The number of chunks is part of the law: in steady state lengths move between those that have as many,
@@ -289,12 +291,19 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   };
 }
 
-/// A number of devices that varies starts from those of one replica; a price that varies is given, since
-/// without one there are no results that hang on it.
+/// A number of devices that varies starts from those of one replica, one of a pool from 1; a price that
+/// varies is given, since without one there are no results that hang on it.
 void give_free(Scenario& s, std::span<const std::string> varied) {
   if (among(varied, "accelerators") && s.fleet == nullptr && !s.accelerators && !s.node_count &&
       !s.accelerators_per_node)
     s.accelerators = s.tp_size.value_or(1) * s.pp_size * s.ep_size * s.cp_size;
+  constexpr std::array<std::pair<std::string_view, std::optional<double> Scenario::*>, 4> pools{
+      {{"prefill_replicas", &Scenario::prefill_replicas},
+       {"prefill_tp_size", &Scenario::prefill_tp_size},
+       {"prefill_ep_size", &Scenario::prefill_ep_size},
+       {"decode_replicas", &Scenario::decode_replicas}}};
+  for (const auto& [name, count] : pools)
+    if (!(s.*count) && among(varied, name)) s.*count = 1;
   if (!s.unit_cost && among(varied, "unit_cost")) s.unit_cost = Money<>();
   if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }

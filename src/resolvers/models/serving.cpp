@@ -232,6 +232,11 @@ void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, No
 
 }  // namespace
 
+void detail::check_workers(const Workload& workload, const ServingProblem<>& problem, Notes& notes) {
+  const Plan<> worker = problem.worker_plan();
+  check_degrees(workload, {.tp = worker.tp, .pp = worker.pp, .ep = worker.ep}, problem.seq_len, notes);
+}
+
 ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   detail::require_tokens(*in.workload, "workload");
   check_draft(in);

@@ -3,19 +3,16 @@
 
 #include <mlsysim/engine/scenario.hpp>
 
-#include <cstdint>
 #include <string>
 
 namespace mlsysim::detail {
 
-/// The part of a service that the launched engine runs: all of it, or one half of a disaggregated service.
-enum class ServingRole : std::uint8_t { whole, prefill, decode };
-
-/// Writes the command of a scenario. @throws Error where the engine does not do what the scenario asks for
-using LaunchWriter = std::string (*)(const Scenario& scenario, ServingRole role);
+/// Writes the command of a scenario, or those of both of its pools.
+/// @throws Error where the engine does not do what the scenario asks for
+using LaunchWriter = std::string (*)(const Scenario& scenario);
 /// Sets the writer. A component does so before main() begins.
 void set_launch_writer(LaunchWriter writer);
 /// The command that starts a plan; empty where no writer is there or it has no command for the plan.
-[[nodiscard]] std::string launch_command(const Scenario& scenario, ServingRole role = ServingRole::whole);
+[[nodiscard]] std::string launch_command(const Scenario& scenario);
 
 }  // namespace mlsysim::detail

@@ -5,6 +5,8 @@
 #include <mlsysim/estimate/detail/steady_steps.hpp>
 #include <mlsysim/estimate/first_token_spread.hpp>
 #include <mlsysim/estimate/serving.hpp>
+#include <mlsysim/physics/queueing.hpp>
+#include <mlsysim/timing/detail/line.hpp>
 
 namespace mlsysim::detail {
 
@@ -228,6 +230,64 @@ template <class T>
   return out;
 }
 
+/// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
+/// @cite zhong2024distserve, section 3
+template <class T> struct PromptWorkers {
+  const InFlightProblem<T>& p;
+  const Steady<T>& s;
+  typename Steady<T>::Alone own;
+  Time<T> slot;      ///< between two prompts that follow each other through the stages of a worker
+  T takers;          ///< ranks that take prompts
+  Time<T> transfer;  ///< of the cache of a prompt
+
+  PromptWorkers(const InFlightProblem<T>& problem, const Steady<T>& steady,
+                const typename Steady<T>::Alone& alone)
+      : p(problem),
+        s(steady),
+        own(alone),
+        slot(s.prompt_slot()),
+        takers(p.prefill_replicas * s.prompt_ranks()),
+        transfer(p.passes.cache(p.seq_len) / p.network_bandwidth) {}
+
+  [[nodiscard]] Time<T> total() const { return own.kernels + s.dispatch(own, T{1.0}); }
+  /// Prompts a second of each replica that they work for.
+  [[nodiscard]] T most_rate() const { return takers / (slot.base() * p.decode_replicas); }
+  /// A rate at which the wait is worth stating.
+  [[nodiscard]] T calm(const T& rate) const { return min(rate, T(kFullest * most_rate())); }
+  [[nodiscard]] T load(const T& rate) const { return rate * p.decode_replicas * slot.base() / takers; }
+  /// The line in front of them, of which a mean service is that of every prompt.
+  [[nodiscard]] QueueWait::Result<T> line(const T& rate) const {
+    return apply<QueueWait, T>({.servers = takers,
+                                .utilization = clamp(load(rate), T{1e-9}, T{kFull}),
+                                .service_time = slot,
+                                .arrival_cv = T{1.0},
+                                .service_cv = T{0.0}});
+  }
+  /// A prompt that comes while a step is under way waits for half of it.
+  [[nodiscard]] Time<T> rest(const typename Steady<T>::Step& step, const T& in_flight) const {
+    return step.decode_pass * (0.5 * min(in_flight, T{1.0}));
+  }
+  /// The time to the first token at a rate that the workers keep up with.
+  [[nodiscard]] FirstTokenTerms<T> terms(const typename Steady<T>::Step& step, const T& rate,
+                                         const T& in_flight) const {
+    return {.ingress = p.engine.request_time,
+            .queue = rest(step, in_flight) + line(rate).wait_mean,
+            .dispatch = s.dispatch(own, T{1.0}),
+            .prefill = own.kernels,
+            .egress = transfer + step.decode_pass * p.engine.lookahead};
+  }
+  /// Waits in line that half, 90, 95 and 99 % of the requests stay below.
+  [[nodiscard]] std::array<Time<T>, 4> waits(const T& rate) const {
+    const auto wait = line(rate);
+    std::array<Time<T>, 4> out;
+    constexpr std::array<double, 4> shares{0.5, 0.9, 0.95, 0.99};
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      out[i] =
+          apply<WaitQuantile, T>({max(wait.wait_probability, T{1e-300}), wait.wait_given, T{shares[i]}}).wait;
+    return out;
+  }
+};
+
 /// The passes of the model that drafts, on the devices that decode.
 template <class T>
 [[nodiscard]] ReplicaPasses<T> draft_passes(const ServingProblem<T>& v, const ReplicaPasses<T>& own) {
@@ -265,6 +325,14 @@ template <class T>
   p.kv_share = v.kv_share;
   p.engine = v.engine;
   p.passes = replica_passes(v);
+  if (v.prefill.apart) {
+    p.has_workers = p.own_degrees = true;
+    p.prefill_replicas = v.prefill.workers;
+    p.decode_replicas = replicas;
+    p.workers = p.passes;
+    p.workers.plan = v.worker_plan();
+    p.network_bandwidth = v.network_bandwidth;
+  }
   if (!v.drafts) return p;
   p.speculates = p.has_draft = true;
   p.draft_tokens = v.draft_tokens;
@@ -301,6 +369,7 @@ template <class T> struct SteadyState {
   Steady<T> s;
   typename Steady<T>::Alone own;
   T held, fit;  ///< tokens of the pages of a request; requests whose pages fit
+  std::optional<PromptWorkers<T>> workers{};
   ClosedLoop<T> loop{};
   T capacity{0.0}, overload{0.0};  ///< requests a second of a replica
 
@@ -311,7 +380,9 @@ template <class T> struct SteadyState {
         s(p),
         own(s.alone()),
         held(ceil_div(s.context(), p.page_tokens) * p.page_tokens),
-        fit(s.capacity(held, p.kv_share)) {}
+        fit(s.capacity(held, p.kv_share)) {
+    if (s.separate()) workers.emplace(p, s, own);
+  }
   SteadyState(const SteadyState&) = delete;  // `s` refers to `p`
   SteadyState& operator=(const SteadyState&) = delete;
 
@@ -320,19 +391,31 @@ template <class T> struct SteadyState {
     // Where no request fits, times are those of one, as if it did.
     const T slots = max(fit, T{1.0});
     const auto before = [&](const typename Steady<T>::Step& at, const T& rate, const T& running) {
+      if (workers) {  // a request holds a slot from where it decodes
+        const Time<T> first = workers->terms(at, workers->calm(rate), running).sum();
+        return BeforeDecoding<T>{first, first};
+      }
       const auto arrivals = spread_arrivals(p, s, at, own, rate, running);
       return BeforeDecoding<T>{arrivals.terms.sum(), arrivals.terms.ingress + arrivals.rest};
     };
     if (v.load != Load::rate) {
       loop = closed_loop(s, p.concurrency, slots, before);
+      if (workers) wait_for_workers();
       return;
     }
     const ClosedLoop<T> full = closed_loop(s, T(slots * kEndless), slots, before);
-    const InFlight<T> found = in_flight_at(p.arrival_rate.base(), s, full);
+    const T most = workers ? T(min(full.rate, T(kFull * workers->most_rate()))) : full.rate,
+            arrivals = workers ? T(min(p.arrival_rate.base(), most)) : p.arrival_rate.base();
+    const InFlight<T> found = in_flight_at(arrivals, s, full);
     settle_at(found.running);
-    capacity = full.rate;
-    overload = found.overload;
-    loop.rate = min(p.arrival_rate.base(), full.rate);
+    capacity = most;
+    overload = workers ? T(max(T(p.arrival_rate.base() - most), T{0.0})) : found.overload;
+    loop.rate = min(p.arrival_rate.base(), most);
+  }
+  /// Where workers are too few for a loop, its requests wait for them.
+  void wait_for_workers() {
+    loop.rate = select(loop.rate > kFull * workers->most_rate(), workers->calm(loop.rate), loop.rate);
+    loop.wait = max(Time<T>::from_base(p.concurrency / loop.rate) - loop.first - loop.decoding, Time<T>());
   }
   /// So many decode; arrivals are what that needs.
   void settle_at(const T& decoding) {
@@ -362,11 +445,24 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
 
   // Others arrive as often as those that decode begin.
   const T begun = running / (step.itl * s.steps()).base();
-  SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
-  const SpreadFirstToken<T> token(step, arrivals);
-  const auto quantiles = token.template quantiles<4>({0.5, 0.9, 0.95, 0.99});
-  arrivals.terms.queue += loop.wait;
-  arrivals.terms.report(out);
+  FirstTokenTerms<T> terms;
+  std::array<Time<T>, 4> quantiles;
+  if (state.workers) {
+    const auto& workers = *state.workers;
+    // No wait is stated where the line grows for ever.
+    const T came = v.load == Load::rate ? T(select(state.overload > T{0.0}, workers.calm(rate), rate))
+                                        : workers.calm(begun);
+    terms = workers.terms(step, came, running);
+    const Time<T> fixed = terms.sum() - workers.line(came).wait_mean;
+    quantiles = workers.waits(came);
+    for (auto& q : quantiles) q += fixed;
+  } else {
+    const SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
+    terms = arrivals.terms;
+    quantiles = SpreadFirstToken<T>(step, arrivals).template quantiles<4>({0.5, 0.9, 0.95, 0.99});
+  }
+  terms.queue += loop.wait;
+  terms.report(out);
   steady.p50_ttft = quantiles[0] + loop.wait;
   steady.p90_ttft = quantiles[1] + loop.wait;
   steady.p95_ttft = quantiles[2] + loop.wait;
@@ -383,7 +479,7 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   out.request_latency = out.ttft + answer;
   steady.p99_request_latency = steady.p99_ttft + answer;
   out.token_throughput = TokenRate<T>::from_base(rate * working * p.output_tokens);
-  out.throughput_per_accelerator = out.token_throughput / v.accelerators;
+  out.throughput_per_accelerator = out.token_throughput / v.devices();
   out.prefill_chunk_time = step.prompt_pass;
 }
 
@@ -398,8 +494,10 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const auto pages = passes.demands(running, state.held);
   demands.first.kv_cache = pages.first.kv_cache;
   demands.last.kv_cache = pages.last.kv_cache;
-  demands.first.activations = max(demands.first.activations, state.own.first.activations);
-  demands.last.activations = max(demands.last.activations, state.own.last.activations);
+  if (!state.workers) {
+    demands.first.activations = max(demands.first.activations, state.own.first.activations);
+    demands.last.activations = max(demands.last.activations, state.own.last.activations);
+  }
   out.memory = fullest(demands, v.decode, v.plan, passes.step_device);
   if (v.drafts) {
     const auto draft = state.p.draft.memory(running, state.held);
@@ -411,6 +509,11 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
     out.memory.total += more * (1.0 + lost);
   }
   out.prefill_memory_use = out.memory;
+  if (state.workers) {
+    const auto& prompts = state.p.workers;
+    out.prefill_memory_use = fullest(StageDemands<T>{state.own.first, state.own.last}, v.model.structure,
+                                     prompts.plan, prompts.prompt_device);
+  }
   out.kv_cache_size = passes.cache(state.held) * state.loop.running;
 }
 
@@ -430,6 +533,14 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const Time<T> loaded = s.busy_step(requests, step) * step.inflight;
   // Each pass keeps to the cap; that of a mean number of requests may be a little off their mean.
   out.utilization = share * min(s.most_busy(), T(loaded / (stages * step.itl)));
+  if (!state.workers) return;
+  // The mean of all devices, of which those of the workers take prompts for every replica.
+  const T taken = state.loop.rate * state.working() / state.workers->takers / stages,
+          decoding = state.replicas * (v.plan.tp * stages * v.plan.ep) / v.devices(),
+          prompts = v.worker_devices() / v.devices();
+  out.mfu =
+      out.mfu * decoding + prompts * min(one, T(taken * (own.cost.work / v.device.compute.dense).base()));
+  out.utilization = out.utilization * decoding + prompts * min(s.most_busy(), T(taken * own.busy.base()));
 }
 
 /// Serving in steady state: all but whether it fits and what is charged.

@@ -155,6 +155,7 @@ template <class T = double> class Steady {
   /// A prompt that nobody else is there for.
   struct Alone {
     Time<T> kernels, launches;  ///< its kernels, and what launching them adds
+    Time<T> busy;               ///< in which its devices draw their full power
     PassBreakdown<T> cost;      ///< of all its chunks
     MemoryDemand<T> first, last;
   };
@@ -168,6 +169,7 @@ template <class T = double> class Steady {
           select(pass.cost.overhead > Time<T>(), pass.total * (dispatch_share(pass.cost) * times), Time<T>());
       out.launches += launches;
       out.kernels += pass.total * T{times} - launches;
+      out.busy += pass.busy * T{times};
       const PassBreakdown<T> cost = times == 1 ? pass.cost : pass.cost * T{times};
       out.cost = begun ? out.cost + cost : cost;
       out.first = begun ? widest(out.first, pass.demands.first) : pass.demands.first;

@@ -22,7 +22,8 @@ struct DecideOption {
   std::optional<SizeAnswer> size;  ///< absent where no plan meets the limits
   std::string why_not, change;     ///< then: the reason, and the smallest change
   double price = 0;                ///< of one device and hour [USD/h]; 0 where none is known
-  double cost = 0;              ///< what is compared: USD an hour, or devices where some machine has no price
+  double cost = 0;       ///< what is compared: USD an hour, or devices where fewer than two have a price
+  bool compared = true;  ///< false: without a price among machines that have one
   double lower = 0, upper = 0;  ///< of the interval
   double time_low = 1,
          time_high = 1;  ///< factors on all times at its ends, the part that is the machine's own
@@ -50,7 +51,7 @@ struct RegretPart {
 /// A value of one input at which another machine is the choice.
 struct FlipPoint {
   std::string figure, unit;
-  double now = 0, at = 0;            ///< in `unit`
+  double now = 0, at = 0;            ///< in `unit`; now is 0 where no price is known
   std::string winner;                ///< beyond it
   std::optional<double> deviations;  ///< distance in standard deviations, where the zoo gives a range
 };
@@ -65,7 +66,7 @@ struct NextMeasurement {
 struct DecideAnswer {
   std::vector<DecideOption> options;       ///< the choice first; machines on which no plan fits last
   std::string unit;                        ///< "USD/h", or "devices"
-  bool priced = true;                      ///< all machines that fit have a price
+  bool priced = true;                      ///< machines are compared by their price
   double regret = 0;                       ///< the most that the choice can lose over the box [unit]
   double shared = 0;                       ///< correlation of the errors of two machines
   double common_low = 1, common_high = 1;  ///< of the factor that all machines have in common
@@ -75,7 +76,8 @@ struct DecideAnswer {
   int level = 80;
 };
 
-/// The machine with the least cost, of those on which a plan meets the limits.
+/// The machine with the least cost, of those on which a plan meets the limits. Where two have a price, one
+/// without is not compared with them: the price below which it would be the choice is a flip.
 ///
 /// An error of the model moves all times of a machine by a factor. A part of it all machines share, because
 /// they are predicted by the same laws: what residuals of one model and engine on different devices have in

@@ -41,9 +41,8 @@ struct Degrees {
 
 /// Workers that process prompts, beside replicas that generate tokens.
 struct PrefillPool {
-  Degrees each;          ///< of a worker
-  double workers = 0;    ///< none where the replicas take their prompts themselves
-  Bandwidth<> transfer;  ///< over which the cache of a prompt moves to a replica
+  Degrees each;        ///< of a worker
+  double workers = 0;  ///< none where the replicas take their prompts themselves
 };
 
 /// A load to be served, or a run to be trained. The counts and degrees of the scenario are not asked: they

@@ -40,6 +40,8 @@ struct SpaceAxis {
   void add(DynamicValue value);
   void add(const Axis& range);
   [[nodiscard]] std::string title() const;
+  /// A value as readers know it: an entry of the zoo by its name.
+  [[nodiscard]] std::string text(std::size_t row, std::size_t k) const;
   [[nodiscard]] std::string label(std::size_t row) const;
 };
 

@@ -17,6 +17,8 @@ namespace mlsysim {
 namespace detail {
 /// Warns where the ranks that share the sequences of a pass have unequal numbers of them.
 void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes);
+/// Checks the degrees of prefill workers against what the model has. @throws DomainError
+void check_workers(const Workload& workload, const ServingProblem<>& problem, Notes& notes);
 }  // namespace detail
 /// The problem of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] TrainingProblem<> settle(const DistributedModel::Inputs& in, Notes& notes);

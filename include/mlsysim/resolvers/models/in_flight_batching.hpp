@@ -121,24 +121,10 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
                    .defaulted("zoo/catalogue.yaml")),
-          serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(),
-          rows(field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts")
-                   .within(1, 65536)
-                   .counted()
-                   .defaulted("prompts run where tokens are generated"),
-               field(&I::prefill_tp_size, "prefill_tp_size", "", "tensor-parallel degree of a prefill worker")
-                   .at_least(1)
-                   .counted()
-                   .defaulted("tp_size"),
-               field(&I::prefill_ep_size, "prefill_ep_size", "", "expert-parallel degree of a prefill worker")
-                   .at_least(1)
-                   .counted()
-                   .defaulted("ep_size"),
-               field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-               field(&I::network_bandwidth, key::network_bandwidth)
-                   .positive()
-                   .defaulted("100 GB/s, convention of MLSys-im"),
-               field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets")
+          serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(), prefill_rows<I>(),
+          rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices")),
+          transfer_rows<I>(),
+          rows(field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets")
                    .positive()
                    .defaulted("no target"),
                field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets")

@@ -93,11 +93,8 @@ struct ServingModel : Model<ServingModel> {
                    .counted()
                    .defaulted("nothing cached")),
           pass_rows<I>(), pass_engine_rows<I>(), host_memory_rows<I>(), host_expert_rows<I>(),
-          rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-               field(&I::network_bandwidth, key::network_bandwidth)
-                   .positive()
-                   .defaulted("100 GB/s, convention of MLSys-im")),
-          speculation_rows<I>(),
+          rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices")),
+          transfer_rows<I>(), speculation_rows<I>(),
           rows(field(&I::fleet, key::fleet).defaulted("the machines in which the device ships")),
           power_rows<I>(), launch_rows<I>(), fidelity_rows<I>());
     }
