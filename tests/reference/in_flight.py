@@ -344,9 +344,9 @@ def closed_loop(steady, requests, slots, before):
 def first_token(s, engine, steady, step, rate, running, out, at_once):
     """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
     (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
-    meanwhile. A lane is a queue of its own."""
+    meanwhile. Every stage has a queue, of which fewer requests than stages leave some empty."""
     lanes = steady.lanes(running)
-    rate, running = rate / lanes, running / lanes
+    lane, rate, running = running / lanes, rate / s.pp_size, running / s.pp_size
     request_time, lookahead = engine["request_time"], engine.get("lookahead", 0)
     a = queueing.arrivals_of(s, engine, steady, step, rate, running)
     shown = step.decode_pass * lookahead
@@ -358,7 +358,7 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
     mean = a.two * 0.5 * a.busy + a.own + a.each * a.crowd + a.wait + late
-    own = steady.alone(running / s.ep_size)
+    own = steady.alone(lane / s.ep_size)
     if steady.in_step() and at_once / lanes > 1:
         passes = step.prompt_pass * steady.chunks
         mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
