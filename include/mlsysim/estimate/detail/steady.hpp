@@ -26,6 +26,7 @@ template <class T> struct ClosedLoop {
   typename Steady<T>::Step step;
   T running{1.0}, others{0.0};  ///< that decode while one does, itself included and not
   T rate{0.0};                  ///< requests that end in a second
+  T own{0.0};                   ///< share of a request's own among those that run beside its prompt
   Time<T> first, wait;          ///< to the first token, and before that for a slot
   Time<T> decoding;             ///< from the first token to the last
 };
@@ -44,6 +45,7 @@ template <class T, class F>
   const auto queued = requests > slots;
   const T own = select(queued, none, T(one / max(most, one)));
   ClosedLoop<T> out;
+  out.own = own;
   // From the others that decode while one does, to those that Little's law then gives.
   const auto others_at = [&](const T& others) {
     out.others = others;
@@ -433,15 +435,14 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const auto& s = state.s;
   const auto& own = state.own;
   const auto& step = state.loop.step;
-  const T one{1.0}, stages = v.plan.pp, requests = state.loop.running / step.inflight;
-  const T share = state.working() / state.replicas * min(state.loop.running, one);
+  const T one{1.0}, stages = v.plan.pp, working = state.working() / state.replicas;
   const Time<T> alone = own.kernels + s.dispatch(own, one);
   out.prefill_mfu = min(one, T(own.cost.work / (v.device.compute.dense * stages * alone)));
-  out.mfu = share * min(one, T((decode.cost.work + own.cost.work * step.prompts) * step.inflight /
-                               (v.device.compute.dense * stages * step.itl)));
-  const Time<T> loaded = s.busy_step(requests, step) * step.inflight;
+  const auto draw = s.draw(step, state.loop.rate, state.loop.running, state.loop.own);
+  out.mfu = working * min(one, T((decode.cost.work * draw.decoding + own.cost.work * draw.brought) *
+                                 step.inflight / (v.device.compute.dense * stages * step.itl)));
   // Each pass keeps to the cap; that of a mean number of requests may be a little off their mean.
-  out.utilization = share * min(s.most_busy(), T(loaded / (stages * step.itl)));
+  out.utilization = working * min(s.most_busy(), T(draw.busy / (stages * step.itl)));
 }
 
 /// Serving in steady state: all but whether it fits and what is charged.
