@@ -28,12 +28,15 @@ ROOMS = {
     "physics": ["include/mlsysim/physics/*.hpp"],
     "lowering": ["include/mlsysim/lowering/*.hpp", "src/lowering/*.cpp"],
     "timing": ["include/mlsysim/timing/**/*.hpp", "src/timing/**/*.?pp"],
-    "estimate": ["include/mlsysim/estimate/**/*.hpp", "src/estimate/*.?pp", "src/engine/settle.cpp", "src/engine/problem_laws.cpp"],
+    "estimate": ["include/mlsysim/estimate/**/*.hpp", "src/estimate/*.?pp"],
+    "engine": ["src/engine/settle.cpp", "src/engine/problem_laws.cpp"],
     "specs": ["src/specs/*.cpp"],
 }
 # The sources in which templates of timing and estimate are made of doubles, and the programs that see them.
 SOURCES = ["src/timing/views/*.cpp", "src/timing/textbook/*.cpp", "src/timing/*.cpp", "src/timing/operators/operators_[!r]*.cpp", "src/estimate/[!p]*.cpp"]
 PROGRAMS = ("lowering", "specs", "resolvers", "engine")
+# The programs that see most of a room: they are linked and run first, and one that fails is enough.
+FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("resolvers", "lowering"), "estimate": ("resolvers", "engine"), "engine": ("engine", "resolvers")}
 # What is looked for, and what stands there instead.
 SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", " + "), (r"(?<=[\w)\]}]) \* (?=[\w(])", " / "), (r"(?<=[\w)\]}]) / (?=[\w(])", " * "),
          (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
@@ -127,6 +130,13 @@ def sources_of(path):
     return [path] if path.suffix == ".cpp" else [source for source in files_of(SOURCES) if path in read_by(source)]
 
 
+def programs_of(path):
+    """Test programs of a file that is compiled into the libraries, those of its room first."""
+    room = next(name for name, patterns in ROOMS.items() if path in files_of(patterns))
+    first = FIRST.get(room, ())
+    return (*first, *(name for name in PROGRAMS if name not in first))
+
+
 def at_most(seconds):
     """What a child does first: takes so much of the processor and no more."""
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -183,7 +193,7 @@ class Bench:
                 # A source of the copy still reads its neighbours where they are.
                 if not self.compile(copy if source == path else source, objects[-1], [f"-I{source.parent}"]):
                     return "refused"
-            return "survived" if all(self.program_passes(name, objects) for name in PROGRAMS) else "killed"
+            return "survived" if all(self.program_passes(name, objects) for name in programs_of(path)) else "killed"
         finally:
             copy.unlink()
 
@@ -216,7 +226,7 @@ def main():
     rooms = ROOMS if options.room == "all" else (options.room,)
     headers = {p: p.read_text() for room in rooms for p in files_of(ROOMS[room]) if options.only in p.name}
     linked = {p for p in headers if p.suffix == ".cpp" or p.parts[len(ROOT.parts) + 2] not in ("physics", "lowering")}
-    tests = {p: PROGRAMS if p in linked else tests_of(p, text) for p, text in headers.items()}
+    tests = {p: programs_of(p) if p in linked else tests_of(p, text) for p, text in headers.items()}
     untested = [p.name for p in headers if not tests[p] and list(mutants_of(headers[p]))]
     every = [(p, *m) for p, text in headers.items() if tests[p] for m in mutants_of(text)]
     if not every:

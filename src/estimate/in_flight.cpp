@@ -266,6 +266,8 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   describe_step(p, s, step, running, r);
   if (workers) r.prompt_pass = prompt_pass;
   r.kv_cache_size = p.passes.cache(held) * running;
+  // In a cycle every stage works on each micro-batch once.
+  r.utilization = std::min(s.most_busy(), s.draw(step, rate, running, loop.own).busy / (plan.pp * step.itl));
 
   const bool ends_in_time = random && r.overloaded && p.ends;  // a run above the capacity has an end
   if (workers && r.is_stable)
@@ -282,10 +284,6 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   const double rounds = p.num_requests / most;
   if (p.arrivals == ArrivalProcess::queued && p.ends && rounds > 1) rate *= rounds / (rounds + 0.5);
   describe_service(p, rate, r);
-  // In a cycle every stage works on each micro-batch once. A mean of less than one running request means that
-  // one runs for that share of the time.
-  const Time<> loaded = s.busy_step(running / step.inflight, step) * step.inflight;
-  r.utilization = std::min(1.0, running) * std::min(s.most_busy(), loaded / (plan.pp * step.itl));
   return r;
 }
 

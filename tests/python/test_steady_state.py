@@ -77,7 +77,7 @@ def test_percentiles_are_in_order_and_times_grow_with_the_load():
                             arrival_rate=Q_(rate, "request/s"), **options).results for rate in rates]
         for name in ("ttft", "itl", "request_latency", "running_requests"):
             values = [float(getattr(row[name], "magnitude", row[name])) for row in rows]
-            assert values == sorted(values) or max(values) <= min(values) * 1.02, (asked, name, values)
+            assert values == sorted(values) or max(values) <= min(values) * 1.01, (asked, name, values)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -96,9 +96,9 @@ def test_a_higher_rate_never_finds_fewer_in_flight(seed):
                       ["running_requests", "itl", "ttft", "request_latency"], anything=True).columns
     running, itl = list(found["running_requests"]), list(found["itl"])
     assert running[:35] == sorted(running[:35]), asked
-    for name, kept in {"running_requests": 0.98, "itl": 0.98, "ttft": 0.99, "request_latency": 0.99}.items():
+    for name in ("running_requests", "itl", "ttft", "request_latency"):
         values = list(found[name])
-        assert all(b >= a * kept for a, b in zip(values, values[1:])), (asked, name)
+        assert all(b >= a * 0.99 for a, b in zip(values, values[1:])), (asked, name)
     steps, to_seconds = max(1, asked["output_tokens"] - 1), 1e-3
     for share, n, time in zip(shares, running, itl):
         assert n == pytest.approx(share * capacity * steps * time * to_seconds, rel=0.01), (asked, share)
@@ -106,6 +106,24 @@ def test_a_higher_rate_never_finds_fewer_in_flight(seed):
     single = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve", arrival_rate=rate, **options)
     row = one.sweep({"arrival_rate": [rate]}, ["running_requests"], anything=True).columns
     assert float(single.results["running_requests"]) == pytest.approx(row["running_requests"][0], rel=1e-9)
+
+
+@pytest.mark.parametrize("model, device, options", [
+    ("Llama3_8B", "A100", {"tp_size": 4, "output_tokens": 2}),  # near the capacity, where the load of prompts is held
+    ("Llama3_70B", "H200", {"tp_size": 8, "pp_size": 2, "output_tokens": 2}),
+    ("Llama3_8B", "H100", {"tp_size": 1, "pp_size": 4, "output_tokens": 2}),  # fewer requests than stages
+    ("Llama3_8B", "A100", {"tp_size": 2, "pp_size": 2, "output_tokens": 16, "seq_len": 16384}),
+])
+def test_first_tokens_come_later_up_to_the_capacity(model, device, options):
+    options = {"seq_len": 1000, "accelerators": options["tp_size"] * options.get("pp_size", 1), "mode": "serve", **options}
+    one = mlsysim.ask(Models[model], Hardware[device], arrival_rate=Q_(1e-6, "request/s"), **options)
+    capacity = base(one.results["capacity"], "request/s")
+    rates = [Q_(share * capacity, "request/s") for share in [0.05 * k for k in range(1, 18)] + [0.86 + 0.01 * k for k in range(14)]]
+    names = ["ttft", "p50_ttft", "p90_ttft", "p99_ttft"]
+    found = one.sweep({"arrival_rate": rates}, names, anything=True).columns
+    for name in names:
+        values = [float(x) for x in found[name]]
+        assert all(b >= a * 0.995 for a, b in zip(values, values[1:])), (name, values)
 
 
 def test_a_finite_run_above_the_capacity_ends():

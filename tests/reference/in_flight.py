@@ -211,19 +211,32 @@ class Steady:
             total += max(one.total, lanes * one.slowest)
         return total / self.chunks
 
-    def busy_of_prompts(self, t):
-        """What the prompts of a step add to it; a mixed pass reads the weights once."""
-        if t.prompts <= 0:
+    def busy_of_prompts(self, brought, joined):
+        """What the prompts that begin in the time of a step add to it; a mixed pass reads the weights once where it takes
+        the place of a step."""
+        if brought <= 0 or self.s.prefill_replicas:
             return 0.0
-        often = t.prompts * self.chunks
-        prompts = min(max(t.prompts, 1), self.together)
+        often = brought * self.chunks
+        prompts = min(max(brought, 1), self.together)
         busy = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
             busy += self.passes.prefill(prompts * self.s.ep_size, new, held).busy
         busy *= max(1.0, often / self.together) / self.chunks
         if self.engine["mixed"]:
-            busy = max(busy - self.passes.decode(self.s.ep_size, self.context).busy, 0.0)
+            busy = max(busy - joined * self.passes.decode(self.s.ep_size, self.context).busy, 0.0)
         return min(1.0, often) * busy
+
+    def draw(self, t, rate, running, own):
+        """Time at full power in the time of a step: each request that ends has drawn for its prompt and for its part of
+        each of its steps. A mean of less than one request is one that is there for that share of the time, and no request
+        decodes while its own prompt is processed."""
+        lane = max(running / t.lanes, 1.0)
+        begun = rate * t.itl
+        decoding = min(1.0, begun * self.steps / max(running, 1.0))
+        joined = min(1.0, begun * self.steps * (1 - own) / self.s.pp_size)
+        step = self.passes.decode(lane, self.context).busy
+        step += self.engine.get("sampling", 0.0) * lane * self.passes.device.resident_draw
+        return t.lanes * (decoding * step + self.busy_of_prompts(begun / t.lanes / self.s.ep_size, joined))
 
     def step(self, running, others):
         """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca,
@@ -320,7 +333,7 @@ def closed_loop(steady, requests, slots, before):
     own = 0.0 if requests > slots else 1 / max(most, 1.0)
 
     def at(others):
-        loop = SimpleNamespace(others=others, running=1 + others if own else max(others, 1.0))
+        loop = SimpleNamespace(own=own, others=others, running=1 + others if own else max(others, 1.0))
         loop.step = steady.step(loop.running, others)
         loop.decoding = loop.step.itl * steady.steps
         loop.first, outside = before(loop.step, loop.running / loop.decoding, loop.running)
@@ -344,9 +357,9 @@ def closed_loop(steady, requests, slots, before):
 def first_token(s, engine, steady, step, rate, running, out, at_once):
     """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
     (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
-    meanwhile. A lane is a queue of its own."""
+    meanwhile. Every stage has a queue, of which fewer requests than stages leave some empty."""
     lanes = steady.lanes(running)
-    rate, running = rate / lanes, running / lanes
+    lane, rate, running = running / lanes, rate / s.pp_size, running / s.pp_size
     request_time, lookahead = engine["request_time"], engine.get("lookahead", 0)
     a = queueing.arrivals_of(s, engine, steady, step, rate, running)
     shown = step.decode_pass * lookahead
@@ -358,7 +371,7 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
     mean = a.two * 0.5 * a.busy + a.own + a.each * a.crowd + a.wait + late
-    own = steady.alone(running / s.ep_size)
+    own = steady.alone(lane / s.ep_size)
     if steady.in_step() and at_once / lanes > 1:
         passes = step.prompt_pass * steady.chunks
         mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
@@ -546,6 +559,9 @@ def answer(**asked):
         else:
             first_token(s, engine, steady, step, begun, running, out, at_once)
             out.pop("rest")
+    # Every stage works on each lane once; each pass keeps to a cap, and so does their mean.
+    limits = passes.device.limits
+    out["utilization"] = min(limits.budget if limits else 1.0, steady.draw(step, rate, running, loop.own) / (s.pp_size * step.itl))
     queue = not s.concurrency and not s.arrival_rate
     late = max(0.0, s.concurrency / rate - loop.first - loop.decoding) if s.concurrency else 0.0
     if "ttft" in out:
@@ -564,12 +580,6 @@ def answer(**asked):
             rounds = s.num_requests / most
             rate *= rounds / (rounds + 0.5)
     rates_and_latencies(s, out, rate, devices)
-    # Share of a cycle that draws full power, of all devices: every stage works on each lane once. A mean of less
-    # than one request is one that is there for that share of the time.
-    sampled = engine.get("sampling", 0.0) * max(lane, 1.0) * passes.device.resident_draw
-    work = passes.decode(max(lane, 1.0), steady.context).busy + steady.busy_of_prompts(step) + sampled
-    limits = passes.device.limits  # each pass keeps to a cap; their mean does too
-    out["utilization"] = min(1.0, running) * min(limits.budget if limits else 1.0, steady.lanes(running) * work / (s.pp_size * step.itl))
     return out
 
 

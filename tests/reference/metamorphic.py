@@ -163,6 +163,7 @@ class Asked:
         self.library, self.options, self.mode = library, options, options["mode"]
         self.subject = self.ask(options)
         self.numbers = self.subject.results
+        self.changed = {}  # the results after the change that is checked
 
     def ask(self, options):
         options = dict(options)
@@ -280,7 +281,7 @@ SIGNED = {"memory_missing"}
 
 
 class Known:
-    """A named exception: what may break which relations, up to how far, and why."""
+    """A named exception: what may break which relations, up to how far (a number, or one of the scenario), and why."""
 
     def __init__(self, name, reason, relations, most, holds):
         self.name, self.reason, self.relations, self.most, self.holds = name, reason, relations, most, holds
@@ -308,11 +309,16 @@ EXCEPTIONS = [
           "Where fewer prompts share the token budget of a pass, passes are shorter: they fill a pipeline sooner, and large "
           "products sustain a higher rate for a short time.",
           [SEQUENCE], 0.2, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
+    Known("shorter passes of prompts fill a pipeline",
+          "Where a pass of k of m prompts becomes k passes, (k - 1) (p - 1) of m + k (p - 1) times of a prompt on p stages are saved, of "
+          "which k <= m leaves at most (p - 1) / p.",
+          [SEQUENCE], lambda a: 1 - 1 / a.options["pp_size"],
+          lambda a: a.mode == "serve" and a.options["batch_size"] > 1 and a.options.get("pp_size", 1) > 1),
     Known("memory decides how many run",
           "In steady state as many requests run as fit. Where that is what limits them, more memory, fewer layers or shorter "
           "sequences let more of them run: each waits less for a slot and takes longer steps.",
           ON_TIME, 20, lambda a: a.options.get("load") == "concurrency" and
-          number(a.numbers["waiting_requests"]) > 0),
+          any(number(found["waiting_requests"]) > 0 for found in (a.numbers, a.changed) if "waiting_requests" in found)),
     Known("longer first tokens leave fewer requests that decode",
           "By Little's law requests that wait for their first token do not decode. What makes prompts longer, and steps less so, "
           "leaves fewer in a step, which is shorter.",
@@ -341,7 +347,7 @@ EXCEPTIONS = [
 
 def excused(relation, asked, move):
     for known in EXCEPTIONS:
-        if relation in known.relations and move <= known.most and known.holds(asked):
+        if relation in known.relations and known.holds(asked) and move <= (known.most(asked) if callable(known.most) else known.most):
             return known
     return None
 
@@ -373,6 +379,7 @@ class Run:
             after = asked.again(**changed)
             if after is None:
                 continue
+            asked.changed = after
             for name in names or relation.numbers:
                 self.check(relation, asked, name, next(iter(changed)), number(asked.numbers[name]), number(after[name]))
         for what, move in exact(asked):

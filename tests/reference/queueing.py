@@ -49,14 +49,20 @@ def arrivals_of(s, engine, steady, step, rate, running):
     alone = max(further, step.one_pass - further * (min(max(arrived, 1), together) - 1))
     each = (further + (alone - further) / together**2) * steady.chunks
     fixed = (alone - further) * (1 - 1 / together**2)
-    load = min(0.95, rate * each)
+    # A load above 0.95 is held there: one of shorter passes, of both kinds in the same shares.
+    load, mean, alike = rate * each, step.mean_pass, two
+    if load > 0.95:
+        mean = max(mean * (1 - load) / 0.05, min(step.block, step.prompt_pass))
+        load, odds = 0.95, (1 - step.prompt_passes) / max(step.prompt_passes, 1e-12)
+        alike = mean * (1 + odds * (1 - step.block / mean) ** 2)
     square = load * each / s.balanced_replicas + 2 * load * fixed + (1 - load) * (step.block + fixed)
-    around = max(two, (square - step.block * fixed / step.mean_pass) / (1 - load**2))
+    longer = max(0.0, max(0.0, square - step.block * fixed / mean) / (1 - load**2) - alike)
     # Passes that are full: what arrives over what the budget leaves beside the running requests.
     room = steady.chunk - (step.requests if engine["mixed"] else 0)
-    share = min(0.95, arrived * steady.fresh / max(room, steady.fresh))
+    taken = step.lanes / s.pp_size  # queues that are not empty
+    share = min(0.95, arrived * taken * steady.fresh / max(room, steady.fresh))
     full = (1 - 1 / together**2) * share**3 * step.mean_pass / (2 * together * (1 - share))
-    beside, longer = rate * (1 - 0.5 / together), around - two
+    beside = rate * (1 - 0.5 / together)
     return SimpleNamespace(
         busy=busy,
         two=two,
@@ -64,8 +70,8 @@ def arrivals_of(s, engine, steady, step, rate, running):
         each=each,
         crowd=beside * two,
         wait=full + longer * (0.5 * busy + beside * each),
-        queued=min(0.95, max(1e-12, step.prompt_passes * step.prompt_pass / step.mean_pass)),
-        rest=0.5 * busy * around + full + each * beside * around / together,
+        queued=min(0.95, max(1e-12, taken * step.prompt_passes * step.prompt_pass / step.mean_pass)),
+        rest=(0.5 * busy + each * beside / together) * (two + longer) + full,
     )
 
 

@@ -173,20 +173,23 @@ def step(v):
     # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
     # next step, except its last piece, which is not ready before the backward pass is over. Kernels that hide what
     # the passes prefetch hide nothing else. What hides under kernels slows them; while the device waits for the
-    # host it slows nothing.
-    pieces = slow.update.prefetch_comm * (1 - 1 / exchanges)
-    room = 0.0
-    for one in (slow.forward, slow.backwards):
-        room += one.kernels() * plan.overlap - one.hidden_ahead(plan, slow.blocks)
-    under_kernels = min(pieces, room)
-    slowing = under_kernels * plan.overlap_slowdown
-    under_waits = min(pieces - under_kernels + slowing, slow.launch_wait)
-    out.update = slow.update.total - under_kernels + slowing - under_waits
+    # host it slows nothing. The next step begins where both ends have updated their weights.
+    def exposed(end):
+        pieces = end.update.prefetch_comm * (1 - 1 / exchanges)
+        room = 0.0
+        for one in (end.forward, end.backwards):
+            room += one.kernels() * plan.overlap - one.hidden_ahead(plan, end.blocks)
+        under_kernels = min(pieces, room)
+        slowing = under_kernels * plan.overlap_slowdown
+        return end.update.total - under_kernels + slowing - min(pieces - under_kernels + slowing, end.launch_wait)
+
+    later = first if exposed(first) > exposed(last) else last
+    out.update, out.updated = exposed(later), later.update
     out.total = out.slots + out.bubble + out.update
 
     network = network_of(ops, prices, passes.fullest(h, plan), v)
-    out.exchange = slow.update.network + network.get("replicas", 0.0) * m
-    out.host_transfer = (slow.forward.host + slow.backward.host) * m + slow.update.host
+    out.exchange = max(first.update.network, last.update.network) + network.get("replicas", 0.0) * m
+    out.host_transfer = (slow.forward.host + slow.backward.host) * m + later.update.host
     out.tensor_parallel = network.get("tensor", 0.0) * m
     out.expert_parallel = network.get("experts", 0.0) * m
     out.context_parallel = network.get("context", 0.0) * m
@@ -294,7 +297,7 @@ def limit(out, passed, update, device):
 def answer(v, batch):
     """What is reported of a step for a global batch."""
     s, out = v.s, step(v)
-    stage, m, update = out.stage, out.m, out.stage.update
+    stage, m, update = out.stage, out.m, out.updated
     passed = stage.passes
     out.compute = passed.compute_bound * m + update.compute_bound
     out.memory_bound = passed.memory_bound * m + update.memory_bound

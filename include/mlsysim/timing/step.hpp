@@ -324,25 +324,31 @@ template <class T>
                                select(first_slower, chain_last, chain_first), min(slot_first, slot_last),
                                select(first_slower, slot_first - chain_first, slot_last - chain_last)},
                               plan);
+  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
+  // next step, except its last piece, which is not ready before the backward pass is over. Kernels hide what
+  // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
+  // for the host. The next step waits for both ends, of which the faster one may hold more weights.
+  const auto exposed = [&](const StageCost<T>& end) -> Time<T> {
+    const Time<T> ahead = end.update.prefetch_comm * (1.0 - 1.0 / end.exchanges);
+    const Time<T> beside_kernels = min(ahead, end.room(plan)) * (1.0 - plan.overlap_slowdown);
+    return end.update.total - min(ahead, beside_kernels + end.launch_wait(plan));
+  };
+  const Time<T> update_first = exposed(first), update_last = exposed(last);
+  const auto first_later = update_first > update_last;
+  step.update = max(update_first, update_last);
   step.stage = {select_members(first_slower, first.forward, last.forward),
                 select_members(first_slower, first.recompute, last.recompute),
                 select_members(first_slower, first.backward, last.backward),
                 select_members(first_slower, first.weight_gradient, last.weight_gradient),
-                select_members(first_slower, first.update, last.update),
+                select_members(first_later, first.update, last.update),
                 select(first_slower, first.blocks, last.blocks),
                 first.exchanges};
   const StageCost<T>& s = step.stage;
-  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
-  // next step, except its last piece, which is not ready before the backward pass is over. Kernels hide what
-  // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
-  // for the host.
-  const Time<T> ahead = s.update.prefetch_comm * (1.0 - 1.0 / s.exchanges);
-  const Time<T> beside_kernels = min(ahead, s.room(plan)) * (1.0 - plan.overlap_slowdown);
-  step.update = s.update.total - min(ahead, beside_kernels + s.launch_wait(plan));
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;
-  step.exchange = s.update.network + parts.between(CommGroup::dp) * plan.microbatches;
+  step.exchange =
+      max(first.update.network, last.update.network) + parts.between(CommGroup::dp) * plan.microbatches;
   step.host_transfer = (s.forward.host + s.backward.host) * plan.microbatches + s.update.host;
   step.tensor_parallel = parts.between(CommGroup::tp) * plan.microbatches;
   step.expert_parallel = parts.between(CommGroup::ep) * plan.microbatches;

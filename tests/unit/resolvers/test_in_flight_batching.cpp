@@ -250,8 +250,26 @@ TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_fli
   engine.sampling = 0.4 * unit::ms;
   const auto sampled = steady(in, engine);
   CHECK_THAT(sampled.itl.base(), WithinRel(slow.itl.base(), 1e-12));
+  const double decodes = (sampled.request_throughput * sampled.itl).base() * 99;  // share of the time
   CHECK_THAT(sampled.utilization - slow.utilization,
-             WithinRel(std::min(1.0, slow.running_requests) * 0.5 * 0.4e-3 / slow.itl.base(), 1e-9));
+             WithinRel(decodes * 0.5 * 0.4e-3 / slow.itl.base(), 1e-9));
+}
+
+TEST_CASE("in flight: a device draws for the prompt and the steps of every request that ends",
+          "[catalogue][in_flight]") {
+  ServingEngine engine;
+  engine.mixed = false;
+  const double request_time = PlainPasses::prompt(1000) + 99 * PlainPasses::step(1);
+  auto in = request(1000, 100);
+  in.concurrency = 1;
+  CHECK_THAT(steady(in, engine).utilization, WithinRel(1, 1e-9));
+  in.concurrency.reset();
+  in.arrival_rate = 1e-3 * per_s;
+  CHECK_THAT(steady(in, engine).utilization, WithinRel(1e-3 * request_time, 1e-3));
+  in.arrival_rate = 8 * per_s;  // several decode at all times
+  const auto busy = steady(in, engine);
+  REQUIRE(busy.running_requests > 1);
+  CHECK_THAT(busy.utilization, WithinRel(1, 1e-9));
 }
 
 TEST_CASE("in flight: chunks of one prompt follow each other and stop no step for long",

@@ -114,10 +114,10 @@ TEST_CASE("a pipeline in steady state has a micro-batch in every stage", "[catal
   CHECK_THAT(thin.decode_pass.in(unit::ms), is(2.0360448));
   CHECK_THAT(one.itl.in(unit::ms), is(step_of(one.running_requests)));
   CHECK_THAT(four.itl.in(unit::ms), is(step_of(four.running_requests / 4)));
-  // What a device computes: 2 GFLOP a token, by 100 TFLOP/s a device: n tokens in a step of each of them.
-  const auto used = [&](double requests) { return 2e9 * requests / (1e14 * 1e-3 * step_of(requests)); };
-  CHECK_THAT(one.utilization, is(used(one.running_requests)));
-  CHECK_THAT(four.utilization, is(used(four.running_requests / 4)));
+  // What a device computes: 2 GFLOP for each of the 198 tokens after the first, by 100 TFLOP/s a device.
+  const auto used = [](const auto& r) { return 198 * 2e9 * r.request_throughput.base() / 1e14; };
+  CHECK_THAT(one.utilization, is(used(one)));
+  CHECK_THAT(four.utilization, is(used(four) / 4));
 }
 
 TEST_CASE("the mean context of n generated tokens is (n + 1) / 2 beyond the prompt",

@@ -28,6 +28,7 @@ template <class T> struct ClosedLoop {
   typename Steady<T>::Step step;
   T running{1.0}, others{0.0};  ///< that decode while one does, itself included and not
   T rate{0.0};                  ///< requests that end in a second
+  T own{0.0};                   ///< share of a request's own among those that run beside its prompt
   Time<T> first, wait;          ///< to the first token, and before that for a slot
   Time<T> decoding;             ///< from the first token to the last
 };
@@ -46,6 +47,7 @@ template <class T, class F>
   const auto queued = requests > slots;
   const T own = select(queued, none, T(one / max(most, one)));
   ClosedLoop<T> out;
+  out.own = own;
   // From the others that decode while one does, to those that Little's law then gives.
   const auto others_at = [&](const T& others) {
     out.others = others;
@@ -104,7 +106,7 @@ template <class T> struct InFlightBracket {
 template <class T>
 [[nodiscard]] InFlight<T> in_flight_at(const T& rate, const Steady<T>& s, const ClosedLoop<T>& full) {
   constexpr bool stops = std::is_same_v<T, double>;  // a record holds every round
-  constexpr std::array<int, 7> parts{3, 3, 2, 2, 2, 2, 2};
+  constexpr std::array<int, 9> parts{3, 3, 2, 2, 2, 2, 2, 2, 2};
   constexpr int secants = 4;
   const auto missing = [&](const T& n) { return T(n - rate * s.steps() * s.step(n, n).itl.base()); };
   InFlight<T> out{.running = full.running, .overload = max(T(rate - full.rate), T{0.0})};
@@ -155,7 +157,8 @@ template <class T> struct SpreadArrivals {
 template <class T>
 void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typename Steady<T>::Step& step,
                    const T& rate, const Time<T>& two, SpreadArrivals<T>& out) {
-  const T one{1.0}, together = s.together(), arrived = step.prompts * p.scheduler_steps;
+  const T one{1.0}, together = s.together(), arrived = step.prompts * p.scheduler_steps,
+                    taken = step.inflight / p.passes.plan.pp;
   // A pass of one prompt, from one of as many as are priced.
   const Time<T> further = s.further_prompt(step.inflight);
   const Time<T> alone = max(step.one_pass - further * (clamp(arrived, one, together) - 1.0), further);
@@ -164,27 +167,38 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
   const Time<T> shared = (alone - further) * (1.0 - again);
   out.prompt = (further + (alone - further) * again) * T{s.chunks()};
   out.own = shared + out.prompt;
-  const Time<T> around =
-      max(two, apply<PassUnderWay, T>({.step = step.block,
-                                       .fixed = shared,
-                                       .prompt = out.prompt,
-                                       .load = min(T(rate * out.prompt.base()), T{kFullest}),
-                                       .mean_pass = step.mean_pass(),
-                                       .variation = p.arrival_variation})
-                   .around);
+  // A load that is held is one of shorter passes, of both kinds in the same shares.
+  const T load = rate * out.prompt.base(), held = min(load, T{kFullest}), often = step.prompt_passes;
+  const Time<T> least = min(step.block, step.prompt_pass);
+  const Time<T> mean_pass = max(Time<T>(step.mean_pass() * ((1.0 - load) / (1.0 - held))), least);
+  const T apart = (mean_pass - step.block) / mean_pass;
+  const Time<T> shorter = mean_pass * (1.0 + apart * apart * ((1.0 - often) / max(often, T{1e-12})));
+  const Time<T> alike = select(load > held, shorter, two);
+  // By how much the pass under way is longer because long passes follow long ones.
+  const Time<T> longer = max(apply<PassUnderWay, T>({.step = step.block,
+                                                     .fixed = shared,
+                                                     .prompt = out.prompt,
+                                                     .load = held,
+                                                     .mean_pass = mean_pass,
+                                                     .variation = p.arrival_variation})
+                                     .around -
+                                 alike,
+                             Time<T>());
   // Running requests take a part of the budget where passes mix.
   const T fresh = p.seq_len - p.cached_prefix_len,
           room = p.prefill_chunk_tokens - (p.engine.mixed ? step.requests : T{0.0});
   const Time<T> full =
       apply<PromptQueue, T>({.pass_time = step.mean_pass(),
                              .together = together,
-                             .share = min(T(arrived * fresh / max(room, fresh)), T{kFullest})})
+                             .share = min(T(arrived * taken * fresh / max(room, fresh)), T{kFullest})})
           .wait;
   const T beside = rate * (1.0 - 0.5 / together);  // where a pass takes one, later prompts take others
-  out.queued = clamp(T(step.prompt_passes * (step.prompt_pass / step.mean_pass())), T{0.0}, T{kFullest});
+  out.queued =
+      clamp(T(taken * step.prompt_passes * (step.prompt_pass / step.mean_pass())), T{0.0}, T{kFullest});
   out.crowd = beside * two.base();
-  out.wait = full + (around - two) * (0.5 * out.busy) + out.prompt * (beside * (around - two).base());
-  out.rest = full + around * (0.5 * out.busy) + out.prompt * (beside * around.base() / together);
+  out.wait = full + longer * (0.5 * out.busy) + out.prompt * (beside * longer.base());
+  out.rest =
+      full + (two + longer) * (0.5 * out.busy) + out.prompt * (beside * (two + longer).base() / together);
 }
 
 /// @param all_rate of all requests a second @param all_in_flight of all micro-batches
@@ -193,9 +207,9 @@ template <class T>
                                                 const typename Steady<T>::Step& step,
                                                 const typename Steady<T>::Alone& own, const T& all_rate,
                                                 const T& all_in_flight) {
-  // A micro-batch is a queue of its own.
-  const T one{1.0}, rate = all_rate / step.inflight / p.passes.plan.ep,
-                    in_flight = all_in_flight / step.inflight;
+  // There is a queue for each stage, of which fewer requests than stages leave some empty.
+  const T one{1.0}, stages = p.passes.plan.pp, rate = all_rate / stages / p.passes.plan.ep,
+                    in_flight = all_in_flight / stages;
   const bool random = p.arrivals == ArrivalProcess::random;
   SpreadArrivals<T> out;
   // Others must be there for a pass to be under way.
@@ -524,15 +538,14 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const auto& s = state.s;
   const auto& own = state.own;
   const auto& step = state.loop.step;
-  const T one{1.0}, stages = v.plan.pp, requests = state.loop.running / step.inflight;
-  const T share = state.working() / state.replicas * min(state.loop.running, one);
+  const T one{1.0}, stages = v.plan.pp, working = state.working() / state.replicas;
   const Time<T> alone = own.kernels + s.dispatch(own, one);
   out.prefill_mfu = min(one, T(own.cost.work / (v.device.compute.dense * stages * alone)));
-  out.mfu = share * min(one, T((decode.cost.work + own.cost.work * step.prompts) * step.inflight /
-                               (v.device.compute.dense * stages * step.itl)));
-  const Time<T> loaded = s.busy_step(requests, step) * step.inflight;
+  const auto draw = s.draw(step, state.loop.rate, state.loop.running, state.loop.own);
+  out.mfu = working * min(one, T((decode.cost.work * draw.decoding + own.cost.work * draw.brought) *
+                                 step.inflight / (v.device.compute.dense * stages * step.itl)));
   // Each pass keeps to the cap; that of a mean number of requests may be a little off their mean.
-  out.utilization = share * min(s.most_busy(), T(loaded / (stages * step.itl)));
+  out.utilization = working * min(s.most_busy(), T(draw.busy / (stages * step.itl)));
   if (!state.workers) return;
   // The mean of all devices, of which those of the workers take prompts for every replica.
   const T taken = state.loop.rate * state.working() / state.workers->takers / stages,

@@ -212,22 +212,38 @@ template <class T = double> class Steady {
                                          : own;
   }
 
-  /// ... and what the prompts of a step add to it. A mixed pass reads the weights once.
-  [[nodiscard]] Time<T> busy_prompts(const Step& s) const {
-    const T one{1.0}, often = s.prompts * p_.chunks, share = min(often, one), ranks = p_.passes.plan.ep;
-    if (known_zero(share)) return {};
+  /// ... and what `brought` prompts of a rank add to it. A mixed pass reads the weights once where it takes
+  /// the place of a step, as the share `joined` of them do.
+  [[nodiscard]] Time<T> busy_prompts(const T& brought, const T& joined) const {
+    const T one{1.0}, often = brought * p_.chunks, share = min(often, one), ranks = p_.passes.plan.ep;
+    if (separate() || known_zero(share)) return {};
     Time<T> sum;
     for_each_chunk([&](const T& now, const T& context, double times) {
-      sum += prefill_of(clamp(s.prompts, one, together_) * ranks, now, context).busy * T{times};
+      sum += prefill_of(clamp(brought, one, together_) * ranks, now, context).busy * T{times};
     });
     sum = sum / p_.chunks * max(T(often / together_), one);
-    return share * (p_.engine.mixed ? max(sum - busy(ranks), Time<T>()) : sum);
+    return share * (p_.engine.mixed ? max(sum - busy(ranks) * joined, Time<T>()) : sum);
   }
 
-  /// Both, and what the kernels of the sampler draw.
-  [[nodiscard]] Time<T> busy_step(const T& running, const Step& s) const {
-    return busy(running) + busy_prompts(s) +
-           p_.engine.sampling * (max(running, T{1.0}) * p_.passes.step_device.draw.resident);
+  /// Time in which a device draws its full power in the time of a step, all micro-batches together.
+  struct Draw {
+    T decoding{1.0};  ///< share of the time in which steps run
+    T brought{0.0};   ///< prompts of a rank and micro-batch that begin in the time of a step
+    Time<T> busy;
+  };
+  /// Every request that ends has drawn for its prompt and for its part of each of its steps; the kernels of
+  /// the sampler draw beside them.
+  /// @param rate of requests that end, a second @param all_running that decode while one does @param own
+  /// share of those that decode which is not there while its own prompt is
+  [[nodiscard]] Draw draw(const Step& s, const T& rate, const T& all_running, const T& own) const {
+    const T one{1.0}, running = max(T(all_running / s.inflight), one), begun = rate * s.itl.base(),
+                      decode = begun * steps_;
+    Draw out{.decoding = min(T(decode / max(all_running, one)), one),
+             .brought = begun / (s.inflight * p_.passes.plan.ep)};
+    const Time<T> sampling = p_.engine.sampling * (running * p_.passes.step_device.draw.resident);
+    const T joined = min(T(decode * (1.0 - own) / p_.passes.plan.pp), one);
+    out.busy = ((busy(running) + sampling) * out.decoding + busy_prompts(out.brought, joined)) * s.inflight;
+    return out;
   }
 
   /// The largest share of the time in which a device may draw its full power: under a cap, what draws it.
