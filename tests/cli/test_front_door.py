@@ -299,11 +299,9 @@ def test_machines_without_a_price_do_not_hide_the_prices_of_others(run):
 
 
 def test_levers_fit(run):
-    """A count that would not fit is no lever, and no gain is larger than what there is."""
+    """A count that would not fit is no lever."""
     for lever in run("sensitivity", *DEEPSEEK[:2], "ttft", *DEEPSEEK[2:], "--batch-size", "64", "-o", "json").json()["levers"]:
         assert lever["input"] != "tp_size" or lever["lower"] == lever["value"], lever
-        if lever["at_lower"] or lever["at_upper"]:
-            assert -1 <= (lever["ceiling"] or 0) < 100, lever
 
 
 def test_an_axis_gives_a_resolver_its_machine(run):
