@@ -54,10 +54,13 @@ struct Zoo::Shelves {
     std::deque<T> objects;
     std::vector<const T*> order;
     std::deque<Slot> slots;
-    ByName<Slot*> by_name;  // names, aliases and keys
+    ByName<Slot*> by_name;              // names, aliases and keys
+    std::atomic<std::size_t> whole{0};  ///< slots when all of them were read last
 
     void read_all(Zoo& zoo) {
+      if (whole.load(std::memory_order_acquire) == slots.size()) return;
       for (Slot& slot : slots) (void)object_of(slot, zoo);
+      whole.store(slots.size(), std::memory_order_release);
     }
     Slot& new_slot(DeferredReader read) {
       Slot& slot = slots.emplace_back();
