@@ -37,7 +37,7 @@ class WordReader {
   void read(const std::vector<ShellWord>& words, bool strict) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       where_ = {.file = name_, .line = words[i].line};
-      if (words[i].text.empty()) continue;
+      if (words[i].text.empty() || words[i].text == "--") continue;
       if (!is_flag(words[i].text)) {
         if (strict) positional(words[i].text);
         continue;

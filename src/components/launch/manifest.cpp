@@ -365,9 +365,12 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
 }
 
 std::optional<Manifest> read_dockerfile(std::string_view text) {
-  std::string lines(text);
-  for (auto at = lines.find("\\\n"); at != std::string::npos; at = lines.find("\\\n", at))
-    lines.replace(at, 2, " ");
+  std::string lines;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool goes_on = text[at] == '\\' && at + 1 < text.size() && text[at + 1] == '\n';
+    lines += goes_on ? ' ' : text[at];
+    if (goes_on) ++at;
+  }
   std::string image, environment, entry, arguments;
   for (std::istringstream in(lines); !in.eof();) {
     std::string line, instruction;

@@ -100,14 +100,15 @@ void Settings::put(const FlagRow& row, const Given& given) {
       .flag = row.flag, .value = given.value, .use = row.use, .what = row.why, .where = given.where};
   if (!given.has_value && finding.value.empty()) finding.value = "true";
   auto value = finding.value;
-  const bool open = left_open(value);
-  if (open && row.use != FlagUse::ignored && row.flag != "cuda_graph_config" && !row.means.contains(value)) {
+  const auto meant = row.means.find(value);
+  const bool open = meant == row.means.end() ? left_open(value) : meant->second == "auto";
+  if (open && row.use != FlagUse::ignored && row.flag != "cuda_graph_config") {
     finding.use = FlagUse::ignored;
     finding.what = "left to the engine";
     findings_->push_back(std::move(finding));
     return;
   }
-  if (!open && !row.means.contains(value)) check(row, {row.flag, value, given.where}, value);
+  if (!open && meant == row.means.end()) check(row, {row.flag, value, given.where}, value);
   if (row.use == FlagUse::contradicts &&
       std::find(row.unless.begin(), row.unless.end(), value) != row.unless.end()) {
     finding.use = FlagUse::ignored;

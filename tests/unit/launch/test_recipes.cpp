@@ -218,6 +218,18 @@ TEST_CASE("a launch is found in more places where people keep it", "[launch]") {
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF"), "weight_format") == "q4_k_m");
 }
 
+TEST_CASE("values that leave a choice to the engine, and bits of QLoRA", "[launch]") {
+  const auto open = read("vllm serve Qwen/Qwen3-8B --max-model-len -1");
+  CHECK(finding(open, "max-model-len").use == FlagUse::ignored);
+  CHECK(field(open, "seq_len").empty());
+  CHECK(refusal("vllm serve Qwen/Qwen3-8B --max-model-len -2").find("launch.006") != std::string::npos);
+  const auto run = read("kubectl run v --image=vllm/vllm-openai:v0.8.0 -- --model Qwen/Qwen3-8B");
+  CHECK(field(run, "engine") == "vllm@0.8.0");
+  CHECK(run.findings.size() == 1);
+  CHECK(field(read("python qlora.py --model_name_or_path huggyllama/llama-65b --bits 4 --lora_r 64"),
+              "weight_format") == "nf4");
+}
+
 TEST_CASE("files of NeMo and SGLang state what they state", "[launch]") {
   const auto nemo = read(
       "trainer: {devices: 8, num_nodes: 4, precision: bf16}\nmodel:\n  micro_batch_size: 1\n  "
