@@ -34,9 +34,9 @@ template <class T> class RooflineEstimator final : public detail::OperatorEstima
     PassEstimate<T> out;
     auto& cost = out.cost;
     cost.work = sum.work;
-    cost.traffic = sum.traffic;
+    cost.traffic = sum.memory_bytes;
     const Time<T> arithmetic = sum.work / device.compute.dense,
-                  memory = sum.traffic / device.memory.bandwidth;
+                  memory = sum.memory_bytes / device.memory.bandwidth;
     out.total = out.busy = cost.total = max(arithmetic, memory);
     const auto by_compute = arithmetic > memory;
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());

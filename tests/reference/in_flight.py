@@ -303,57 +303,6 @@ class Steady:
         return self.s.equal_lengths and not self.s.arrival_rate
 
 
-def running_at(rate, steady, most):
-    """The fewest requests with running = rate steps itl(running) (Little's law): from none, as many as begin in the time
-    of one answer, again and again; where that hardly adds any, the first of numbers close together that is enough."""
-    begun = lambda n: rate * steady.steps * steady.step(n, n).itl  # noqa: E731
-    low, more = 0.0, begun(0.0)
-    while more > low * 1.001 and more < most:
-        low, more = more, begun(more)
-    high = max(low, min(more, most))
-    while begun(high) > high and high < most:
-        low, high = high, min(high * 1.001, most)
-    while high - low > 1e-13 * high and low < (low + high) / 2 < high:
-        middle = (low + high) / 2
-        if begun(middle) > middle:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def closed_loop(steady, requests, slots, before):
-    """A loop of `requests`, of which `slots` run at once. By Little's law (little1961) requests = rate (wait + first +
-    decoding), and those that run hold their slots from the server to the last token. Requests that decode make the
-    step, whose length says how many decode: one secant, from all of them and from what that gives. Those that keep in
-    step take their prompts together, and all of them make the steps that follow. `before` gives the time to the first
-    token, and the part of it without a slot."""
-    most = min(requests, slots)
-    # Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
-    own = 0.0 if requests > slots else 1 / max(most, 1.0)
-
-    def at(others):
-        loop = SimpleNamespace(own=own, others=others, running=1 + others if own else max(others, 1.0))
-        loop.step = steady.step(loop.running, others)
-        loop.decoding = loop.step.itl * steady.steps
-        loop.first, outside = before(loop.step, loop.running / loop.decoding, loop.running)
-        loop.rate = min(requests / (loop.first + loop.decoding), slots / (loop.first - outside + loop.decoding),
-                        loop.running / loop.decoding)
-        loop.then = loop.rate * loop.decoding * (1 - own)
-        return loop
-
-    everyone = max(most - 1.0, 0.0) if own else most
-    loop = at(everyone)
-    if steady.in_step() and not steady.s.prefill_replicas:
-        loop.running = min(loop.running, loop.rate * loop.decoding)
-        return loop
-    first = loop.then
-    second = at(first).then
-    fall = max((second - first) - (first - everyone), 1e-12)
-    others = min(max(first - (second - first) * (first - everyone) / fall, 0.0), everyone)
-    return at(others)
-
-
 def first_token(s, engine, steady, step, rate, running, out, at_once):
     """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
     (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
@@ -526,15 +475,15 @@ def answer(**asked):
         first_token(alone, engine, steady, step, rate, running, told, at_once)
         return told["ttft"], engine["request_time"] + told["rest"]
 
-    full = closed_loop(steady, 1e6 * most, most, before)
+    full = queueing.closed_loop(steady, 1e6 * most, most, before)
     out["capacity"] = full.rate
     loop, out["is_stable"] = full, 1.0
     if s.concurrency:
-        loop = closed_loop(steady, s.concurrency, most, before)
+        loop = queueing.closed_loop(steady, s.concurrency, most, before)
     running, step, rate = loop.running, loop.step, loop.rate
     if s.arrival_rate:
         out["is_stable"] = float(s.arrival_rate <= full.rate)
-        running = running_at(s.arrival_rate, steady, full.running) if out["is_stable"] else full.running
+        running = queueing.running_at(s.arrival_rate, steady, full.running) if out["is_stable"] else full.running
         step, rate = steady.step(running, running), min(s.arrival_rate, full.rate)
     begun = running / (step.itl * steady.steps)  # others arrive as often as those that decode begin
     lane = running / steady.lanes(running)

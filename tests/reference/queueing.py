@@ -111,3 +111,54 @@ def quantile(share_by, share, low, high):
         else:
             high = middle
     return high
+
+
+def running_at(rate, steady, most):
+    """The fewest requests with running = rate steps itl(running) (Little's law): from none, as many as begin in the time
+    of one answer, again and again; where that hardly adds any, the first of numbers close together that is enough."""
+    begun = lambda n: rate * steady.steps * steady.step(n, n).itl  # noqa: E731
+    low, more = 0.0, begun(0.0)
+    while more > low * 1.001 and more < most:
+        low, more = more, begun(more)
+    high = max(low, min(more, most))
+    while begun(high) > high and high < most:
+        low, high = high, min(high * 1.001, most)
+    while high - low > 1e-13 * high and low < (low + high) / 2 < high:
+        middle = (low + high) / 2
+        if begun(middle) > middle:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def closed_loop(steady, requests, slots, before):
+    """A loop of `requests`, of which `slots` run at once. By Little's law (little1961) requests = rate (wait + first +
+    decoding), and those that run hold their slots from the server to the last token. Requests that decode make the
+    step, whose length says how many decode: one secant, from all of them and from what that gives. Those that keep in
+    step take their prompts together, and all of them make the steps that follow. `before` gives the time to the first
+    token, and the part of it without a slot."""
+    most = min(requests, slots)
+    # Of requests that are fewer than the slots one does not wait for its own prompt while it decodes.
+    own = 0.0 if requests > slots else 1 / max(most, 1.0)
+
+    def at(others):
+        loop = SimpleNamespace(own=own, others=others, running=1 + others if own else max(others, 1.0))
+        loop.step = steady.step(loop.running, others)
+        loop.decoding = loop.step.itl * steady.steps
+        loop.first, outside = before(loop.step, loop.running / loop.decoding, loop.running)
+        loop.rate = min(requests / (loop.first + loop.decoding), slots / (loop.first - outside + loop.decoding),
+                        loop.running / loop.decoding)
+        loop.then = loop.rate * loop.decoding * (1 - own)
+        return loop
+
+    everyone = max(most - 1.0, 0.0) if own else most
+    loop = at(everyone)
+    if steady.in_step() and not steady.s.prefill_replicas:
+        loop.running = min(loop.running, loop.rate * loop.decoding)
+        return loop
+    first = loop.then
+    second = at(first).then
+    fall = max((second - first) - (first - everyone), 1e-12)
+    others = min(max(first - (second - first) * (first - everyone) / fall, 0.0), everyone)
+    return at(others)

@@ -343,6 +343,20 @@ ModelFile start_entry(const std::string& name, std::string_view what) {
   return m;
 }
 
+namespace {
+
+/// How a class that is not known is read.
+std::string guess_of(const std::string& type, const Config& c, bool bert) {
+  if (bert)
+    return fmt::format("the class of '{}' is not known; read by its keys as an encoder like BERT", type);
+  return fmt::format(
+      "the class of '{}' is not known; read by its keys as a decoder with {} feed-forward, without biases "
+      "and norms on "
+      "queries and keys unless a key says so",
+      type, guessed_gate(c) ? "gated" : "ungated");
+}
+
+}  // namespace
 }  // namespace detail
 
 ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
@@ -376,20 +390,15 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   const Config c(*text, name, path, bert ? "bert" : type, m.notes);
   const Config whole(root, name, "", type_of(root), m.notes);
   refuse_parts(c, whole);
-  if (bert) {
-    m.entry.guess =
-        fmt::format("the class of '{}' is not known; read by its keys as an encoder like BERT", type);
-    Config(*text, name, path, type, m.notes).refuse_other_layers();
-  } else if (c.family() == nullptr)
-    m.entry.guess = fmt::format(
-        "the class of '{}' is not known; read by its keys as a decoder with {} feed-forward, without "
-        "biases and norms on queries and keys unless a key says so",
-        type, guessed_gate(c) ? "gated" : "ungated");
-  else if (!c.family()->missing.empty())
+  if (bert || c.family() == nullptr) {
+    m.entry.guess = guess_of(type, c, bert);
+    if (bert) Config(*text, name, path, type, m.notes).refuse_other_layers();
+  } else if (!c.family()->missing.empty()) {
     throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
                      "model_type", fmt::format("'{}': {}", type, c.family()->missing),
                      "a class whose layers each have weights of their own",
                      "write the entry by hand (docs/how-to/add-a-model.md)", {name});
+  }
   if (!m.entry.guess.empty()) m.notes.push_back("the shape is a guess: " + m.entry.guess);
   if (const Json* embedded = c.at("embedding_size");
       embedded != nullptr && embedded->is_number() && *embedded != *c.count("hidden"))

@@ -139,7 +139,7 @@ Captured captured(const StepOps& s) {
     out.tensors += op.count * each;
   }
   out.convolutions = static_cast<double>(distinct.size());
-  out.live = totals_of(ops, range.forward_end).live;
+  out.live = totals_of(ops, range.forward_end).working_set;
   return out;
 }
 

@@ -85,7 +85,7 @@ StreamNeeds operator_needs(const StreamUse& use, Notes& notes) {
   n.layer_weights = plan.weight_bytes * (totals.dense_params + totals.expert_params * share) / n.layers;
   n.work_per_sample = totals.work / (n.layers * use.batch);
   n.efficiency = use.efficiency.value_or(device.efficiency.matrix);
-  n.held = totals.state + totals.live + device.conventions.memory_reserve;
+  n.held = totals.state + totals.working_set + device.conventions.memory_reserve;
   return n;
 }
 

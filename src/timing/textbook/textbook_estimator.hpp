@@ -214,7 +214,7 @@ template <class T> class TextbookEstimator final : public PassEstimator<T> {
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
       alone.folded = false;
       demand.activations =
-          forward_totals(s, model.shape(), model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
+          forward_totals(s, model.shape(), model.layers, alone, ops).stage(T{1.0}, T{1.0}).saved_bytes;
     } else if (s.attends) {
       const auto layer =
           apply<TransformerActivations, T>({.seq_len = p.new_tokens,

@@ -576,23 +576,6 @@ TEST_CASE("in flight: who is alone waits for nobody, and pays the host on any wo
              WithinRel(apart.kv_transfer_time.base(), 1e-9));
 }
 
-TEST_CASE("in flight: a pass with prompts takes at least the host's time of its layers",
-          "[catalogue][in_flight]") {
-  In in = request(1000, 100);
-  in.precision = Precision::bf16;
-  Notes quiet;
-  ServingEngine engine;
-  const auto plain = pass_times(in, engine, quiet);
-  engine.prompt_layer = 10 * unit::ms;
-  const auto slow = pass_times(in, engine, quiet);
-  const Time<> dispatch = slow.prompt_device.dispatch_overhead;
-  // Llama 3 8B has 32 layers.
-  CHECK_THAT((slow.prefill(1, 16, 16).total - dispatch).base(), WithinRel(0.32, 1e-12));
-  CHECK(slow.decode(1, 1000).total == plain.decode(1, 1000).total);
-  engine.prompt_layer = 1 * unit::ns;
-  CHECK(pass_times(in, engine, quiet).prefill(1, 16, 16).total == plain.prefill(1, 16, 16).total);
-}
-
 TEST_CASE("in flight: a mixed pass is one pass over prompts and requests", "[catalogue][in_flight]") {
   In in = request(1000, 100);
   in.precision = Precision::bf16;

@@ -2,6 +2,7 @@
 
 #include "worked.hpp"
 
+#include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 
 using namespace worked;
@@ -75,4 +76,21 @@ TEST_CASE("in flight: a balancer that deals in turn evens the arrivals", "[catal
   CHECK(*dealt.ttft < *random.ttft);
   CHECK(*dealt.p99_ttft < *random.p99_ttft);
   CHECK_THAT(dealt.itl.base(), WithinRel(random.itl.base(), 1e-6));
+}
+
+TEST_CASE("in flight: a pass with prompts takes at least the host's time of its layers",
+          "[catalogue][in_flight]") {
+  In in = served_8b(1000, 100);
+  in.precision = Precision::bf16;
+  Notes quiet;
+  ServingEngine engine;
+  const auto plain = pass_times(in, engine, quiet);
+  engine.prompt_layer = 10 * unit::ms;
+  const auto slow = pass_times(in, engine, quiet);
+  const Time<> dispatch = slow.prompt_device.dispatch_overhead;
+  // Llama 3 8B has 32 layers.
+  CHECK_THAT((slow.prefill(1, 16, 16).total - dispatch).base(), WithinRel(0.32, 1e-12));
+  CHECK(slow.decode(1, 1000).total == plain.decode(1, 1000).total);
+  engine.prompt_layer = 1 * unit::ns;
+  CHECK(pass_times(in, engine, quiet).prefill(1, 16, 16).total == plain.prefill(1, 16, 16).total);
 }

@@ -96,7 +96,7 @@ def choice(key, given, known):
     """`given`, if it is one of the known names."""
     if given in known:
         return given
-    raise _input_error(f"'{key}' is not known", key=key, found=repr(given), expected=f"one of {', '.join(known)}", id="mlsysim.python.204")
+    raise _input_error(f"'{key}' is not known", key=key, found=repr(given), expected=f"one of {', '.join(known)}", id="mlsysim.python.297")
 
 
 def number(key, given, least=0.0, most=math.inf, above=False):
@@ -106,4 +106,4 @@ def number(key, given, least=0.0, most=math.inf, above=False):
         return float(given)
     span = f"{'above' if above else 'from'} {least:g}" + ("" if most == math.inf else f" to {most:g}")
     raise _input_error(f"'{key}' is not a number of its range", key=key, found=repr(given), expected=f"a finite number {span}",
-                       id="mlsysim.python.205")
+                       id="mlsysim.python.298")
