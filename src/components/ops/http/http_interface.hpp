@@ -1,6 +1,6 @@
 #pragma once
-// The functions of the component for HTTP. It is a library of its own because the libraries of TLS behind it take
-// longer to load than most answers take; it is opened when something is sent or fetched first.
+// The functions of the component for HTTP. It is a library of its own because the libraries of TLS behind it
+// take longer to load than most answers take; it is opened when something is sent or fetched first.
 
 extern "C" {
 
