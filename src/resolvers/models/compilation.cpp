@@ -130,7 +130,7 @@ Captured captured(const StepOps& s) {
     const Op<>& op = ops[i];
     if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) continue;
     out.calls += frame.calls_of(op);
-    if (op.kind == OpKind::convolution) distinct.insert({op.m, op.n, op.k, op.copies, op.live.base()});
+    if (op.kind == OpKind::convolution) distinct.insert({op.m, op.n, op.k, op.copies, op.working_set.base()});
     if (op.name == "batch_norm") out.tensors += 4 * op.count;  // scale, shift, mean and variance
     if (op.params <= Params<>()) continue;
     const double each = op.kind == OpKind::matmul   ? frame.matrices(op) * (1.0 + op.biased)
@@ -282,7 +282,7 @@ CompiledViews compiled_views(const In& in, Notes& notes) {
                   .launch = of_compiler(&C::launch),
                   .guard = in.guard.value_or(of_compiler(&C::call)),
                   .resume = in.resume.value_or(dispatch),
-                  .comm_group = in.comm_group,
+                  .between = in.between,
                   .dispatch = dispatch,
                   .device = convolves ? after.device : fused_total - fused.device.dispatch_overhead,
                   .boundary = calls.live,

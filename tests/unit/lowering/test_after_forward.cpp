@@ -158,7 +158,8 @@ TEST_CASE("the backward pass of each kind of operator, by hand", "[lowering]") {
 TEST_CASE("transposes of collectives", "[lowering]") {
   Bench b(Phase::training);
   const auto add = [&](std::string_view name, Collective pattern, OverlapWith overlap_with) {
-    detail::collective(b.ops, name, pattern, CommGroup::tp, 1.0, 100 * u::B, 2.0, 1.0).overlap_with = beside;
+    detail::collective(b.ops, name, pattern, CommGroup::tp, 1.0, 100 * u::B, 2.0, 1.0).overlap_with =
+        overlap_with;
   };
   add("scatter", Collective::reduce_scatter, OverlapWith::product);
   add("gather", Collective::all_gather, OverlapWith::product);

@@ -55,8 +55,8 @@ TEST_CASE("a decode step scores every entry and attends to those that are chosen
   CHECK(scores->work.base() == 536870912.0);
   CHECK(scores->state.base() == 128 * 32768.0);
   // Keys, queries and a sum of four bytes an entry cross memory; the sums are read again.
-  CHECK(scores->traffic.base() == 128 * 32768.0 + 64 * 128 + 4 * 32768.0);
-  CHECK(choice->traffic.base() == 4 * 32768.0);
+  CHECK(scores->memory_bytes.base() == 128 * 32768.0 + 64 * 128 + 4 * 32768.0);
+  CHECK(choice->memory_bytes.base() == 4 * 32768.0);
   // 16 heads with 2048 entries of 576 values, of which 512 are added up; all 32,768 stay in the cache.
   CHECK(core->work.base() == 2 * 16 * 2048 * (576.0 + 512.0));
   CHECK((core->traffic - core->working_set).base() == 2048 * 576.0);

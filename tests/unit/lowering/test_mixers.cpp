@@ -54,7 +54,7 @@ TEST_CASE("grouped heads in a prompt, by hand", "[lowering]") {
   check(core, {2 * 24 * pairs * 28, 0, io, io + cache, 0, cache});
   CHECK(core.unfused_memory_bytes.base() == Approx(io + cache + 2 * 4 * 24 * pairs));
   CHECK((core.m == 10 && core.n == 40 && core.k == 16 && core.copies == 24));
-  CHECK((core.reach == 35.5 && core.group_heads == 2));
+  CHECK((core.attended_keys == 35.5 && core.group_heads == 2));
   check(b["output_projection"], product(60, 96, 48, 1, 96));
   CHECK(b["output_projection"].biased == 1);
   check_collective(b["attention_join"], Collective::all_reduce, 2 * 60 * 96, 2, 1);
