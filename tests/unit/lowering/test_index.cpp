@@ -59,7 +59,7 @@ TEST_CASE("a decode step scores every entry and attends to those that are chosen
   CHECK(choice->memory_bytes.base() == 4 * 32768.0);
   // 16 heads with 2048 entries of 576 values, of which 512 are added up; all 32,768 stay in the cache.
   CHECK(core->work.base() == 2 * 16 * 2048 * (576.0 + 512.0));
-  CHECK((core->traffic - core->working_set).base() == 2048 * 576.0);
+  CHECK((core->memory_bytes - core->working_set).base() == 2048 * 576.0);
   CHECK(core->state.base() == 32768 * 576.0);
   // Below the number that is chosen there is nothing to leave out.
   CHECK(Lowered32(Phase::decode, 1, 1000).find("latent_attention")->n == 1000);
