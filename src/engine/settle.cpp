@@ -151,7 +151,9 @@ std::optional<MoneyRate<>> rent_of(const ResolvedScenario& r, Payment payment, N
 }
 
 /// Prices, grid and facility. @param counts_servers whether hosts and switches beside the devices count
-MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad<>& load, Notes& notes) {
+/// @param stated_idle whether an idle draw that the device states counts
+MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, bool stated_idle, MacroLoad<>& load,
+                       Notes& notes) {
   const Scenario& s = r.asked();
   MacroProblem<> out;
   out.duration_days = s.duration_days;
@@ -191,7 +193,7 @@ MacroProblem<> charges(const ResolvedScenario& r, bool counts_servers, MacroLoad
                                                .host_power = s.host_power.value_or(Power<>()),
                                                .network_power = s.network_power.value_or(Power<>()),
                                                .conventions = s.conventions},
-                        notes, std::nullopt, counts_servers);
+                        notes, std::nullopt, stated_idle);
   out = m.problem;
   if (rented) {
     out.rented = true;
@@ -209,7 +211,8 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
   const auto complete = [&](auto problem) -> AnyProblem {
     problem.limits = limits_of(r);
     MacroLoad<> load;
-    problem.macro = charges(r, problem.fidelity_model->lists_operators(), load, notes);
+    const bool by_operators = problem.fidelity_model->lists_operators();
+    problem.macro = charges(r, by_operators, by_operators, load, notes);
     if (problem.macro.has_power) problem.device.power.tdp = load.tdp;
     return problem;
   };
@@ -237,8 +240,8 @@ std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, N
   return out;
 }
 
-MacroProblem<> settle_macro(const ResolvedScenario& r, MacroLoad<>& load, Notes& notes) {
-  return charges(r, true, load, notes);
+MacroProblem<> settle_macro(const ResolvedScenario& r, bool stated_idle, MacroLoad<>& load, Notes& notes) {
+  return charges(r, true, stated_idle, load, notes);
 }
 
 }  // namespace mlsysim

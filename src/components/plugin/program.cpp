@@ -29,7 +29,7 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
                        {},
                        op.count,
                        op.work.base(),
-                       op.traffic.base()});
+                       op.memory_bytes.base()});
   out.memory = (parameter_count(workload) * problem.plan.weight_bytes).base();
   return out;
 }

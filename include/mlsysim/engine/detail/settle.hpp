@@ -18,7 +18,9 @@ namespace mlsysim {
 [[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
 
 /// Settles the prices, grid and facility of a scenario for a pass that InferencePassModel describes.
+/// @param stated_idle an idle draw that the device states counts
 /// @param load receives what the devices draw
-[[nodiscard]] MacroProblem<> settle_macro(const ResolvedScenario& scenario, MacroLoad<>& load, Notes& notes);
+[[nodiscard]] MacroProblem<> settle_macro(const ResolvedScenario& scenario, bool stated_idle,
+                                          MacroLoad<>& load, Notes& notes);
 
 }  // namespace mlsysim
