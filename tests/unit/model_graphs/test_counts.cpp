@@ -85,7 +85,7 @@ TEST_CASE("more runs at once make more rows and read the weights once") {
   };
   CHECK(at(8).work.base() == Approx(8 * at(1).work.base()));
   CHECK(at(8).params().base() == at(1).params().base());
-  CHECK(at(8).traffic.base() < 1.1 * at(1).traffic.base());  // two matrices are nearly all of it
+  CHECK(at(8).memory_bytes.base() < 1.1 * at(1).memory_bytes.base());  // two matrices are nearly all of it
 }
 
 TEST_CASE("what a fused chain moves is no more than what each operator moves alone, and the weights stay") {
