@@ -14,7 +14,7 @@ from ._mlsysim import (
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
     Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, RecurrenceChain, RecurrenceRates, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
-    StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
+    StoredFormat, SustainedShare, Tiles, TrainingTotals, UsualRuntimes, Workload,
 )
 from .errors import InputError
 
@@ -28,7 +28,7 @@ __all__ = [
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",
     "Reach", "RecommendationShape", "RecurrenceChain", "RecurrenceRates", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
-    "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "Workload",
+    "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "UsualRuntimes", "Workload",
 ]
 
 _PARTS = (
@@ -37,7 +37,7 @@ _PARTS = (
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
     RecommendationShape, ConvLayer, ListedOperator, InferenceTotals, TrainingTotals, Conventions,
-    EngineMemoryRule, MemoryKept, MemoryStep,
+    EngineMemoryRule, MemoryKept, MemoryStep, UsualRuntimes,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {
