@@ -91,7 +91,9 @@ def test_the_list_holds_every_key_of_serving_plans(run):
     tested = {key for keys in (KEYS_SERVE, KEYS_TRAIN, KEYS_EXPERTS) for key, _, _ in keys}
     elsewhere = {"version", "mode", "constraints.assert", "hardware.node_count", "ops.grid", "ops.datacenter",
                  "parallelism.ep_size", "parallelism.expert_tp_size", "parallelism.host_memory",
-                     "parallelism.host_memory_bandwidth", "parallelism.offload_experts", "parallelism.offload_gradients"}
+                     "parallelism.host_memory_bandwidth", "parallelism.offload_experts", "parallelism.offload_gradients",
+                 "parallelism.network_bandwidth", "parallelism.decode_replicas", "parallelism.prefill_ep_size",
+                 "parallelism.prefill_replicas", "parallelism.prefill_tp_size"}  # test_pools.py
     assert keys == tested | elsewhere
 
 

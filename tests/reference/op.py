@@ -35,7 +35,7 @@ class Op:
     reach: float = 0.0  # attention: keys that the mean query sees
     group_heads: float = 1.0  # attention: query heads that share a key-value head
     biased: float = 0.0  # product: 1 where a bias is added
-    joins: float = 1.0  # product: weight matrices that lie side by side in it
+    merged_matrices: float = 1.0  # product: weight matrices that lie side by side in it
     work: float = 0.0  # FLOP
     traffic: float = 0.0  # bytes to and from memory
     params: float = 0.0  # weights stored

@@ -102,7 +102,7 @@ def feed_forward_pair(f, group, names, share, rows, width, copies, outer, gated)
     up_name, act_name, down_name = names
     matrices_up = 2 if gated else 1
     up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)
-    up.joins = matrices_up
+    up.merged_matrices = matrices_up
     up.kept *= f.split
     up.recompute_parts = {"norm", "block"}
     values = rows * width * copies

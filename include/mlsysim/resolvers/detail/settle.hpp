@@ -40,9 +40,9 @@ struct SettledMacro {
 };
 /// Grid, facility and prices of a request. @throws InputError for a device without TDP
 /// @param embodied emissions of making one device, instead of the zoo's
-/// @param stated_idle an idle draw that the device states counts; at textbook fidelity its share is the usual
-/// one
+/// @param stated_idle an idle draw that the device states counts, as at operator fidelity; else its share is
+/// the usual one
 [[nodiscard]] SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes,
-                                  std::optional<Carbon<>> embodied = std::nullopt, bool stated_idle = true);
+                                  std::optional<Carbon<>> embodied = std::nullopt, bool stated_idle = false);
 
 }  // namespace mlsysim
