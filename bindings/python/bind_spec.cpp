@@ -74,7 +74,8 @@ void bind_spec(py::module_& m) {
   SpecClass<CollectiveTimes>(m, "CollectiveTimes", "What collectives of the library take inside a node.");
   SpecClass<PartitionProfile>(m, "PartitionProfile", "A slice into which a device can be divided.");
   SpecClass<FigureRule>(m, "FigureRule", "A figure that follows from another one of the same device.");
-  SpecClass<UsualRuntimes>(m, "UsualRuntimes", "The runtimes of a class of devices where a question names none.");
+  SpecClass<UsualRuntimes>(m, "UsualRuntimes",
+                           "The runtimes of a class of devices where a question names none.");
   SpecClass<DeviceClass>(m, "DeviceClass", "Figures that devices of one kind have in common.");
   SpecClass<HardwareNode>(m, "HardwareNode", "One accelerator or processor.",
                           {{"tdp", "power.tdp"},

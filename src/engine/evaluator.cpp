@@ -402,7 +402,7 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
   p.summary = batch_summary(a.latency, a.bottleneck);
   MacroLoad<> load;
-  const auto charged = settle_macro(r, a.fidelity == Fidelity::operator_level, load, notes);
+  const auto charged = settle_macro(r, fidelity_model_of(a.fidelity).lists_operators(), load, notes);
   MacroEstimate<> macro;
   load.utilization = a.load * share.working;
   if (charged.has_power) macro = macro_estimate(charged, load);
