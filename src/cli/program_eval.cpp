@@ -271,12 +271,19 @@ void Program::sweep_command() {
           scenario_.targets.insert(scenario_.targets.begin(), sweep_.model);
           return search(scenario_, search_, render_);
         }
+        if (sweep_.hardware.empty())
+          throw InputError({.id = "mlsysim.cli.199",
+                            .message = "a sweep of a model needs a machine",
+                            .key = "HARDWARE",
+                            .found = fmt::format("sweep {}", sweep_.model),
+                            .expected = "devices of the zoo, separated by commas",
+                            .hint = fmt::format("mlsysim sweep {} H100,H200", sweep_.model)});
         return sweep(sweep_, scenario_, search_, render_);
       },
       {Place::model, Place::device});
   demand(*w, "MODEL", sweep_.model, "a model of the zoo, or a YAML file; or a resolver");
-  demand(*w, "HARDWARE", sweep_.hardware,
-         "devices of the zoo, separated by commas; or the inputs of the resolver as key=value")
+  offer(*w, "HARDWARE", sweep_.hardware,
+        "devices of the zoo, separated by commas; or the inputs of the resolver as key=value", "")
       ->delimiter(',');
   offer(*w, "-b,--batch-size,--concurrency", sweep_.batch_sizes,
         "samples of one batch, or requests in flight of a served model, separated by commas (default: one)",
