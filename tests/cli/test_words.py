@@ -106,3 +106,8 @@ def test_a_search_without_axes_finds_the_plan(run):
 def test_machines_of_a_search_have_one_count(run):
     done = run("sweep", "Llama3_8B", "2xH100,4xH200")
     assert done.code == 1 and "mlsysim.cli.254" in done.err
+
+
+def test_a_sweep_of_a_model_without_a_machine_says_what_is_missing(run):
+    done = run("sweep", "Llama3_8B")
+    assert done.code == 1 and "[mlsysim.cli.199]" in done.err
