@@ -40,6 +40,7 @@ void bind_system(py::module_& m) {
   SpecClass<ConvolutionRates>(m, "ConvolutionRates", "Convolutions as implicit products.");
   SpecClass<ProductRates>(m, "ProductRates", "Dense products on one generation of chips.");
   SpecClass<ExpertRates>(m, "ExpertRates", "Routed experts of one layer on one generation of chips.");
+  SpecClass<TunedShapes>(m, "TunedShapes", "Shapes of routed experts with tuned tiles.");
   SpecClass<ChainLaunch>(m, "ChainLaunch", "One launch of a chain of linear attention.");
   SpecClass<RecurrenceRates>(m, "RecurrenceRates", "Constants of such a chain on one generation of chips.");
   SpecClass<RecurrenceChain>(m, "RecurrenceChain", "Kernels of linear attention of one rule.");

@@ -80,7 +80,7 @@ bool lists_everything(std::string_view command) {
 }  // namespace
 
 Program::Program(std::vector<std::string> words)
-    : words_(with_known_command(std::move(words))),
+    : words_(std::move(words)),
       shows_all_(std::find(words_.begin(), words_.end(), "--help-all") != words_.end()) {
   app_.require_subcommand(1);
   app_.fallthrough();
@@ -120,6 +120,7 @@ Program::Program(std::vector<std::string> words)
       "Every command has examples of its own: mlsysim COMMAND --help\n"
       "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.");
   values_[app_.get_option("--output")].choices = {"text", "json", "markdown", "csv"};
+  take_known_command();
   eval_commands();
   zoo_commands();
   memory_command();

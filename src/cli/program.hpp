@@ -48,9 +48,6 @@ template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T
 /// Thrown by the option that asks how to cite the program.
 struct CallForCitation {};
 
-/// Words of a call whose command has the name that the program knows it by: "trace" is "traffic".
-[[nodiscard]] std::vector<std::string> with_known_command(std::vector<std::string> words);
-
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
  public:
@@ -71,6 +68,9 @@ class Program {
       return command(parent, name, about, examples, std::move(run));
     };
   }
+  /// Gives the command the name that the program knows it by: "trace" is "traffic". The options before it are
+  /// declared by then.
+  void take_known_command();
   /// Replaces options that engines and benchmarks call otherwise, and flags before a model or a machine.
   void take_other_words();
   void place_words(const CLI::App& command, std::size_t first);

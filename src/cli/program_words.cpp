@@ -44,13 +44,17 @@ constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string
 
 }  // namespace
 
-std::vector<std::string> with_known_command(std::vector<std::string> words) {
-  const auto command = std::find_if(words.begin(), words.end(),
-                                    [](const std::string& word) { return !word.starts_with('-'); });
-  if (command == words.end()) return words;
-  for (const auto& [name, known] : kCommands)
-    if (*command == name) *command = known;
-  return words;
+void Program::take_known_command() {
+  for (std::size_t i = 0; i < words_.size() && words_[i] != "--"; ++i) {
+    if (words_[i].starts_with('-')) {
+      const auto* option = option_of(&app_, words_[i]);
+      if (option != nullptr && option->get_items_expected_max() > 0) ++i;  // its value
+      continue;
+    }
+    for (const auto& [name, known] : kCommands)
+      if (words_[i] == name) words_[i] = known;
+    return;
+  }
 }
 
 void Program::take_other_words() {

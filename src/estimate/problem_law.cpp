@@ -59,6 +59,16 @@ void append_key(std::string& key, const std::shared_ptr<const Software>& softwar
   append_key(key, software->full_precision);
 }
 
+/// Shapes with tuned tiles are those of a list in the zoo.
+void append_key(std::string& key, const std::shared_ptr<const std::vector<ExpertShape>>& shapes) {
+  append_key(key, shapes != nullptr);
+  if (shapes == nullptr) return;
+  for (const auto& shape : *shapes) {
+    append_key(key, shape.experts);
+    append_key(key, shape.width);
+  }
+}
+
 /// Kernels of linear attention are numbers of a family on a device, which are no inputs of the tape.
 void append_key(std::string& key, const std::shared_ptr<const SettledRecurrences>& recurrences) {
   append_key(key, recurrences != nullptr);

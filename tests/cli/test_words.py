@@ -40,6 +40,7 @@ SAME = [
      ["eval", "Mixtral_8x7B", "H100", "--accelerators", "8", "--ep-size", "8", "--expert-copies", "per_node", "--rank-imbalance", "1.3"]),
     (["eval", "Llama3_8B", "H100", "--resolvers", "SustainabilityModel"], ["eval", "Llama3_8B", "H100", "--also", "SustainabilityModel"]),
     (["model-graph", "show", GRAPH], ["program", "show", GRAPH]),
+    (["-o", "json", "model-graph", "show", GRAPH], ["-o", "json", "program", "show", GRAPH]),
     (["compare", "Llama3_8B,Qwen3_8B", "H100"], ["compare", "Llama3_8B", "H100", "--with", "workload=Qwen3_8B"]),
 ]
 

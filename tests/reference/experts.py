@@ -15,22 +15,35 @@ def classes(hardware):
         name = entry("device_class", name).get("like")
 
 
+def extended(kind, of):
+    """An entry, and along `extends` those whose figures hold where it states none."""
+    while of:
+        yield of
+        of = entry(kind, of["extends"]) if "extends" in of else None
+
+
 def choice_of(engine, hardware, stored):
-    while not engine.get("experts") and "extends" in engine:
-        engine = entry("engine", engine["extends"])
-    for choice in engine.get("experts", []):
-        if choice.get("generation") in (None, *classes(hardware)) and choice.get("format", stored) == stored:
-            return choice["family"]
-    return None
+    """The row of the nearest runtime for the format; where no runtime has one, the nearest for any format."""
+    rows = [
+        choice
+        for runtime in extended("engine", engine)
+        for choice in runtime.get("experts", [])
+        if choice.get("generation") in (None, *classes(hardware)) and choice.get("format", stored) == stored
+    ]
+    rows.sort(key=lambda choice: "format" not in choice)
+    return rows[0]["family"] if rows else None
 
 
-def rates_of(family, hardware, stored):
+def rates_of(family, hardware, stored, tuned=False):
     """Of the stored format, else of the one that is nearest in bits, within a factor of 1.5."""
     own = bytes_of_format(stored)
     rows = [
         row
-        for row in entry("kernel_family", family)["experts"]
-        if row["generation"] in classes(hardware) and get(hardware, "compute.dense." + row["multiplies"])
+        for f in extended("kernel_family", entry("kernel_family", family))
+        for row in f.get("experts", [])
+        if row["generation"] in classes(hardware)
+        and get(hardware, "compute.dense." + row["multiplies"])
+        and row.get("tuned", False) == tuned
     ]
     for row in rows:
         if row["format"] == stored:
@@ -40,19 +53,35 @@ def rates_of(family, hardware, stored):
     return min(near, key=away) if near else None
 
 
+def constants(row):
+    return SimpleNamespace(
+        share=row["share"], stream=row["stream"], tile=row["tile"], launch=row["floor"] * default("chained_floor") / KERNELS
+    )
+
+
 def set_experts(device, hardware, engine, stored):
     """The floor of a layer is shared by its kernels; of it a part counts between others of a captured step."""
     family = choice_of(engine, hardware, stored) if engine else None
     row = rates_of(family, hardware, stored) if family else None
     if row is None:
         return
-    device.experts = SimpleNamespace(
-        peak=get(hardware, "compute.dense." + row["multiplies"]),
-        share=row["share"],
-        stream=row["stream"],
-        tile=row["tile"],
-        launch=row["floor"] * default("chained_floor") / KERNELS,
-    )
+    device.experts = constants(row)
+    device.experts.peak = get(hardware, "compute.dense." + row["multiplies"])
+    shapes = [
+        (listed["experts"], width)
+        for f in extended("kernel_family", entry("kernel_family", family))
+        for listed in f.get("tuned", [])
+        if listed["device"] == hardware["name"] and listed["format"] == stored
+        for width in listed["widths"]
+    ]
+    device.experts.shapes = shapes
+    device.experts.tuned = constants(rates_of(family, hardware, stored, True) or row) if shapes else None
+
+
+def of_shape(device, op):
+    """Constants of a routed product: of tuned tiles where the library has them for its shape."""
+    e = device.experts
+    return e.tuned if any(abs(op.device_experts - n) + abs(op.expert_width - w) < 0.5 for n, w in e.shapes) else e
 
 
 def set_products(device, hardware, engine, precision):

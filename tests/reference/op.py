@@ -35,6 +35,8 @@ class Op:
     reach: float = 0.0  # attention: keys that the mean query sees
     group_heads: float = 1.0  # attention: query heads that share a key-value head
     biased: float = 0.0  # product: 1 where a bias is added
+    device_experts: float = 0.0  # of a layer of routed experts: how many the device holds
+    expert_width: float = 0.0  # and the width of one of them there
     merged_matrices: float = 1.0  # product: weight matrices that lie side by side in it
     work: float = 0.0  # FLOP
     traffic: float = 0.0  # bytes to and from memory

@@ -150,6 +150,7 @@ def experts(f, share, a):
     own = f.tokens * shared_by / plan.tp
     routed = own * top_k
     # Three kernels choose experts, count rows and order them; one puts the rows in the experts' order.
+    layer = len(f.ops)
     elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4, {"routed"})
     elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0, {"routed"})
     local = count / plan.ep
@@ -192,6 +193,8 @@ def experts(f, share, a):
     total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2, {"routed"})
     total.traffic += plan.activation_bytes * own * hidden
     total.live = total.traffic
+    for op in f.ops[layer:]:
+        op.device_experts, op.expert_width = local, a["width"] / shared_by
     matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)
     first = len(f.ops)
     feed_forward_pair(

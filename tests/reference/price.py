@@ -4,6 +4,7 @@ import math
 from types import SimpleNamespace
 
 from collectives import collective_time
+from experts import of_shape
 
 
 def ceil_div(a, b):
@@ -49,9 +50,9 @@ def product_time(op, device, executions):
 def expert_product_time(op, d):
     """The same in the kernels of a family for routed experts: tiles of its own rows and 64 columns, its own share of
     the peak of its arithmetic and of the bandwidth, no burst, and nothing for the start of a tile."""
-    e = d.experts
+    e = of_shape(d, op)
     tiles = ceil_div(op.m, e.tile) * ceil_div(op.n, 64) * op.copies
-    step = 2 * e.tile * 64 * d.units / (e.peak * e.share)
+    step = 2 * e.tile * 64 * d.units / (d.experts.peak * e.share)
     memory = op.traffic / (d.memory_bandwidth * d.memory_share * e.stream)
     whole = ceil_div(tiles, d.units) * op.k * step
     spread = max(op.k * tiles / d.units, 1) * step
@@ -122,7 +123,7 @@ def stream_time(op, device):
     memory = op.traffic / (device.memory_bandwidth * device.memory_share)
     high, low = max(compute, memory), min(compute, memory)
     soft = high * (1 + (low / high) ** 4) ** 0.25 if high > 0 else 0.0
-    launch = device.experts.launch if device.experts and "routed" in op.parts else device.launch
+    launch = of_shape(device, op).launch if device.experts and "routed" in op.parts else device.launch
     search = device.search * op.searched / device.units
     return cost(soft + launch + search, compute + search, memory, launch)
 

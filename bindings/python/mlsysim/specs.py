@@ -14,7 +14,7 @@ from ._mlsysim import (
     Mixer, NetworkFabric, Node, Outline, PartitionProfile,
     Pod, PowerDraw, PowerEnvelope, ProductRates, Rack, Reach, RecommendationShape, RecurrenceChain, RecurrenceRates, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
-    StoredFormat, SustainedShare, Tiles, TrainingTotals, UsualRuntimes, Workload,
+    StoredFormat, SustainedShare, Tiles, TrainingTotals, TunedShapes, UsualRuntimes, Workload,
 )
 from .errors import InputError
 
@@ -28,11 +28,11 @@ __all__ = [
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerDraw", "PowerEnvelope", "ProductRates", "Provenance", "Rack",
     "Reach", "RecommendationShape", "RecurrenceChain", "RecurrenceRates", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
-    "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "UsualRuntimes", "Workload",
+    "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "TunedShapes", "UsualRuntimes", "Workload",
 ]
 
 _PARTS = (
-    ChainLaunch, RecurrenceChain, RecurrenceRates, CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, FrameworkHost, ProductRates, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
+    ChainLaunch, RecurrenceChain, RecurrenceRates, CompilerHost, ConvolutionRates, ExpertChoice, ExpertRates, TunedShapes, FrameworkHost, ProductRates, KernelRate, LaunchPart, ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, PowerDraw, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,

@@ -99,6 +99,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   const T routed = own * h.top_k;  // rows that leave the fullest rank
   // Kernels beside the products: choice, counts and order of the rows, which are then put in the experts'
   // order.
+  const std::size_t layer = f.ops.size();
   elementwise(f, "expert_choice", OpGroup::experts, count * 3.0, f.tokens * h.experts, 1, 0, 4, part::routed);
   elementwise(f, "expert_gather", OpGroup::experts, count, routed * h.hidden, 1, 1, 0, part::routed);
   // Routing deals the rows of all ranks evenly but for chance, also to ranks that have no sequence of their
@@ -131,6 +132,10 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2, part::routed);
   sum.memory_bytes += f.activations(own * h.hidden);
   sum.unfused_memory_bytes = sum.working_set = sum.memory_bytes;
+  for (std::size_t i = layer; i < f.ops.size(); ++i) {
+    f.ops[i].device_experts = local;
+    f.ops[i].expert_width = h.width / width;
+  }
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);
   const std::size_t first_shared = f.ops.size();
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",

@@ -127,6 +127,8 @@ template <class T = double> struct Op {
   T searched{0.0};               ///< rows that are searched for their highest values, one a block
   T biased{0.0};                 ///< product: 1 where a bias is added to its output
   T merged_matrices{1.0};        ///< product: weight matrices that lie side by side in it
+  T device_experts{0.0};         ///< of a layer of routed experts: how many the device holds
+  T expert_width{0.0};           ///< and the width of one of them there
   T fewer_products{1.0};         ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
   Work<T> work;                  ///< multiplies and adds
   Data<T> memory_bytes;          ///< bytes to and from memory, intermediates on chip

@@ -129,7 +129,8 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
                   .at_least(1)
                   .counted()
                   .defaulted("kwon2023vllm"),
-              field(&I::engine, key::engine).defaulted("generic, zoo/runtimes"));
+              field(&I::engine, key::engine)
+                  .defaulted("usual on the class of the device, zoo/hardware/classes.yaml"));
 }
 
 /// An engine of which passes alone are asked: their budget and their graphs, no host time.

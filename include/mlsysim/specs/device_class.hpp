@@ -25,8 +25,10 @@ struct UsualRuntimes {
 
   static constexpr auto fields() {
     using R = UsualRuntimes;
-    return rows(field(&R::serve, "serve", "", "of language models that serve requests"),
-                field(&R::diffuse, "diffuse", "", "of diffusion models"));
+    return rows(
+        field(&R::serve, "serve", "", "of language models that serve requests")
+            .defaulted("of the class that it is like"),
+        field(&R::diffuse, "diffuse", "", "of diffusion models").defaulted("of the class that it is like"));
   }
 };
 

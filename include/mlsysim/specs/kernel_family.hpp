@@ -60,6 +60,7 @@ struct ExpertRates {
   const DeviceClass* generation = nullptr;
   WeightFormat format = WeightFormat::bf16;  ///< in which the experts are stored
   Precision multiplies = Precision::bf16;    ///< in which they are multiplied
+  bool tuned = false;                        ///< for shapes that the family has tuned tiles for
   Time<> floor{};
   double share = 1, stream = 1, tile = 64;
 
@@ -68,12 +69,31 @@ struct ExpertRates {
     return rows(field(&E::generation, "generation", "", "class of the devices"),
                 field(&E::format, "format", "", "in which the experts are stored"),
                 field(&E::multiplies, "multiplies", "", "format of the arithmetic"),
+                field(&E::tuned, "tuned", "", "of shapes with tuned tiles, see TunedShapes")
+                    .defaulted("of all others"),
                 field(&E::floor, "floor", "us", "of the smallest layer, all its kernels, replayed by itself")
                     .non_negative(),
                 field(&E::share, "share", "", "share of the peak of that arithmetic").within(0.01, 1),
                 field(&E::stream, "stream", "", "memory rate of the products over that of a stream")
                     .within(0.05, 1.5),
                 field(&E::tile, "tile", "", "rows of an output tile").at_least(1).counted());
+  }
+};
+
+/// Shapes of a layer of routed experts for which a library ships tiles tuned on one device: experts that a
+/// device holds, and widths of one of them there. All others run with one default tile.
+struct TunedShapes {
+  const HardwareNode* device = nullptr;
+  WeightFormat format = WeightFormat::bf16;  ///< in which the experts are stored
+  double experts = 0;
+  std::vector<double> widths{};
+
+  static constexpr auto fields() {
+    using S = TunedShapes;
+    return rows(field(&S::device, "device", "", "on which they were tuned"),
+                field(&S::format, "format", "", "in which the experts are stored"),
+                field(&S::experts, "experts", "", "experts that a device holds").at_least(1).counted(),
+                field(&S::widths, "widths", "", "of one expert on a device"));
   }
 };
 
@@ -159,19 +179,21 @@ struct RecurrenceChain {
 
   static constexpr auto fields() {
     using C = RecurrenceChain;
-    return rows(field(&C::rule, "rule", "", "the convolution, or the rule of the state"),
-                field(&C::decoding, "decoding", "", "steps of decoding").defaulted("prompts"),
-                field(&C::chunk, "chunk", "", "tokens of a chunk; a sequence is padded to whole ones")
-                    .at_least(1)
-                    .counted()
-                    .defaulted("no chunks"),
-                field(&C::columns, "columns", "", "columns of a state in one block")
-                    .at_least(1)
-                    .counted()
-                    .defaulted("128"),
-                field(&C::launches, "launches", "", "launches of the chain")
-                    .defaulted("one, with the traffic of the operator"),
-                field(&C::rates, "rates", "", "constants by generation; the first that fits"));
+    return rows(
+        field(&C::rule, "rule", "", "the convolution, or the rule of the state"),
+        field(&C::decoding, "decoding", "", "steps of decoding").defaulted("prompts"),
+        field(&C::chunk, "chunk", "", "tokens of a chunk; a sequence is padded to whole ones")
+            .at_least(1)
+            .counted()
+            .defaulted("no chunks"),
+        field(&C::columns, "columns", "", "columns of a state in one block")
+            .at_least(1)
+            .counted()
+            .defaulted("128"),
+        field(&C::launches, "launches", "", "launches of the chain")
+            .defaulted(
+                "of the family that it extends; one, with the traffic of the operator, where that has none"),
+        field(&C::rates, "rates", "", "constants by generation; the first that fits"));
   }
 };
 
@@ -210,6 +232,7 @@ struct KernelFamily {
   std::optional<Time<>> gap;
   ConvolutionRates convolution;
   std::vector<ExpertRates> experts{};
+  std::vector<TunedShapes> tuned{};
   std::vector<GenerationConstants> generations{};
   std::optional<double> carried;  ///< factor within which they hold on another device of a generation
   std::vector<ProductRates> products{};
@@ -255,6 +278,7 @@ struct KernelFamily {
         field(&K::recurrences, "recurrences", "", "linear attention").defaulted("absent"),
         field(&K::experts, "experts", "", "routed experts of a layer, by generation and format")
             .defaulted("none"),
+        field(&K::tuned, "tuned", "", "shapes of experts with tuned tiles").defaulted("none"),
         field(&K::generations, "generations", "", "constants by generation and device").defaulted("none"),
         field(&K::carried, "carried", "",
               "factor within which a constant holds on a device of the generation that was not measured")

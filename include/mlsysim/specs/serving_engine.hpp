@@ -97,7 +97,7 @@ struct CompilerHost {
 
 /// A serving engine or a framework. Its figures belong to the software: never to a model, and a device keeps
 /// its own. What `extends` states holds where nothing is stated here; a list of launches replaces the rows of
-/// its operations.
+/// its operations, a list of expert kernels those of its formats.
 struct ServingEngine {
   std::string name;
   std::string version;                 ///< release that it describes; empty: not stated
@@ -130,7 +130,7 @@ struct ServingEngine {
   const KernelFamily* products = nullptr;
   const KernelFamily* fused_attention = nullptr;
   const KernelFamily* recurrences = nullptr;
-  std::vector<ExpertChoice> experts{};  ///< the first that fits
+  std::vector<ExpertChoice> experts{};  ///< a row of the format before one of any
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
   CompilerHost compile{};
@@ -208,7 +208,8 @@ struct ServingEngine {
             .defaulted("usual_attention"),
         field(&E::recurrences, "recurrences", "", "family of linear attention")
             .defaulted("usual_recurrences"),
-        field(&E::experts, "experts", "", "families of kernels for routed experts; the first that fits")
+        field(&E::experts, "experts", "",
+              "families of kernels for routed experts; a row of the format before one of any")
             .defaulted("products of the device"),
         field(&E::launches, "launches", "", "kernels and framework operators of each operation"),
         field(&E::host, "host", "", "host time of a framework").defaulted("absent"),

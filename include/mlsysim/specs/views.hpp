@@ -93,6 +93,26 @@ template <class T = double> struct DeviceConventions {
   }
 };
 
+/// Shape of the routed experts on a device: how many, and the width of one there.
+struct ExpertShape {
+  double experts = 0, width = 0;
+};
+
+/// Kernels of routed experts for shapes with tuned tiles. See TunedShapes.
+template <class T = double> struct TunedExperts {
+  T share{1.0}, stream{1.0}, tile{1.0};
+  Time<T> launch;
+
+  static constexpr auto fields() {
+    using E = TunedExperts;
+    return rows(
+        field(&E::share, "share", "", "share of the peak of the arithmetic").within(0.01, 1),
+        field(&E::stream, "stream", "", "memory rate over that of a stream").within(0.05, 1.5),
+        field(&E::tile, "tile", "", "rows of an output tile").at_least(1).counted(),
+        field(&E::launch, "launch", "us", "start and end of one kernel of the experts").non_negative());
+  }
+};
+
 /// Kernels of routed experts, of the family that a runtime names. See ExpertRates.
 template <class T = double> struct DeviceExperts {
   T rate_ratio{1.0};        ///< peak of their arithmetic over that of the other products
@@ -100,7 +120,9 @@ template <class T = double> struct DeviceExperts {
   T stream{1.0};            ///< memory rate over that of a stream
   T tile{1.0};              ///< rows of an output tile
   Time<T> launch;           ///< start and end of one kernel of the layer
+  TunedExperts<T> tuned;    ///< for `shapes`
   bool has_family = false;  ///< else as other products
+  std::shared_ptr<const std::vector<ExpertShape>> shapes;  ///< with tuned tiles; null: none
 
   static constexpr auto fields() {
     using E = DeviceExperts;
@@ -111,10 +133,12 @@ template <class T = double> struct DeviceExperts {
         field(&E::stream, "stream", "", "memory rate of the experts' products over that of a stream")
             .within(0.05, 1.5),
         field(&E::tile, "tile", "", "rows of an output tile").at_least(1).counted(),
-        field(&E::launch, "launch", "us", "start and end of one kernel of the experts").non_negative());
+        field(&E::launch, "launch", "us", "start and end of one kernel of the experts").non_negative(),
+        field(&E::tuned, "tuned", "", "for shapes with tuned tiles"));
   }
   static constexpr auto categories() {
-    return rows(category(&DeviceExperts::has_family, "has_family", "a runtime names their kernels"));
+    return rows(category(&DeviceExperts::has_family, "has_family", "a runtime names their kernels"),
+                category(&DeviceExperts::shapes, "shapes", "with tuned tiles"));
   }
 };
 

@@ -16,12 +16,26 @@ template <class T = double> struct OpCost {
   T launches{1.0};  ///< kernels of one execution
 };
 
-/// One execution of a product of routed experts in the kernels of a family: tiles of `experts.tile` rows and
-/// 64 columns, whole waves or a depth spread over all units, at their own share of the peak of their
-/// arithmetic.
+/// The constants of a family for the shape of a routed product: of its tuned tiles, or of its default one.
+template <class T> [[nodiscard]] TunedExperts<T> expert_constants(const Op<T>& op, const Device<T>& d) {
+  const auto& e = d.experts;
+  TunedExperts<T> out{e.share, e.stream, e.tile, e.launch};
+  if (e.shapes == nullptr) return out;
+  T tuned{0.0};
+  for (const auto& shape : *e.shapes) {
+    const T away = abs(op.device_experts - shape.experts) + abs(op.expert_width - shape.width);
+    tuned = select(away < T{0.5}, T{1.0}, tuned);
+  }
+  const auto there = tuned > T{0.5};
+  return {select(there, e.tuned.share, out.share), select(there, e.tuned.stream, out.stream),
+          select(there, e.tuned.tile, out.tile), select(there, e.tuned.launch, out.launch)};
+}
+
+/// One execution of a product of routed experts in the kernels of a family: tiles of `tile` rows and 64
+/// columns, whole waves or a depth spread over all units, at their own share of the peak of their arithmetic.
 template <class T> [[nodiscard]] OpCost<T> expert_product_cost(const Op<T>& op, const Device<T>& d) {
   constexpr double columns = 64;
-  const auto& e = d.experts;
+  const auto e = expert_constants(op, d);
   const auto r = apply<MatmulTime, T>({.m = op.m,
                                        .n = op.n,
                                        .k = op.k,
@@ -31,7 +45,7 @@ template <class T> [[nodiscard]] OpCost<T> expert_product_cost(const Op<T>& op, 
                                        .tile_n = T{columns},
                                        .units = d.compute.units,
                                        .split_depth = T{1.0},
-                                       .peak = d.compute.dense * (e.rate_ratio * e.share),
+                                       .peak = d.compute.dense * (d.experts.rate_ratio * e.share),
                                        .bandwidth = d.memory.bandwidth * d.efficiency.memory * e.stream,
                                        .launch = e.launch,
                                        .wave = Time<T>(),
@@ -142,8 +156,8 @@ template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const De
                                          .traffic = op.memory_bytes,
                                          .peak = d.compute.vector * d.efficiency.vector,
                                          .bandwidth = d.memory.bandwidth * d.efficiency.memory});
-  const Time<T>& launch =
-      d.experts.has_family && op.parts & part::routed ? d.experts.launch : d.kernels.launch;
+  const Time<T> launch =
+      d.experts.has_family && op.parts & part::routed ? expert_constants(op, d).launch : d.kernels.launch;
   const Time<T> search = d.kernels.search * (op.searched / d.compute.units);
   return {.total = r.time + launch + search,
           .compute = r.compute + search,

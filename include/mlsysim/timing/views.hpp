@@ -64,9 +64,15 @@ void set_operators(const ServingEngine* runtime, Structure& structure, Plan<>& p
 /// Constants of a family for routed experts that are stored in `format`, on a device: those of its class and
 /// of the nearest stored format within a factor of 1.5 in bits, the first of several. Null where it has none.
 /// @param multiplies width of the arithmetic, where it is asked for
+/// @param tuned for shapes with tuned tiles; where the family has no constants for them, those of all shapes
 [[nodiscard]] const ExpertRates* expert_rates(const KernelFamily& family, const HardwareNode& hardware,
                                               WeightFormat format,
-                                              std::optional<Precision> multiplies = std::nullopt);
+                                              std::optional<Precision> multiplies = std::nullopt,
+                                              bool tuned = false);
+/// Shapes of experts for which a family, or what it extends, has tuned tiles on a device. A variant of a
+/// device has those of its own name only.
+[[nodiscard]] std::vector<ExpertShape> tuned_shapes(const KernelFamily& family, const HardwareNode& hardware,
+                                                    WeightFormat format);
 /// Gives a device the kernels of a family for routed experts.
 /// @param chained_floor share of the floor that counts: 1 for one layer replayed by itself
 void set_expert_kernels(Device<>& device, const ExpertRates& rates, const HardwareNode& hardware,

@@ -402,18 +402,22 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   if (!q.fields.contains("hardware")) take(nodes_called(zoo, manifest.machine));
 }
 
-/// An engine on the machines for which the zoo has its port: llama.cpp on a Mac is llama_cpp_metal.
+/// An engine on the machines for which the zoo has its port, a runtime that extends it: llama.cpp on a Mac is
+/// llama_cpp_metal.
 void take_port(Launch& launch, std::string_view engine, const Zoo& zoo) {
   auto& named = launch.fields.at("engine");
   const auto machine = launch.fields.find("hardware");
   const auto* device = machine == launch.fields.end() ? nullptr : zoo.find<HardwareNode>(machine->second);
   if (device == nullptr || named != engine) return;
-  for (const auto* c = device->device_class; c != nullptr; c = c->like)
-    if (c->runtimes.serve.starts_with(engine)) {
-      named = c->runtimes.serve;
-      launch.notes.push_back(fmt::format("{} on {} is {}", engine, device->name, named));
-      return;
-    }
+  for (const auto* c = device->device_class; c != nullptr; c = c->like) {
+    const auto* port = zoo.find<ServingEngine>(c->runtimes.serve);
+    for (const auto* r = port; r != nullptr; r = r->extends)
+      if (r->name == engine && r != port) {
+        named = port->name;
+        launch.notes.push_back(fmt::format("{} on {} is {}", engine, device->name, named));
+        return;
+      }
+  }
 }
 
 }  // namespace

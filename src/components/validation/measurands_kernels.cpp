@@ -274,8 +274,13 @@ Prediction experts_time(const ExpertsRow& c, const PredictionContext& context) {
                stored = c.weight_format ? bytes_of(*c.weight_format) : bytes;
   bare.structure.widened = stored < bytes;
   const ExpertRates* rates = nullptr;
-  if (c.family != nullptr && c.weight_format && context.comparison == Yardstick::operators)
-    rates = expert_rates(*c.family, hardware, *c.weight_format, c.precision);
+  if (c.family != nullptr && c.weight_format && context.comparison == Yardstick::operators) {
+    const auto shapes = tuned_shapes(*c.family, hardware, *c.weight_format);
+    const bool tuned = std::any_of(shapes.begin(), shapes.end(), [&](const ExpertShape& s) {
+      return s.experts == c.experts / c.ep_size && s.width == c.width / c.tp_size;
+    });
+    rates = expert_rates(*c.family, hardware, *c.weight_format, c.precision, tuned);
+  }
   if (rates != nullptr) set_expert_kernels(device, *rates, hardware, 1.0);
   const double tokens = std::max(1.0, c.tokens / c.ep_size), rows = c.tokens * c.top_k / c.ep_size;
   const auto loads = rows_of_experts(c, rows);

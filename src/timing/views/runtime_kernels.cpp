@@ -24,22 +24,35 @@ bool is_of(const HardwareNode& hardware, const DeviceClass* generation) {
   return false;
 }
 
-/// The choice of a runtime, or of the nearest one that it extends and that has any.
+/// The choice of a runtime and of what it extends: a row of the format goes before one of any format, of two
+/// such the nearer runtime's, and of two of one runtime the first.
 const ExpertChoice* choice_of(const ServingEngine& runtime, const HardwareNode& hardware,
                               WeightFormat format) {
-  const auto* r = &runtime;
-  while (r->experts.empty() && r->extends != nullptr) r = r->extends;
-  for (const auto& choice : r->experts)
-    if (is_of(hardware, choice.generation) && (!choice.format || *choice.format == format)) return &choice;
-  return nullptr;
+  const ExpertChoice* found = nullptr;
+  for (const auto* r = &runtime; r != nullptr; r = r->extends)
+    for (const auto& choice : r->experts) {
+      if (!is_of(hardware, choice.generation) || (choice.format && *choice.format != format)) continue;
+      if (found == nullptr || (choice.format && !found->format)) found = &choice;
+    }
+  return found;
+}
+
+/// The launches of a chain: its own, or those of the family that it extends for the same rule.
+const std::vector<ChainLaunch>& launches_of(const KernelFamily& family, const RecurrenceChain& chain) {
+  for (const auto* f = family.extends; f != nullptr && chain.launches.empty(); f = f->extends)
+    for (const auto& other : f->recurrences)
+      if (other.rule == chain.rule && other.decoding == chain.decoding && !other.launches.empty())
+        return other.launches;
+  return chain.launches;
 }
 
 /// A chain with its constants on a device.
 SettledRecurrence settled(const KernelFamily& family, const RecurrenceChain& chain,
                           const RecurrenceRates& rates, Frequency<> clock) {
+  const auto& launches = launches_of(family, chain);
   SettledRecurrence k{.known = true,
-                      .listed = !chain.launches.empty(),
-                      .launches = std::max(1.0, static_cast<double>(chain.launches.size())),
+                      .listed = !launches.empty(),
+                      .launches = std::max(1.0, static_cast<double>(launches.size())),
                       .chunk = chain.chunk,
                       .columns = chain.columns,
                       .states = rates.states,
@@ -49,7 +62,7 @@ SettledRecurrence settled(const KernelFamily& family, const RecurrenceChain& cha
                       .step = rates.step / clock,
                       .family = family.name,
                       .generation = rates.generation->name};
-  for (const auto& launch : chain.launches) {
+  for (const auto& launch : launches) {
     auto& sum = launch.in_order ? k.in_order : k.aside;
     sum.keys += launch.keys;
     sum.wide_keys += launch.wide_keys;
@@ -73,13 +86,14 @@ Recurrence recurrence_of(const StackView<>& stack) {
 }  // namespace
 
 const ExpertRates* expert_rates(const KernelFamily& family, const HardwareNode& hardware, WeightFormat format,
-                                std::optional<Precision> multiplies) {
+                                std::optional<Precision> multiplies, bool tuned) {
   constexpr double furthest = 1.5;
   const ExpertRates* best = nullptr;
   double nearest = furthest;
   for (const auto* f = &family; f != nullptr; f = f->extends)
     for (const auto& row : f->experts) {
-      if (!is_of(hardware, row.generation) || !hardware.compute.dense[row.multiplies]) continue;
+      if (row.tuned != tuned || !is_of(hardware, row.generation) || !hardware.compute.dense[row.multiplies])
+        continue;
       if (multiplies && bytes_per_element(*multiplies) != bytes_per_element(row.multiplies)) continue;
       const double ratio = bytes_of(row.format) / bytes_of(format);
       const double away = row.format == format ? 0.0 : std::max(ratio, 1 / ratio);
@@ -87,7 +101,17 @@ const ExpertRates* expert_rates(const KernelFamily& family, const HardwareNode& 
       best = &row;
       nearest = away;
     }
-  return best;
+  return best == nullptr && tuned ? expert_rates(family, hardware, format, multiplies) : best;
+}
+
+std::vector<ExpertShape> tuned_shapes(const KernelFamily& family, const HardwareNode& hardware,
+                                      WeightFormat format) {
+  std::vector<ExpertShape> out;
+  for (const auto* f = &family; f != nullptr; f = f->extends)
+    for (const auto& row : f->tuned)
+      if (row.device->name == hardware.name && row.format == format)
+        for (const double width : row.widths) out.push_back({row.experts, width});
+  return out;
 }
 
 void set_expert_kernels(Device<>& device, const ExpertRates& rates, const HardwareNode& hardware,
@@ -114,6 +138,12 @@ void set_expert_kernels(Device<>& device, const ServingEngine* runtime, const Ha
     return;
   }
   set_expert_kernels(device, *rates, hardware, conventions.chained_floor);
+  if (auto shapes = tuned_shapes(*choice->family, hardware, format); !shapes.empty()) {
+    const auto* tuned = expert_rates(*choice->family, hardware, format, rates->multiplies, true);
+    device.experts.tuned = {tuned->share, tuned->stream, tuned->tile,
+                            tuned->floor * conventions.chained_floor / kExpertKernels};
+    device.experts.shapes = std::make_shared<const std::vector<ExpertShape>>(std::move(shapes));
+  }
   if (!notes.wanted()) return;
   notes.assume("experts", choice->family->name,
                rates->format == format

@@ -79,6 +79,45 @@ TEST_CASE("constants of a family are those of the class and of the nearest forma
   CHECK(expert_rates(gen, b200, WeightFormat::mxfp4, Precision::bf16)->multiplies == Precision::bf16);
 }
 
+TEST_CASE("shapes with tuned tiles have constants of their own", "[lowering]") {
+  KernelFamily general, family;
+  const Zoo& zoo = standard_zoo();
+  const auto& h100 = zoo.at<HardwareNode>("H100");
+  general.experts = {{.share = 0.3, .stream = 0.9, .tile = 64}};
+  general.tuned = {{.device = &h100, .experts = 16, .widths = {1024, 2048}}};
+  family.extends = &general;
+  family.experts = {{.tuned = true, .share = 0.6, .stream = 1.1, .tile = 128}};
+  CHECK(expert_rates(family, h100, WeightFormat::bf16)->share == 0.3);
+  CHECK(expert_rates(family, h100, WeightFormat::bf16, std::nullopt, true)->share == 0.6);
+  CHECK(expert_rates(general, h100, WeightFormat::bf16, std::nullopt, true)->share == 0.3);
+  CHECK(tuned_shapes(family, h100, WeightFormat::bf16).size() == 2);
+  CHECK(tuned_shapes(family, h100, WeightFormat::fp8).empty());
+  CHECK(tuned_shapes(family, zoo.at<HardwareNode>("H200"), WeightFormat::bf16).empty());
+
+  Device<> d = small_device();
+  d.experts.has_family = true;
+  d.experts.share = 0.5;
+  d.experts.tile = 64;
+  d.experts.launch = 3 * u::us;
+  d.experts.tuned = {.share = 1, .stream = 1, .tile = 16, .launch = 2 * u::us};
+  Op<> op;
+  op.kind = OpKind::matmul;
+  op.parts = part::routed;
+  op.m = 16;
+  op.n = op.k = 64;
+  op.copies = 10;
+  op.device_experts = 16;
+  op.expert_width = 2048;
+  const auto usual = matmul_cost(op, d);
+  d.experts.shapes =
+      std::make_shared<const std::vector<ExpertShape>>(tuned_shapes(family, h100, WeightFormat::bf16));
+  // One wave of ten units; a tile of a quarter of the rows at twice the rate.
+  CHECK_THAT(matmul_cost(op, d).compute.base(), WithinRel(usual.compute.base() / 8, 1e-12));
+  CHECK(matmul_cost(op, d).overhead == 2 * u::us);
+  op.expert_width = 1536;
+  CHECK(matmul_cost(op, d).total == usual.total);
+}
+
 TEST_CASE("a release takes the kernels of experts of what it extends", "[lowering]") {
   const Zoo& zoo = standard_zoo();
   const auto& h100 = zoo.at<HardwareNode>("H100");
@@ -95,6 +134,17 @@ TEST_CASE("a release takes the kernels of experts of what it extends", "[lowerin
   set_expert_kernels(other, &zoo.at<ServingEngine>("vllm"), zoo.at<HardwareNode>("A100"), WeightFormat::bf16,
                      conventions_of(zoo), notes);
   CHECK_FALSE(other.experts.has_family);
+  // A runtime that changes one row keeps the others of what it extends.
+  const auto named = [&](const char* runtime, WeightFormat format) {
+    NoteBook lines;
+    Notes told(lines);
+    Device<> device = small_device();
+    set_expert_kernels(device, &zoo.at<ServingEngine>(runtime), h100, format, conventions_of(zoo), told);
+    return lines.assumptions.front().value.str();
+  };
+  CHECK(named("sglang", WeightFormat::bf16) == "sglang_triton_experts");
+  CHECK(named("sglang", WeightFormat::int4) == "marlin_experts");
+  CHECK(named("vllm", WeightFormat::bf16) == "triton_experts");
 }
 
 TEST_CASE("products of a family are those of its arithmetic, before figures that are the device's own",
