@@ -120,7 +120,7 @@ Answer pipeline_observed(const PipelineRequest& request, const RenderOptions& op
   out.payload = render(run, options);
   if (out.exit != Exit::fine) return out;
   for (const auto& stage : run.stages())
-    if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;
+    if (stage.status() == StageStatus::infeasible || stage.does_not_fit()) out.exit = Exit::infeasible;
   return out;
 }
 

@@ -289,6 +289,16 @@ void Program::sweep_command() {
         "samples of one batch, or requests in flight of a served model, separated by commas (default: one)",
         "N,...")
       ->delimiter(',');
+  w->add_option_function<std::vector<std::string>>(
+       "--burst",
+       [this](const std::vector<std::string>& counts) {
+         sweep_.batch_sizes = counts;
+         scenario_.fields["load"] = name_of(Load::burst);
+       },
+       "requests that all arrive at once, separated by commas")
+      ->delimiter(',')
+      ->type_name("N,...")
+      ->group(shows_all_ ? "Workload and load" : "");
   auto* p = offer(*w, "-p,--precision", sweep_.precisions,
                   "precisions, separated by commas (default: as in eval)", "NAME,...")
                 ->delimiter(',');

@@ -149,7 +149,7 @@ class RowWriter {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
       throw InputError({.id = "mlsysim.cli.086",
-                        .message = "rows that can be gone on with need a file",
+                        .message = "rows that can be resumed need a file",
                         .key = "--rows",
                         .found = fmt::format("'{}', a device or pipe", path_),
                         .expected = "a regular file, or a name that is free",

@@ -1,10 +1,12 @@
 #include "usual_space.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/reflect/label.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -56,7 +58,12 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
     }
     if (asked.axes.empty()) return {};  // all is fixed: the space says that it needs an axis
     std::vector<std::string> names;
-    for (const auto& axis : asked.axes) names.push_back(axis.substr(0, axis.find('=')));
+    for (const auto& axis : asked.axes) {
+      const auto name = axis.substr(0, axis.find('='));
+      const auto comma = std::min(name.find(','), name.size());  // two numbers of one axis
+      names.push_back(label_of(name.substr(0, comma)));
+      if (comma < name.size()) names.push_back(label_of(name.substr(comma + 1)));
+    }
     said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
   }
   if (!has_goal) {

@@ -534,16 +534,32 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   noted.erase(end, noted.end());
   out.assumptions = std::move(noted);
   out.warnings = std::move(book.warnings);
-  // A device whose bandwidth and launches nobody measured is one that the model knows by its class alone.
+  if (auto words = unmeasured_words(out.assumptions, r.hardware().name); !words.empty())
+    out.warnings.insert(out.warnings.begin(), std::move(words));
+  return out;
+}
+
+std::string unmeasured_words(std::span<const Assumption> assumptions, std::string_view device) {
   const auto of_class = [&](std::string_view name) {
-    return std::any_of(out.assumptions.begin(), out.assumptions.end(),
+    return std::any_of(assumptions.begin(), assumptions.end(),
                        [&](const Assumption& a) { return a.name.view() == name && rests_on_class(a); });
   };
-  if (of_class("efficiency.memory") && of_class("kernels.launch"))
-    out.warnings.insert(
-        out.warnings.begin(),
-        fmt::format("nobody measured {}: {} of its figures are estimates of its class", r.hardware().name,
-                    std::count_if(out.assumptions.begin(), out.assumptions.end(), rests_on_class)));
+  if (!of_class("efficiency.memory") || !of_class("kernels.launch")) return {};
+  return fmt::format("{} was not measured: {} of its figures are estimates of its class", device,
+                     std::count_if(assumptions.begin(), assumptions.end(), rests_on_class));
+}
+
+std::string setting_words(const Scenario& s) {
+  std::string out;
+  const bool serves =
+      s.mode ? *s.mode == Mode::serve : s.workload != nullptr && s.workload->is_language_decoder();
+  if (serves) {
+    const Load usual = s.arrival_rate ? Load::rate : Load::concurrency;
+    constexpr std::array<std::string_view, Choices<Load>::names.size()> kWords{
+        "requests kept in flight", "random arrivals", "all requests at once"};
+    out += fmt::format(", {}", kWords[static_cast<std::size_t>(s.load.value_or(usual))]);
+  }
+  if (s.engine != nullptr) out += fmt::format(", {} engine", s.engine->name);
   return out;
 }
 

@@ -129,6 +129,13 @@ DynamicValue StageView::operator[](std::string_view field) const {
   return read_dynamic(fields[i], result());
 }
 
+bool StageView::does_not_fit() const {
+  if (!ok() || find_field(resolver_->outputs(), "feasible") == nullptr) return false;
+  const auto fits = (*this)["feasible"].value;
+  const bool* flag = std::get_if<bool>(&fits);
+  return flag != nullptr && !*flag;
+}
+
 DynamicValue StageView::input(std::string_view field) const {
   const auto fields = resolver_->inputs();
   return read_dynamic(fields[field_at(fields, name_, field)], in_);

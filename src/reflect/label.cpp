@@ -255,6 +255,13 @@ const Row* find_row(std::string_view key) {
 
 }  // namespace
 
+std::string short_label(std::string_view key) {
+  auto label = label_of(key);
+  const auto open = label.rfind('('), close = label.rfind(')');
+  return open == std::string::npos || close == std::string::npos ? label
+                                                                 : label.substr(open + 1, close - open - 1);
+}
+
 bool has_label(std::string_view key) { return find_row(key) != nullptr; }
 
 std::string label_of(std::string_view key) {

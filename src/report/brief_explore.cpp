@@ -95,14 +95,6 @@ std::string aligned(const Columns& rows) {
   return out;
 }
 
-/// "ITL" of "per token (ITL)"; the whole label where it has no abbreviation.
-std::string short_label(std::string_view key) {
-  auto label = label_of(key);
-  const auto open = label.rfind('('), close = label.rfind(')');
-  return open == std::string::npos || close == std::string::npos ? label
-                                                                 : label.substr(open + 1, close - open - 1);
-}
-
 /// "153 output tokens/s per device", "ITL 29.9 ms".
 std::string number_words(std::string_view key, double x, const Exponents& exps) {
   const auto label = label_of(key);
@@ -335,6 +327,17 @@ void add_values(std::string_view names, std::string_view values, std::vector<std
              to);
 }
 
+/// Whether a constraint asks that a plan fits the device.
+bool of_memory(std::string_view text) {
+  return text.starts_with("plan_fits") || text.starts_with("memory_used <= memory_capacity");
+}
+
+/// "TTFT <= 2 s" of "ttft <= 2 s".
+std::string limit_words(std::string_view text) {
+  const auto end = std::min(text.find(' '), text.size());
+  return short_label(text.substr(0, end)) + std::string(text.substr(end));
+}
+
 }  // namespace
 
 std::string brief_optimum(const ExploreAnswer& a) {
@@ -353,9 +356,17 @@ std::string brief_optimum(const ExploreAnswer& a) {
   const char* head = "Limited by";
   for (const auto& c : a.constraints) {
     if (c.violated == 0) continue;
-    const bool fits = c.text.starts_with("plan_fits");  // its relaxation would be a plan that does not fit
-    out += fmt::format("{:<12}{} rejects {} points{}\n", head, fits ? "memory or an impossible plan" : c.text,
-                       grouped(c.violated), fits || c.relaxation.empty() ? "" : "; " + c.relaxation);
+    std::vector<std::string> admitted;
+    if (c.nearest)
+      for (std::size_t k = 0; k < c.nearest->labels.size(); ++k)
+        add_values(a.axes[k], c.nearest->labels[k], admitted);
+    const bool memory = of_memory(c.text);  // its relaxation would be a larger device
+    out += fmt::format("{:<12}{} rejects {} of {} points{}\n", head,
+                       memory ? "memory, or a plan that the model does not allow," : limit_words(c.text),
+                       grouped(c.violated), grouped(a.total),
+                       memory || c.need.empty()
+                           ? ""
+                           : fmt::format("; {} would admit {}", c.need, fmt::join(admitted, ", ")));
     head = "";
   }
   return out + "Searched    ";

@@ -155,7 +155,7 @@ void throughput_row(Screen& s, const EvaluationLevel& p) {
   };
   const auto share = [&](std::string_view name) {
     if (const auto x = number_in(p, name))
-      out.push_back(fmt::format("{} {:.2g} %", label_of(name), 100 * *x));
+      out.push_back(fmt::format("{} {:.3g} %", label_of(name), 100 * *x));
   };
   add("token_throughput", "tokens/s");
   add("throughput_per_accelerator", "per device");

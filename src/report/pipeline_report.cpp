@@ -58,7 +58,8 @@ std::string render(const Run& run, const RenderOptions& options) {
   const bool markdown = options.format == OutputFormat::markdown;
   std::string out = markdown ? fmt::format("# {}\n", run.pipeline().name()) : "";
   for (const auto& stage : run.stages()) {
-    const auto head = fmt::format("{}: {}", stage.name(), name_of(stage.status()));
+    const auto head =
+        fmt::format("{}: {}", stage.name(), stage.does_not_fit() ? "does not fit" : name_of(stage.status()));
     if (!out.empty()) out += "\n";
     out += markdown ? fmt::format("## {}\n\n", head)
                     : detail::painted(head, detail::Paint::bold, options.colour) + "\n";

@@ -120,8 +120,10 @@ std::string footer_of(const ExploreAnswer& a, bool limits = true) {
   if (a.evaluated == 0 && a.boxes == 0 && !a.method.empty())
     return fmt::format("{} points; {} (gap at most 1e-12)\n{}", count_text(a.total), name_of(a.exactness),
                        a.method);
-  std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total),
-                                count_text(a.evaluated), count_text(a.feasible), count_text(a.infeasible));
+  const bool all = a.evaluated == a.total;
+  std::string out = fmt::format("{}{} points{}: {} feasible, {} not", all ? "all " : "", count_text(a.total),
+                                all ? "" : fmt::format(", {} evaluated", count_text(a.evaluated)),
+                                count_text(a.feasible), count_text(a.infeasible));
   if (a.not_finite > 0) out += fmt::format(", {} without a finite number", count_text(a.not_finite));
   if (a.skipped > 0) out += fmt::format(", {} skipped", count_text(a.skipped));
   out += fmt::format("; {}", name_of(a.exactness));

@@ -163,7 +163,8 @@ std::vector<std::string> stacks_not_counted(const Workload& workload) {
   const Stack* main = workload.main();
   for (const auto& s : workload.stacks)
     if (&s != main)
-      out.push_back(fmt::format("the {} stacks[{}]", name_of(s.role), &s - workload.stacks.data()));
+      out.push_back(s.role == StackRole::draft ? "the layers for multi-token prediction (MTP)"
+                                               : fmt::format("the layers of the {}", name_of(s.role)));
   return out;
 }
 

@@ -53,6 +53,8 @@ class StageView {
   [[nodiscard]] const Resolver& resolver() const { return *resolver_; }
   [[nodiscard]] StageStatus status() const { return status_; }
   [[nodiscard]] bool ok() const { return status_ == StageStatus::ok; }
+  /// Whether it has a result that says that the setup does not fit: a field `feasible` that is false.
+  [[nodiscard]] bool does_not_fit() const;
   /// Why there is no result; null when there is one, or when the stage never ran.
   [[nodiscard]] const Infeasible* why() const { return why_; }
   /// Why the stage was skipped or failed.

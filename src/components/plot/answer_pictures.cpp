@@ -44,7 +44,7 @@ Picture tornado_picture(const SensitivityReport& r, std::size_t most) {
       .schema = "mlsysim/tornado@1",
       .title = r.result,
       .columns = {{"input"}, {"name"}, {"move"}, {"from", change}, {"to", change}, {"label"}, {"words"}}};
-  const auto name = label_of(r.result);
+  const auto name = short_label(r.result);
   Picture p{
       .kind = "tornado",
       .title = fmt::format("{}: what moves {}", r.subject, name),

@@ -29,7 +29,7 @@ ReportPart what_limits(const SystemEvaluation& card, const SensitivityReport& s)
   ReportPart part{.heading = "What limits it"};
   if (const auto* bottleneck = card.performance.find("bottleneck"))
     part.words.push_back(
-        fmt::format("The longest part of {} is {}.", label_of(s.result), bottleneck->text()));
+        fmt::format("The longest part of {} is {}.", short_label(s.result), bottleneck->text()));
   if (const auto levers = lever_sentences(s); !levers.hardware.empty())
     part.words.push_back(levers.hardware.front());
   return part;

@@ -133,6 +133,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
                           .alone = m.alone,
                           .nearest = {},
                           .nearest_left = m.left,
+                          .need = {},
                           .relaxation = {}};
     if (m.alone > 0) {
       count.nearest = nearest(m.index);
@@ -144,6 +145,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
         need = shown(m.left, left.exponents(), unit, digits);
       count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need,
                                      constraint.right().text(), words_of(out.axes, *count.nearest));
+      count.need = std::move(need);
     }
     out.constraints.push_back(std::move(count));
   }

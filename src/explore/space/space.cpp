@@ -2,6 +2,7 @@
 
 #include "explore/names.hpp"
 
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolver_api/detail/exchangeable.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
@@ -97,8 +98,9 @@ class ScenarioProblem final : public Problem {
   }
   std::string fingerprint() const override { return text_of(describe<Scenario>(), &scenario_); }
   std::string title() const override {
-    return fmt::format("{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
-                       scenario_.mode ? fmt::format(", {}", name_of(*scenario_.mode)) : "");
+    return fmt::format("{}{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
+                       scenario_.mode ? fmt::format(", {}", name_of(*scenario_.mode)) : "",
+                       setting_words(scenario_));
   }
 
  private:

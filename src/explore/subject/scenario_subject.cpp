@@ -304,6 +304,18 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
        {"decode_replicas", &Scenario::decode_replicas}}};
   for (const auto& [name, count] : pools)
     if (!(s.*count) && among(varied, name)) s.*count = 1;
+  // A number of requests under the name of a load says which load it is.
+  for (const Load load : {Load::concurrency, Load::burst}) {
+    if (!among(varied, name_of(load))) continue;
+    if (s.load && *s.load != load)
+      throw InputError({.id = "mlsysim.engine.063",
+                        .message = fmt::format("{} is no axis of another load", name_of(load)),
+                        .key = "load",
+                        .found = fmt::format("load {} and axis {}", name_of(*s.load), name_of(load)),
+                        .expected = "one load",
+                        .hint = fmt::format("leave out the load, or name the axis {}", name_of(*s.load))});
+    s.load = load;
+  }
   if (!s.unit_cost && among(varied, "unit_cost")) s.unit_cost = Money<>();
   if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }
@@ -333,7 +345,8 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
-  out.title = fmt::format("{} on {}, {}", asked.workload->name, r.fleet().name, name_of(r.mode()));
+  out.title = fmt::format("{} on {}, {}{}", asked.workload->name, r.fleet().name, name_of(r.mode()),
+                          setting_words(scenario));
   out.entry.info = {.id = "Scenario",
                     .equation = "scorecard = f(scenario, device, network, facility, model)",
                     .source = "",
@@ -357,6 +370,8 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (!known) out.assumptions.push_back(std::move(a));
   }
   out.warnings = std::move(book.warnings);
+  if (auto words = unmeasured_words(out.assumptions, r.hardware().name); !words.empty())
+    out.warnings.insert(out.warnings.begin(), std::move(words));
   return out;
 }
 

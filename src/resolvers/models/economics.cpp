@@ -98,7 +98,7 @@ SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optiona
   f.embodied_carbon = embodied.value_or(Carbon<>());
   if (!out.has_embodied)
     notes.warn([&] {
-      return fmt::format("emissions are at least those of the electricity: those of making {} are not known",
+      return fmt::format("carbon covers electricity only: no manufacturing footprint of {} is known",
                          device.name);
     });
   const double years = in.amortization_years.value_or(c.amortization_years);

@@ -12,6 +12,14 @@ namespace {
 
 constexpr Fault kDegrees{.id = "mlsysim.catalogue.075", .reason = BreakReason::infeasible_constraint};
 
+/// The numbers next to `part`, below and above, that divide `whole`.
+std::string divisors_near(double whole, double part) {
+  double below = part, above = part;
+  while (std::fmod(whole, below) != 0) --below;
+  while (above < whole && std::fmod(whole, above) != 0) ++above;
+  return fmt::format("tp_size {:g} or {:g}", below, above);
+}
+
 /// Whether `part` devices share `whole` things unevenly.
 bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, part) != 0; }
 
@@ -70,10 +78,11 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
                         "tp_size", fmt::format("tp_size {:g}", d.tp), fmt::format("at most {:g}", *heads),
                         "lower tp_size, use pipeline stages or more replicas");
     if (uneven(d.tp, *heads))
-      notes.warn([&] {
-        return fmt::format("{:g} heads do not divide into {:g} devices: they are priced as if they did",
-                           *heads, d.tp);
-      });
+      throw DomainError(kDegrees,
+                        fmt::format("tensor parallelism {:g} does not divide the {:g} attention heads of '{}'",
+                                    d.tp, *heads, w.name),
+                        "tp_size", fmt::format("tp_size {:g}", d.tp), divisors_near(*heads, d.tp),
+                        "use so many devices a replica, or share the rest of them by pp_size");
   }
   if (d.cp > seq_len)
     throw DomainError(kDegrees, "a sequence has fewer tokens than ranks that share it", "cp_size",

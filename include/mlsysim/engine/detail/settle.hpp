@@ -6,6 +6,9 @@
 #include <mlsysim/resolver_api/resolver.hpp>
 
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace mlsysim {
 
@@ -16,6 +19,13 @@ namespace mlsysim {
 /// training, of one device. Nothing is charged. Empty for every other resolver.
 /// @param inputs a live struct of the resolver @throws what its `solve` throws
 [[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
+
+/// The load and the software of a scenario for a title, behind a comma: ", requests kept in flight, engine
+/// vllm". Empty where nothing is served and no software is named.
+[[nodiscard]] std::string setting_words(const Scenario& scenario);
+
+/// Says that the device is known by its class alone; empty where its bandwidth or its launches were measured.
+[[nodiscard]] std::string unmeasured_words(std::span<const Assumption> assumptions, std::string_view device);
 
 /// Settles the prices, grid and facility of a scenario for a pass that InferencePassModel describes.
 /// @param stated_idle an idle draw that the device states counts

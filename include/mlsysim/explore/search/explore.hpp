@@ -96,6 +96,7 @@ struct ConstraintCount {
   double alone = 0;                   ///< points that miss only this one
   std::optional<FoundPoint> nearest;  ///< of those, the one that misses by least
   double nearest_left = 0;  ///< the left side there: relaxing the constraint to this admits the point
+  std::string need;         ///< nearest_left in words: "612 ms"
   std::string relaxation;   ///< "ttft <= 612 ms instead of 500 ms admits #17 (...)"
 };
 
