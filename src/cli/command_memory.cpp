@@ -46,7 +46,7 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
   q.context = request.context;
   q.requests = request.requests;
   q.expert_parallel = request.expert_parallel;
-  // "8xH100" divides the model over its devices.
+  // "8xH100" and a number of devices divide the model over them.
   q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !s.accelerators
                           ? request.tensor_parallel
                           : *s.accelerators;
@@ -65,6 +65,7 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   ScenarioBuilder builder(zoo());
   builder.set("workload", request.model);
   if (!request.device.empty()) builder.hardware(request.device);
+  if (!request.accelerators.empty()) builder.set("accelerators", request.accelerators);
   const auto built = builder.build();
   const Scenario& s = built.scenario;
   auto q = question_of(request, s);

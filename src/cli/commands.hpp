@@ -172,6 +172,7 @@ struct MemoryRequest {
   std::string model, device;  ///< the device may be empty
   std::string engine = "none", precision, kv_precision;
   double context = 8192, requests = 1, tensor_parallel = 1, expert_parallel = 1;
+  std::string accelerators;  ///< that share the model; empty: as the other two say
 };
 [[nodiscard]] Answer memory(const MemoryRequest& request, const RenderOptions& options);
 

@@ -216,6 +216,8 @@ void Program::memory_command() {
       ->capture_default_str();
   offer(*m, "--expert-parallel,--ep-size", memory_.expert_parallel, "ranks that divide the experts", "N")
       ->capture_default_str();
+  offer(*m, "--accelerators,--gpus", memory_.accelerators,
+        "devices that share the model, by tensor parallelism", "N");
   offer(*m, "--precision", memory_.precision, "format of all weights (default: as the model is stored)",
         "NAME");
   offer(*m, "--kv-precision", memory_.kv_precision, "format of keys and values (default: as the model says)",
