@@ -141,6 +141,11 @@ def test_a_model_that_fails_is_not_one_without_breaks(tmp_path):
     path.write_text(json.dumps(dynamo_export.failure(ValueError("no"), name="m")))
     (record,) = compiling.ingest(path)["records"]
     assert (record["status"], record["error"], record["failures"]) == ("failed", "ValueError: no", 1)
+    nothing = fake_output()
+    vars(nothing).update(graph_count=0, graph_break_count=-1, op_count=0, break_reasons=[], ops_per_graph=[], out_guards=[])
+    path.write_text(json.dumps(dynamo_export.document_of(nothing, name="m")))
+    (record,) = compiling.ingest(path)["records"]
+    assert (record["status"], record["failures"], record["graph_break_count"]) == ("skipped", 0, 0) and record["error"]
 
 
 def test_real_torch(tmp_path):

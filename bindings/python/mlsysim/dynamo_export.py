@@ -139,7 +139,8 @@ def document_of(output, *, name, family=None, commit=None, args=()):
     """A dict from a live ExplainOutput. `args` are (name, tensor) pairs, of which types and shapes are kept."""
     breaks = [_break(i, reason) for i, reason in enumerate(output.break_reasons or ())]
     count = max(0, output.graph_break_count)
-    return {**_frame(name, family, commit, args), "status": "ok", "error": None, "graph_count": output.graph_count,
+    status, error = ("ok", None) if output.graph_count or output.op_count or breaks else ("skipped", "the compiler captured no operator")
+    return {**_frame(name, family, commit, args), "status": status, "error": error, "graph_count": output.graph_count,
             "graph_break_count": count, "op_count": output.op_count,
             "graphs": [_graph(i, ops) for i, ops in enumerate(output.ops_per_graph or ())], "breaks": breaks,
             "unlisted_breaks": max(0, count - len(breaks)), "guards": _guards(output.out_guards),
