@@ -13,7 +13,9 @@
 #include <mlsysim/resolver_api/detail/standard_registry.hpp>
 #include <mlsysim/resolver_api/dynamic_resolver.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
+#include <mlsysim/units/error.hpp>
 
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <string>
@@ -49,8 +51,7 @@ DynamicValue default_of(const DynamicField& field, const py::handle& value) {
 /// @param inputs (name, required, kind, unit, default) each, a kind may also be "count"; @param outputs
 /// (name, kind, unit) each
 /// @param evaluate called with a dict of the inputs that have a value; returns ("ok", whole result,
-/// [outputs]) or
-///        ("infeasible", reason, smallest change, facts)
+/// [outputs]), ("infeasible", reason, smallest change, facts) or ("failed", type of the exception, its text)
 std::shared_ptr<Resolver> python_stage(const std::string& name, const std::string& tier,
                                        const std::string& about, const std::string& origin,
                                        const py::list& inputs, const py::list& outputs,
@@ -93,14 +94,22 @@ std::shared_ptr<Resolver> python_stage(const std::string& name, const std::strin
   const auto held = std::make_shared<PyHost>(evaluate);
   return std::make_shared<DynamicResolver>(
       std::move(info), std::move(in), std::move(out),
-      [held, names = std::move(names)](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
+      [held, name, names = std::move(names)](std::span<const DynamicValue> values,
+                                             SolveContext&) -> DynamicAnswer {
         const py::gil_scoped_acquire gil;
         py::dict given;
         for (std::size_t i = 0; i < values.size(); ++i)
           if (!std::holds_alternative<std::monostate>(values[i].value))
             given[py::str(names[i])] = to_python(values[i]);
         const py::tuple answer = held->object()(given);
-        if (answer[0].cast<std::string>() != "ok") return infeasible_from(answer);
+        const auto status = answer[0].cast<std::string>();
+        if (status == "failed")
+          throw PluginError({.id = "mlsysim.python.180",
+                             .message = fmt::format("{} raised {}", name, answer[1].cast<std::string>()),
+                             .found = answer[2].cast<std::string>(),
+                             .expected = "a result, or Infeasible with a reason",
+                             .hint = "correct its solve(); called from Python it shows the traceback"});
+        if (status != "ok") return infeasible_from(answer);
         std::vector<DynamicValue> result;
         for (const auto& value : answer[2].cast<py::list>()) result.push_back(to_dynamic(value));
         result.emplace_back(HostRef(std::make_shared<PyHost>(answer[1])));

@@ -42,6 +42,9 @@ struct ScenarioRequest {
 [[nodiscard]] const Zoo& zoo();
 
 [[nodiscard]] Answer eval(const ScenarioRequest& request, const RenderOptions& options);
+/// `eval` of a model, else of Llama3_8B, on the accelerators of this machine, as its driver names them.
+/// @throws LookupError where no driver names one
+[[nodiscard]] Answer audit(ScenarioRequest request, const RenderOptions& options);
 /// How a derivation is written.
 struct ExplainRequest {
   std::vector<std::string> open;  ///< laws whose every operation is written out

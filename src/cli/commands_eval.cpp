@@ -1,3 +1,4 @@
+#include "child_process.hpp"
 #include "commands.hpp"
 #include "questions.hpp"
 #include "reading_notes.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 
 namespace mlsysim::cli {
 namespace {
@@ -139,6 +141,42 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
     const auto& why = fits ? evaluation.performance : evaluation.feasibility;
     out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", why.summary.str());
   }
+  return out;
+}
+
+namespace {
+
+/// The accelerators of this machine, as the NVIDIA driver names them.
+std::vector<std::string> devices_here() {
+  const auto asked = run_child({"nvidia-smi", "--query-gpu=name", "--format=csv,noheader"});
+  std::vector<std::string> names;
+  std::istringstream lines(asked.out);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) names.push_back(line);
+  if (asked.status == 0 && !names.empty()) return names;
+  throw LookupError({.id = "mlsysim.cli.316",
+                     .message = "no accelerator of this machine is found",
+                     .found = asked.status == 127 ? std::string("no program nvidia-smi")
+                              : names.empty()
+                                  ? fmt::format("no device; nvidia-smi ended with {}", asked.status)
+                                  : fmt::format("'{}' of nvidia-smi", names.front()),
+                     .expected = "an NVIDIA driver that names its devices",
+                     .hint = "name the machine: mlsysim eval MODEL HARDWARE"});
+}
+
+}  // namespace
+
+Answer audit(ScenarioRequest request, const RenderOptions& options) {
+  const auto names = devices_here();
+  const auto equal = std::count(names.begin(), names.end(), names.front());
+  if (request.targets.empty()) request.targets.emplace_back("Llama3_8B");
+  request.targets.push_back(names.front());
+  if (equal > 1) request.fields.try_emplace("accelerators", std::to_string(equal));
+  auto out = eval(request, options);
+  if (const auto others = std::ssize(names) - equal; others > 0)
+    out.diagnostics +=
+        fmt::format("mlsysim: note: {} other devices of this machine are left out: '{}' is the first\n",
+                    others, names.front());
   return out;
 }
 

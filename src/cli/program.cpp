@@ -51,7 +51,7 @@ std::string first_screen() {
          "Accuracy        validate  calibrate  measure\n"
          "Operations      ci  watch  compile  support  submit  merge\n"
          "Extend          resolver  pipeline  plugin  walls  course  schema  mcp  units\n"
-         "Short forms     serve  train  completion  version\n\n"
+         "Short forms     serve  train  audit  completion  version\n\n"
          "Start here:     mlsysim eval Llama3_70B H100 --accelerators 8\n"
          "Examples:       mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
          "                mlsysim zoo search llama\n"

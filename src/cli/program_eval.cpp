@@ -208,6 +208,14 @@ void Program::eval_commands() {
   interval_option(*e, scenario_.interval);
   const auto limited = [this](ServiceLimit limit) { scenario_.limits.push_back(std::move(limit)); };
   limit_options(*e, limited);
+  auto* here =
+      command(app_, "audit", "Run eval on the NVIDIA devices of this machine, as their driver names them",
+              "Examples:\n  mlsysim audit\n  mlsysim audit Llama3_70B --precision fp8 --batch-size 16",
+              [this] { return audit(scenario_, render_); }, {Place::model});
+  target(*here, "MODEL", "a model of the zoo or a YAML file with one (default: Llama3_8B)");
+  scenario_options(*here, std::nullopt);
+  interval_option(*here, scenario_.interval);
+  limit_options(*here, limited);
   auto* s =
       command(app_, "serve", "Run eval --mode serve",
               "Examples:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256\n"

@@ -3,6 +3,7 @@
 
 #include "detail/brief_explore.hpp"
 #include <mlsysim/reflect/label.hpp>
+#include <mlsysim/report/detail/axis_words.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/explore_report.hpp>
@@ -312,10 +313,7 @@ std::string brief_difference(const DifferenceReport& r, const NumberInterval* fr
   return out;
 }
 
-namespace {
-
-/// "tensor parallelism 4" of one axis; of "tp_size, pp_size" at "4 x 2" one for each name.
-void add_values(std::string_view names, std::string_view values, std::vector<std::string>& to) {
+void add_axis_values(std::string_view names, std::string_view values, std::vector<std::string>& to) {
   constexpr std::string_view between_names = ", ", between_values = " x ";
   const auto name_end = names.find(between_names), value_end = values.find(between_values);
   if (name_end == std::string_view::npos || value_end == std::string_view::npos) {
@@ -323,9 +321,11 @@ void add_values(std::string_view names, std::string_view values, std::vector<std
     return;
   }
   to.push_back(fmt::format("{} {}", label_of(names.substr(0, name_end)), values.substr(0, value_end)));
-  add_values(names.substr(name_end + between_names.size()), values.substr(value_end + between_values.size()),
-             to);
+  add_axis_values(names.substr(name_end + between_names.size()),
+                  values.substr(value_end + between_values.size()), to);
 }
+
+namespace {
 
 /// Whether a constraint asks that a plan fits the device.
 bool of_memory(std::string_view text) {
@@ -343,7 +343,7 @@ std::string limit_words(std::string_view text) {
 std::string brief_optimum(const ExploreAnswer& a) {
   const auto& p = a.best.front();
   std::vector<std::string> plan, numbers;
-  for (std::size_t k = 0; k < p.labels.size(); ++k) add_values(a.axes[k], p.labels[k], plan);
+  for (std::size_t k = 0; k < p.labels.size(); ++k) add_axis_values(a.axes[k], p.labels[k], plan);
   const auto number = [&](const std::string& text, double x, const Exponents& exps) {
     numbers.push_back(number_words(text, x, exps));
   };
@@ -359,7 +359,7 @@ std::string brief_optimum(const ExploreAnswer& a) {
     std::vector<std::string> admitted;
     if (c.nearest)
       for (std::size_t k = 0; k < c.nearest->labels.size(); ++k)
-        add_values(a.axes[k], c.nearest->labels[k], admitted);
+        add_axis_values(a.axes[k], c.nearest->labels[k], admitted);
     const bool memory = of_memory(c.text);  // its relaxation would be a larger device
     out += fmt::format("{:<12}{} rejects {} of {} points{}\n", head,
                        memory ? "memory, or a plan that the model does not allow," : limit_words(c.text),

@@ -202,6 +202,38 @@ def test_every_machine_that_is_asked_is_drawn(run):
     assert drawn.code == 0 and all(f'"{name}"' in drawn.out for name in ("H200", "B200", "MI355X"))
 
 
+def test_the_devices_of_this_machine(run, tmp_path):
+    smi = tmp_path / "nvidia-smi"
+
+    def audit(script, *words):
+        smi.write_text(f"#!/bin/sh\n{script}\n")
+        smi.chmod(0o755)
+        return run("audit", *words, "-o", "json", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+
+    one = audit("echo 'NVIDIA H100 80GB HBM3'")
+    assert one.code == 0 and one.json() == run("eval", "Llama3_8B", "NVIDIA H100 80GB HBM3", "-o", "json").json(), one.err
+    mixed = audit("echo 'NVIDIA L40S'; echo 'NVIDIA A2'; echo 'NVIDIA L40S'", "--workload", "Llama3_2_1B")
+    assert mixed.code == 0 and mixed.json() == run("eval", "Llama3_2_1B", "NVIDIA L40S", "--accelerators", "2", "-o", "json").json()
+    assert "1 other" in mixed.err
+    for script in ("exit 9", "true", "echo 'No devices were found'; exit 6"):
+        none = audit(script)
+        assert none.code == 1 and "mlsysim.cli.316" in none.err, none.err
+    smi.unlink()
+    assert "no program nvidia-smi" in run("audit", env={"PATH": str(tmp_path)}).err
+
+
+def test_figures_of_topics_that_measure_several_dimensions(run, tmp_path):
+    drawn = run("plot", "accuracy", "collectives", "-o", tmp_path / "figure.svg")
+    assert drawn.code == 0, drawn.err
+    written = sorted(path.name for path in tmp_path.iterdir())
+    assert len(written) > 1 and all(name.startswith("figure-") and (tmp_path / name).read_text().startswith("<svg") for name in written)
+    assert sorted(drawn.out.split()) == [str(tmp_path / name) for name in written]
+    assert run("plot", "accuracy", "collectives").code == 0
+    refused = run("plot", "accuracy", "collectives", "-o", "svg")
+    assert refused.code == 1 and "mlsysim.picture.011" in refused.err
+    assert run("plot", "accuracy", "training", "-o", tmp_path / "one.svg").code == 0
+
+
 def test_a_device_of_ones_own(run, tmp_path):
     chip = tmp_path / "chip.yaml"
     chip.write_text(run("zoo", "new", "hardware", "MyChip").out)

@@ -53,6 +53,11 @@ IMPORTS = [
     ("from mlsysim.cli.schemas import MlsysPlanSchema\nx = MlsysPlanSchema.model_validate({'version': '1', 'name': 'x', 'workload': {'name': 'Llama3_8B'}, "
      "'hardware': {'name': 'H100'}})", "x.workload['name'] == 'Llama3_8B' and x.scorecard['feasible'] and 'workload' in MlsysPlanSchema.model_json_schema()['required']"),
     ("from mlsysim import *\nTFLOPs; GB; second", "312 * TFLOPs / second == Q('312 TFLOP/s') and 80 * GB == Q('80 GB')"),
+    ("from mlsysim.core.units import *\nx = (5 * GB).to(MB).magnitude", "x == 5000 and Q_('3 TFLOP/s') == 3 * TFLOPs / second"),
+    ("from mlsysim.core.constants import *\nx = 4 * BYTES_FP16", "x == Q('8 B') and ureg.GB and MILLION == 1e6"),
+    ("from mlsysim.core.types import Quantity, Metadata", "Metadata().source_label is None and isinstance(h.metadata, Metadata)"),
+    ("from mlsysim.systems.reliability import Reliability", "'Gpu' in dir(Reliability)"),
+    ("from mlsysim.cli.main import app\nx = app(['units', 'list'])", "x == 0"),
 ]
 
 REGISTRY = [
@@ -211,6 +216,15 @@ OTHER = [
     ("from mlsysim.show import info, table, banner\ninfo('Memory', weights=m.size_in_bytes())\ntable(['GPU', 'ms'], [['H100', 6.1]])", "callable(banner)"),
     ("from mlsysim.core.provenance import Provenance, ProvenanceKind, sourced\n"
      "x = sourced(0.5, Provenance(ProvenanceKind.ESTIMATE, 'a guess', notes='none'), name='half')", "x == 0.5 and x.source == 'a guess'"),
+    ("from mlsysim.core.provenance import Provenance, sourced, sourced_qty, scalar_value\np = Provenance('literature', 'r', url='http://x')\n"
+     "x, y = sourced(0.5, p), sourced_qty(Q('5 ms'), p, name='wait')",
+     "(y.provenance.url, y.name, y, y * 2) == ('http://x', 'wait', Q('5 ms'), Q('10 ms')) and scalar_value(x) == 0.5 == x.to('dimensionless').magnitude"),
+    ("s = mlsysim.Scenarios.SmartDoorbell.model_dump()", "s['name'] == 'Smart Doorbell' and Q(s['sla_latency']) == Q('200 ms') and s['system']['name'] == 'ESP32_S3'"),
+    ("x = [d.name for d in mlsysim.Datasets.list()]", "'ImageNet' in x and mlsysim.Platforms.Cloud.name == 'Cloud'"),
+    ("r = S.EconomicsModel().solve(fleet=c, duration_days=30, mfu=0.4); x, y = r.model_dump(), __import__('json').loads(r.model_dump_json())",
+     "near(x['tco_usd'], r.tco_usd) and Q(x['tco']) == r.tco and x == y"),
+    ("x, y = m.lower(precision='fp16'), m.lower()", "x.weight_bytes == y.weight_bytes == Q('16.06 GB') and m.lower(precision='int8').weight_bytes == Q('8.03 GB')"),
+    ("x = mlsysim.Models.StateSpace.Mamba_2_8B.state_size", "x == 16"),
     ("x = mlsysim.resolvers.PlacementOptimizer().solve(fleet=c, duration_days=30, regions=['Quebec', 'Poland'])", "x.best_region == 'Quebec'"),
     ("x = mlsysim.Scenarios.SmartDoorbell.model_copy(update={'name': 'x'})", "x.name == 'x' and x.workload is mlsysim.Scenarios.SmartDoorbell.workload"),
     ("x = mlsysim.Literature.Chinchilla.TokensPerParam", "x == 20 and 'Hoffmann' in x.source"),

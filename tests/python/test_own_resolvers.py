@@ -228,6 +228,24 @@ def test_words_flags_and_machines_are_axes_of_a_class(program):
     assert json.loads(best.stdout)["best"][0]["axes"] == {"hardware": "A100", "kind": "single"}
 
 
+def test_the_template_for_python_is_swept_with_the_dimension_of_its_axis(program, tmp_path):
+    assert program("plugin", "new", "pass_energy", "--lang", "python", "--folder", str(tmp_path / "made")).returncode == 0
+    (tmp_path / "pass_energy.py").write_text((tmp_path / "made" / "pass_energy.py").read_text())
+    info = tmp_path / "pass_energy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pass-energy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mlsysim.models]\nPassEnergy = pass_energy:PassEnergy\n")
+    for axis in (["--axis", "duration=1 ms..4 ms:4"], ["duration=9 s", "--axis", "duration=1 ms,2 ms,3 ms,4 ms"]):
+        swept = program("sweep", "PassEnergy", "hardware=H100", *axis, "--show", "pass_energy", "-o", "json")
+        assert swept.returncode == 0, swept.stderr
+        assert [point["shown"]["pass_energy"] for point in json.loads(swept.stdout)["points"]] == pytest.approx([0.7, 1.4, 2.1, 2.8])
+    best = program("optimize", "PassEnergy", "hardware=H100", "--axis", "duration=1 ms..4 ms:4", "--maximize", "pass_energy", "-o", "json")
+    assert json.loads(best.stdout)["best"][0]["objectives"]["pass_energy"] == pytest.approx(2.8)
+    # What solve() raises is an error with an id, and for a sweep the reason of a point.
+    wrong = program("resolver", "run", "PassEnergy", "--hardware", "H100", "--duration", "2")
+    assert wrong.returncode == 1 and "mlsysim.python.180" in wrong.stderr and "DimensionError" in wrong.stderr and "report" not in wrong.stderr
+
+
 def test_the_program_ends_as_the_binary_does(program):
     missed = program("eval", "Llama3_8", "H100")
     assert missed.returncode == 1 and "did you mean" in missed.stderr

@@ -24,7 +24,7 @@ def main(words=None):
     else:
         from .stages import publish
 
-        publish()
+        publish(reports=True)
     sys.stdout.flush()
     return core._run_program(["mlsysim", *words])
 

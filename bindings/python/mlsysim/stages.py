@@ -23,11 +23,11 @@ def _kind_of(value):
 _published = {}
 
 
-def publish():
+def publish(reports=False):
     """Makes the classes of Python and of installed packages known to the library by name.
 
     They are then found by questions, scorecards and the command line as what ships is. One that cannot be a stage is left out,
-    with a warning that says why.
+    with a warning that says why. `reports`: what they raise becomes an error of the library, which the command line shows.
     """
     import warnings
 
@@ -41,7 +41,7 @@ def publish():
     for name, cls in classes.items():
         origin = f"Python package {_package_of(name)}" if packages.get(name) is cls and _package_of(name) else "Python"
         try:
-            own.append(Stage(cls).declared(origin))
+            own.append(Stage(cls).declared(origin, reports))
         except Exception as error:
             if name not in _published:
                 warnings.warn(f"{name} cannot be used by name: {type(error).__name__}: {error}", stacklevel=3)
@@ -144,7 +144,7 @@ class Stage:
     def _declared_outputs(self):
         return [(name, kind, "") for name, kind in self.output_kinds]
 
-    def declared(self, origin):
+    def declared(self, origin, reports):
         """The resolver of this stage for the registry: kinds and units are those of annotations and defaults."""
         inputs = []
         for key, required in self.inputs:
@@ -155,7 +155,7 @@ class Stage:
             elif kind == "any":
                 kind, unit = self._annotated(key)
             inputs.append((key, required, kind, unit, None if kind == "any" else default))
-        return self._resolver(self.name, origin, inputs, self._declared_outputs())
+        return self._resolver(self.name, origin, inputs, self._declared_outputs(), reports)
 
     def _annotated(self, key):
         """(kind, unit) of an input without a default: float, bool or Annotated[Quantity, "kJ"], each also `| None`."""
@@ -184,12 +184,12 @@ class Stage:
                 outputs = [(name, *_kind_of(getattr(result, name))) for name in self.outputs]
         return self._resolver(self.name, "Python", inputs, outputs)
 
-    def _resolver(self, instance, origin, inputs, outputs):
+    def _resolver(self, instance, origin, inputs, outputs, reports=False):
         about = next(iter((type(self.stage).__doc__ or "").strip().splitlines()), "")
         tier = self.stage.resolver_type() if isinstance(self.stage, BaseResolver) else "model"
-        return _core._python_stage(self.name, tier, about, origin, inputs, outputs, self._evaluator(instance))
+        return _core._python_stage(self.name, tier, about, origin, inputs, outputs, self._evaluator(instance, reports))
 
-    def _evaluator(self, instance):
+    def _evaluator(self, instance, reports=False):
         stage, parameter_of, outputs = self.stage, self.parameter_of, self.outputs
         produces = stage.produces
 
@@ -202,6 +202,8 @@ class Stage:
                     raise TypeError(f"{type(stage).__name__}.solve() gave a {type(result).__name__}; it produces "
                                     f"{produces.__name__}")
             except BaseException as error:
+                if reports and isinstance(error, Exception):
+                    return ("failed", type(error).__name__, str(error))
                 _add_note(error, f"in stage '{instance}'")
                 raise
             return ("ok", result, [getattr(result, name) for name in outputs])

@@ -8,6 +8,8 @@
 #include <mlsysim/validation/validate.hpp>
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace mlsysim {
 
@@ -21,8 +23,14 @@ namespace mlsysim {
 /// The stages of a pipeline and what they hand on.
 [[nodiscard]] Picture pipeline_picture(const Pipeline& pipeline);
 
-/// Predictions over measurements of tables of one dimension. @throws InputError for tables of several
-/// dimensions, or without a row
-[[nodiscard]] Picture accuracy_picture(std::span<const TableResult> results);
+/// One of several pictures of a subject.
+struct NamedPicture {
+  std::string name{};  ///< what it shows of the subject: "time", "bandwidth"
+  Picture picture{};
+};
+
+/// Predictions over measurements, one picture for each dimension that the tables measure.
+/// @throws InputError for tables without a predicted row
+[[nodiscard]] std::vector<NamedPicture> accuracy_pictures(std::span<const TableResult> results);
 
 }  // namespace mlsysim

@@ -1,6 +1,7 @@
 // A web page has no processes, sockets, shared libraries or disk. Commands that need them are left out; other
 // commands that reach such a function report that it is missing.
 
+#include "cli/child_process.hpp"
 #include "cli/command_agents.hpp"
 #include "cli/commands.hpp"
 #include "cli/observed.hpp"
@@ -155,6 +156,9 @@ ProgramOptions options_of(const ProgramRequest&) { return {}; }
 Answer program_show(const ProgramRequest& request, const RenderOptions&) {
   throw SolverError(kAbsent.with({.found = "a program, '" + request.path + "'"}));
 }
+
+// A page starts no other program.
+Ended run_child(std::vector<std::string>, Errors) { return {.status = 127}; }
 
 void become_server(std::vector<std::string>) {
   throw SolverError(kAbsent.with({.found = "a server for agents"}));

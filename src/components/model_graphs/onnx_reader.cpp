@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 namespace mlsysim {
@@ -94,7 +95,7 @@ class OnnxReader {
  public:
   OnnxReader(const onnx::ModelProto& model, Program& program, const ProgramOptions& options,
              const std::string& file)
-      : model_(model), state_{program, options, file, {}, 0}, p_(program) {}
+      : model_(model), state_{program, options, file, {}, {}, 0}, p_(program) {}
 
   void read() {
     versions();
@@ -177,7 +178,11 @@ class OnnxReader {
         std::memcpy(&f, t.raw_data().data() + i, 4);
         values.push_back(static_cast<double>(f));
       }
-      floats_[id] = std::move(values);
+      const bool whole = std::all_of(values.begin(), values.end(), [](double v) {
+        return v >= 0 && v <= kLargestWhole && v == std::floor(v);
+      });
+      if (whole) state_.ints[id].assign(values.begin(), values.end());
+      state_.floats[id] = std::move(values);
     }
     return id;
   }
@@ -239,10 +244,6 @@ class OnnxReader {
     n.types.resize(n.results.size());
     n.numbers.resize(n.results.size());
     n.remembered.resize(n.results.size());
-    n.floats_of = [&](std::size_t i) {
-      const auto found = i < n.operands.size() ? floats_.find(n.operands[i]) : floats_.end();
-      return found == floats_.end() ? std::vector<double>() : found->second;
-    };
     n.made.name = n.op;
     n.made.line = static_cast<std::uint32_t>(n.number);
     n.made.path = kept(p_, where);
@@ -267,6 +268,7 @@ class OnnxReader {
       const bool spread = n.types[i].elements() > most;
       const auto id = add(n.types[i], role == ValueRole::weight && spread ? ValueRole::activation : role);
       if (n.remembered[i] != 0) state_.ints[id] = std::move(n.numbers[i]);
+      if (i == 0 && !n.fractions.empty()) state_.floats[id] = std::move(n.fractions);
       names[n.results[i]] = id;
       n.made.results.push_back(id);
     }
@@ -277,8 +279,9 @@ class OnnxReader {
 
   /// Arithmetic on extents is done before anything runs.
   [[nodiscard]] bool only_extents(const OnnxNode& n) const {
-    return !n.made.results.empty() && std::all_of(n.made.results.begin(), n.made.results.end(),
-                                                  [&](std::uint32_t v) { return state_.ints.contains(v); });
+    return !n.made.results.empty() &&
+           std::all_of(n.made.results.begin(), n.made.results.end(),
+                       [&](std::uint32_t v) { return state_.ints.contains(v) || state_.floats.contains(v); });
   }
 
   void constant(const onnx::NodeProto& node, const OnnxNode& n, Names& names) {
@@ -398,7 +401,6 @@ class OnnxReader {
   Program& p_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> stated_;
-  std::unordered_map<std::uint32_t, std::vector<double>> floats_;
   std::size_t count_ = 0;
   int loops_ = 0;
 };

@@ -439,42 +439,73 @@ bool OnnxShapes::elementwise() {
   return false;
 }
 
+std::optional<std::vector<double>> OnnxShapes::known(std::size_t i) const {
+  if (i >= n_.operands.size()) return std::nullopt;
+  if (const auto* whole = ints(i); whole != nullptr) {
+    if (std::any_of(whole->begin(), whole->end(), [](std::int64_t v) { return v < 0; })) return std::nullopt;
+    return std::vector<double>(whole->begin(), whole->end());
+  }
+  const auto found = s_.floats.find(n_.operands[i]);
+  return found == s_.floats.end() ? std::nullopt : std::optional(found->second);
+}
+
+namespace {
+
+/// One number of an operator on extents; nothing for an operator that extents are not computed with.
+/// @param whole whether the operands are whole numbers, whose quotient is one
+std::optional<double> folded(std::string_view op, double x, double y, bool whole) {
+  if (op == "Floor") return std::floor(x);
+  if (op == "Ceil") return std::ceil(x);
+  if (op == "Round") return std::nearbyint(x);
+  if (op == "Add") return x + y;
+  if (op == "Sub") return x - y;
+  if (op == "Mul") return x * y;
+  if (op == "Min") return std::min(x, y);
+  if (op == "Max") return std::max(x, y);
+  if (op == "Div" && y != 0) return whole ? std::floor(x / y) : x / y;
+  return std::nullopt;
+}
+
+}  // namespace
+
 /// Arithmetic on extents that a program does with small constants.
 void OnnxShapes::fold() {
-  const auto* a = ints(0);
-  if (a == nullptr) return;
-  if (n_.op == "Cast") return remember(0, *a);
-  const auto* b = ints(1);
-  if (b == nullptr || (a->size() != b->size() && a->size() != 1 && b->size() != 1)) return;
-  Dims out(std::max(a->size(), b->size()));
+  if (const auto* extents = ints(0); extents != nullptr && n_.op == "Cast") return remember(0, *extents);
+  const auto a = known(0), b = n_.operands.size() > 1 ? known(1) : std::vector<double>{0};
+  if (!a || !b || n_.operands.size() > 2 || a->empty() || b->empty()) return;
+  if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return;
+  const auto is_float = [](const TensorType& t) {
+    return t.element->name.find('f') != std::string_view::npos;  // f32, bf16, f8E4M3FN
+  };
+  std::vector<double> out(std::max(a->size(), b->size()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto x = (*a)[a->size() == 1 ? 0 : i], y = (*b)[b->size() == 1 ? 0 : i];
-    if (x < 0 || y < 0 || x > (1ll << 40) || y > (1ll << 20)) return;  // symbols
-    if (n_.op == "Add")
-      out[i] = x + y;
-    else if (n_.op == "Sub")
-      out[i] = x - y;
-    else if (n_.op == "Mul")
-      out[i] = x * y;
-    else if (n_.op == "Div" && y != 0)
-      out[i] = x / y;
-    else
-      return;
+    const double x = (*a)[a->size() == 1 ? 0 : i], y = (*b)[b->size() == 1 ? 0 : i];
+    const auto made = n_.op == "Cast" ? std::optional(is_float(n_.types[0]) ? x : std::trunc(x))
+                                      : folded(n_.op, x, y, !is_float(type(0)));
+    if (!made || !(std::abs(*made) <= kLargestWhole)) return;
+    out[i] = *made;
   }
-  remember(0, out);
+  if (std::all_of(out.begin(), out.end(), [](double v) { return v == std::floor(v); }))
+    remember(0, Dims(out.begin(), out.end()));
+  else
+    n_.fractions = std::move(out);
 }
 
 void OnnxShapes::resize() {
+  // Inputs that a file leaves out are not among the operands: sizes or scales are the last of them.
   Dims out = dims(0);
-  const auto* sizes = ints(3);
+  const std::size_t last = std::max<std::size_t>(1, n_.operands.size()) - 1;
   n_.made.kind = ListedKind::movement;
+  const bool by_size = last > 0 && type(last).element->name == "i64";
+  const auto* sizes = by_size ? ints(last) : nullptr;
+  const auto scales = by_size || last == 0 ? std::nullopt : known(last);
   if (sizes != nullptr && sizes->size() == out.size()) {
     out = *sizes;
   } else {
-    const auto scales = n_.floats_of(n_.op == "Upsample" ? 1 : 2);
-    if (scales.size() != out.size()) return unknown("its scales are computed by the program");
+    if (!scales || scales->size() != out.size())
+      return unknown(fmt::format("its {} are computed by the program", by_size ? "sizes" : "scales"));
     for (std::size_t i = 0; i < out.size(); ++i)
-      if (out[i] >= 0) out[i] = computed_extent(static_cast<double>(out[i]) * scales[i]);
+      if (out[i] >= 0) out[i] = computed_extent(static_cast<double>(out[i]) * (*scales)[i]);
   }
   give(0, out);
 }

@@ -3,6 +3,7 @@
 #include "detail/pass_pieces.hpp"
 
 #include <mlsysim/reflect/label.hpp>
+#include <mlsysim/report/detail/axis_words.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace mlsysim {
 namespace {
@@ -161,14 +163,19 @@ namespace {
 
 using Columns = std::vector<Table::Column>;
 
-/// The axis whose choices are told apart by color: that of machines, else the first.
-std::size_t series_axis(const ExploreAnswer& a) {
+/// The axis of machines, each of which has a front of its own; nothing where there is one machine.
+std::optional<std::size_t> machine_axis(const ExploreAnswer& a) {
   const auto machines = std::ranges::find(a.axes, "hardware");
-  return machines == a.axes.end() ? 0 : static_cast<std::size_t>(machines - a.axes.begin());
+  if (machines == a.axes.end()) return std::nullopt;
+  return static_cast<std::size_t>(machines - a.axes.begin());
 }
-/// The choice of that axis, where there are several.
+/// The words of a point that color tells apart: its machine, else its value of the first of several axes.
 std::string choice_of(const ExploreAnswer& a, const FoundPoint& f) {
-  return f.labels.size() > 1 ? f.labels[series_axis(a)] : "front";
+  if (const auto machine = machine_axis(a)) return f.labels[*machine];
+  if (f.labels.size() < 2) return "front";
+  std::vector<std::string> words;
+  detail::add_axis_values(a.axes[0], f.labels[0], words);
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 /// Both sides of a point's interval, as a rule along each axis.
@@ -239,16 +246,19 @@ Picture front_picture(const ExploreAnswer& a, const FrontBeside& beside) {
     return p.objectives[0] < q.objectives[0];
   });
   for (const auto& f : sorted) {
-    const bool several = f.labels.size() > 1;
     std::vector<std::string> rest;
     for (std::size_t k = 0; k < f.labels.size(); ++k)
-      if (!several || k != series_axis(a))
-        rest.push_back(fmt::format("{} {}", label_of(a.axes[k]), f.labels[k]));
+      if (f.labels.size() == 1 || k != machine_axis(a).value_or(0))
+        detail::add_axis_values(a.axes[k], f.labels[k], rest);
     points.data.rows.push_back({static_cast<double>(f.index), choice_of(a, f),
                                 Cell(f.objectives[0], a.exps[0]), Cell(f.objectives[1], a.exps[1]),
                                 fmt::format("{}", fmt::join(rest, ", "))});
   }
-  PictureMark line{.shape = MarkShape::line, .data = points.data, .x = "x", .y = "y"};
+  PictureMark line{.shape = MarkShape::line,
+                   .data = points.data,
+                   .x = "x",
+                   .y = "y",
+                   .series = machine_axis(a) ? "choice" : ""};
   const auto spread = [](double low, double high) { return low > 0 && high / low > 30; };
   const auto scale = [&](std::size_t k) {
     double low = largest(k);

@@ -254,43 +254,28 @@ Picture pipeline_picture(const Pipeline& pipeline) {
   return p;
 }
 
-Picture accuracy_picture(std::span<const TableResult> results) {
+namespace {
+
+/// Predicted over measured for the rows of tables that measure one dimension; nothing where no row is
+/// predicted.
+std::optional<Picture> accuracy_of(const std::vector<const TableResult*>& results, const Exponents& exps) {
   PictureMark m{.shape = MarkShape::point, .x = "measured", .y = "predicted", .series = "table"};
-  std::optional<Exponents> exps;
-  std::string first;  // table that is drawn
   double low = INFINITY, high = 0;
-  std::size_t rows = 0;
   Picture p{.kind = "accuracy", .title = "Predicted against measured"};
-  for (const auto& r : results) {
-    if (r.rows.empty()) continue;
-    const auto own = AnyQuantity::parse(fmt::format("1 {}", r.table->measurand->unit())).exponents();
-    if (exps && !(*exps == own))
-      throw InputError(
-          {.id = "mlsysim.picture.011",
-           .message = "these tables measure different things",
-           .found = fmt::format("'{}' beside others", r.table->name),
-           .expected = "tables of one dimension",
-           .hint = fmt::format("name tables of one kind, e.g. mlsysim plot accuracy {}", first)});
-    if (!exps) first = r.table->name;
-    exps = own;
-    for (const auto& row : r.rows) {
+  for (const auto* r : results) {
+    for (const auto& row : r->rows) {
       if (!(row.predicted > 0) || !(row.measured > 0)) continue;
       m.data.rows.push_back(
-          {r.table->name, row.label, Cell(row.measured, own), Cell(row.predicted, own), row.error()});
+          {r->table->name, row.label, Cell(row.measured, exps), Cell(row.predicted, exps), row.error()});
       low = std::min({low, row.measured, row.predicted});
       high = std::max({high, row.measured, row.predicted});
-      ++rows;
     }
-    p.description += fmt::format("{}: median error {:.1f} % over {} rows. ", r.table->name,
-                                 100 * r.errors.median, r.errors.rows);
-    p.sources.push_back(r.table->reference);
+    p.description += fmt::format("{}: median error {:.1f} % over {} rows. ", r->table->name,
+                                 100 * r->errors.median, r->errors.rows);
+    p.sources.push_back(r->table->reference);
   }
-  if (rows == 0)
-    throw InputError({.id = "mlsysim.picture.012",
-                      .message = "no row of these tables is predicted",
-                      .found = "none",
-                      .expected = "one at least"});
-  const auto unit = readable_unit(std::sqrt(low * high), *exps);
+  if (m.data.rows.empty()) return std::nullopt;
+  const auto unit = readable_unit(std::sqrt(low * high), exps);
   m.data.schema = "mlsysim/accuracy@1";
   m.data.title = "rows";
   m.data.columns = {{"table"}, {"row"}, {"measured", unit}, {"predicted", unit}, {"error"}};
@@ -302,12 +287,40 @@ Picture accuracy_picture(std::span<const TableResult> results) {
   for (const auto& [share, words] :
        {std::pair(1.0, "equal"), std::pair(1.2, "+20 %"), std::pair(0.8, "-20 %")})
     lines.data.rows.push_back(
-        {Cell(low, *exps), Cell(low * share, *exps), Cell(high, *exps), Cell(high * share, *exps), words});
+        {Cell(low, exps), Cell(low * share, exps), Cell(high, exps), Cell(high * share, exps), words});
   p.x = {.title = "measured", .unit = unit, .scale = Scale::logarithmic};
   p.y = {.title = "predicted", .unit = unit, .scale = Scale::logarithmic};
   p.marks.push_back(std::move(lines));
   p.marks.push_back(std::move(m));
   return p;
+}
+
+}  // namespace
+
+std::vector<NamedPicture> accuracy_pictures(std::span<const TableResult> results) {
+  std::vector<std::pair<Exponents, std::vector<const TableResult*>>>
+      dimensions;  // in the order of the tables
+  for (const auto& r : results) {
+    if (r.rows.empty()) continue;
+    const auto own = AnyQuantity::parse(fmt::format("1 {}", r.table->measurand->unit())).exponents();
+    auto at = std::ranges::find(dimensions, own, [](const auto& d) { return d.first; });
+    if (at == dimensions.end()) at = dimensions.insert(at, {own, {}});
+    at->second.push_back(&r);
+  }
+  std::vector<NamedPicture> out;
+  for (const auto& [exps, tables] : dimensions)
+    if (auto p = accuracy_of(tables, exps)) {
+      auto name = dimension_name(exps);
+      name.resize(std::min(name.find(" ["), name.size()));
+      if (dimensions.size() > 1) p->title += ": " + name;
+      out.push_back({std::move(name), std::move(*p)});
+    }
+  if (out.empty())
+    throw InputError({.id = "mlsysim.picture.012",
+                      .message = "no row of these tables is predicted",
+                      .found = "none",
+                      .expected = "one at least"});
+  return out;
 }
 
 }  // namespace mlsysim

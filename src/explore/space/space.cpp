@@ -185,7 +185,7 @@ class ResolverProblem final : public Problem {
   void copy(const void* from, void* to) const {
     for (const auto& f : resolver_->inputs()) {
       const auto v = read_dynamic(f, from);
-      if (!std::holds_alternative<std::monostate>(v.value)) f.write(to, v.value);
+      if (!std::holds_alternative<std::monostate>(v.value)) write_checked(f, to, v);
     }
   }
   std::shared_ptr<const Resolver> resolver_;

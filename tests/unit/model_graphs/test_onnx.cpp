@@ -242,3 +242,55 @@ TEST_CASE("einsum, quantized convolutions and attention of ONNX are counted", "[
   a.graph().add_output()->set_name("y");
   CHECK(totals_of(a.read()).macs == 2.0 * 8 * 64 * 100 * 32);
 }
+
+namespace {
+
+/// An image that is resized to sizes, or by scales, which the program computes from its shape.
+Maker resized(const std::string& factor, double by, bool sizes) {
+  Maker m;
+  m.input("x", {"b", "4", "H", "W"});
+  m.weight("k", {8, 4, 3, 3});
+  m.weight("by", {1}).add_float_data(static_cast<float>(by));
+  m.ints("0", {0});
+  m.ints("2", {2});
+  m.ints("4", {4});
+  const auto add = [&](const std::string& op, const std::vector<std::string>& in,
+                       const std::string& out) -> onnx::NodeProto& {
+    return Maker::node(m.graph(), op, in, {out});
+  };
+  add("Shape", {"x"}, "s");
+  Maker::attribute(add("Cast", {"s"}, "f"), "to", 1);
+  add(factor, {"f", "by"}, "scaled");
+  Maker::attribute(add("Cast", {"scaled"}, "i"), "to", 7);
+  if (sizes) {
+    add("Slice", {"i", "2", "4", "0"}, "hw");
+    add("Slice", {"s", "0", "2", "0"}, "nc");
+    Maker::attribute(add("Concat", {"nc", "hw"}, "target"), "axis", 0);
+    add("Resize", {"x", "", "", "target"}, "u");
+  } else {
+    add("Div", {"f", "f"}, "one");  // of 1, 1, 1, 1
+    add("Mul", {"one", "by"}, "target");
+    add("Resize", {"x", "", "target"}, "u");
+  }
+  add("Conv", {"u", "k"}, "y");
+  m.graph().add_output()->set_name("y");
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("sizes of Resize that the program computes from its shape are known once it is bound",
+          "[model_graphs]") {
+  const ProgramOptions bound{.dims = {{"b", 1}, {"H", 15}, {"W", 20}}};
+  const auto macs = [&](const Maker& m) { return totals_of(m.read(bound)).macs; };
+  const double kernel = 8.0 * 4 * 9;
+  CHECK(macs(resized("Mul", 2, true)) == kernel * 28 * 38);
+  CHECK(macs(resized("Mul", 0.5, true)) == kernel * 5 * 8);  // 7 x 10, truncated
+  CHECK(macs(resized("Div", 2, true)) == kernel * 5 * 8);    // a quotient in floating point, then truncated
+  CHECK(macs(resized("Add", 3, true)) == kernel * 16 * 21);
+  CHECK(macs(resized("Mul", 2, false)) == 2 * kernel * 28 * 38);  // the batch is scaled too
+  const auto open = refusal([] { (void)resized("Mul", 2, true).read({}); });
+  CHECK(open.facts().id == "mlsysim.programs.020");
+  for (const auto* size : {"b", "H", "W"})
+    CHECK(open.facts().hint.find(std::string("--dim ") + size) != std::string::npos);
+}

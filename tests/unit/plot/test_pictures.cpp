@@ -8,12 +8,15 @@
 #include <mlsysim/plot/thing_pictures.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/reflect/label.hpp>
+#include <mlsysim/validation/validate.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace mlsysim;
 
@@ -208,4 +211,62 @@ TEST_CASE("a report holds the answer, pictures, derivations, measurements, and s
   CHECK(to_markdown(page).starts_with("# Llama3"));
   const auto near = nearest_rows(base, standard_zoo());
   for (std::size_t i = 1; i < near.size(); ++i) CHECK(near[i - 1].distance <= near[i].distance);
+}
+
+TEST_CASE("the front of each machine is a line of its own, and points say their plan", "[picture]") {
+  ExploreAnswer a;
+  a.title = "a model";
+  a.axes = {"hardware", "tp_size, pp_size"};
+  for (const auto* text : {"itl", "ttft"}) {
+    a.objectives.push_back({.goal = Goal::minimize, .text = text});
+    a.exps.push_back(AnyQuantity::parse("1 s").exponents());
+  }
+  const auto point = [&](const std::string& machine, double itl, double ttft) {
+    FoundPoint f;
+    f.labels = {machine, "8 x 1"};
+    f.objectives = {itl, ttft};
+    a.front.push_back(std::move(f));
+  };
+  for (const double i : {1.0, 2.0, 3.0}) {
+    point("H100", i, 4 - i);
+    point("B200", i + 0.5, 9 - i);
+  }
+  const auto machines = front_picture(a, {});
+  const auto& line = machines.marks.front();
+  REQUIRE(line.shape == MarkShape::line);
+  REQUIRE_FALSE(line.series.empty());
+  std::map<std::string, std::vector<double>> lines;
+  for (std::size_t row = 0; row < line.data.rows.size(); ++row)
+    lines[std::get<std::string>(line.data.rows[row][column_of(line.data, line.series)].value)].push_back(
+        cell(line.data, row, line.x));
+  CHECK(lines == std::map<std::string, std::vector<double>>{{"B200", {1.5, 2.5, 3.5}}, {"H100", {1, 2, 3}}});
+  const auto& points = machines.marks.back();
+  CHECK(words_of(points.data.rows[0][column_of(points.data, points.label)]) ==
+        label_of("tp_size") + " 8, " + label_of("pp_size") + " 1");
+  // Where there is one machine, one line joins the whole front.
+  a.axes[0] = "batch_size";
+  CHECK(front_picture(a, {}).marks.front().series.empty());
+}
+
+TEST_CASE("predictions over measurements take a picture for each dimension", "[picture]") {
+  std::vector<MeasuredTable> tables;
+  for (const auto& name : table_names(""))
+    if (name.starts_with("collectives/")) tables.push_back(load_table(name, ""));
+  std::vector<TableResult> results;
+  std::size_t rows = 0;
+  for (const auto& t : tables) {
+    results.push_back(validate(t, standard_zoo(), Depth::ours));
+    for (const auto& row : results.back().rows) rows += row.predicted > 0 && row.measured > 0 ? 1 : 0;
+  }
+  const auto pictures = accuracy_pictures(results);
+  CHECK(pictures.size() > 1);
+  std::set<std::string> names;
+  for (const auto& [name, picture] : pictures) {
+    names.insert(name);
+    rows -= picture.marks.back().data.rows.size();
+    CHECK_NOTHROW(check(picture));
+  }
+  CHECK(names.size() == pictures.size());
+  CHECK(rows == 0);
+  CHECK(accuracy_pictures(std::span(results).first(1)).size() == 1);
 }

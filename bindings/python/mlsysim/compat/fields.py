@@ -1,5 +1,6 @@
 """Attributes of results: class -> {old name: path of ours | (path, unit of the bare number) | function of the result}."""
 
+from functools import reduce
 from types import SimpleNamespace
 
 _TOKENS = "token/s"
@@ -29,13 +30,26 @@ def _summary(result):
 
 
 def _dump(result):
-    return lambda **_: result.to_dict()
+    """The fields, and those that have another name or form in the other package under that name too."""
+    from ..results import _jsonable
+
+    def model_dump(**_):
+        out = result.to_dict()
+        for cls in type(result).__mro__:
+            for name, entry in FIELDS.get(cls.__name__, {}).items():
+                if name not in out and not callable(entry):
+                    path, unit = entry if isinstance(entry, tuple) else (entry, None)
+                    value = reduce(lambda owner, part: getattr(owner, part, None), path.split("."), result)
+                    out[name] = _jsonable(value if unit is None or value is None else value.m_as(unit))
+        return out
+
+    return model_dump
 
 
 def _dump_json(result):
     import json
 
-    return lambda **options: json.dumps(result.to_dict(), indent=options.get("indent"))
+    return lambda **options: json.dumps(_dump(result)(), indent=options.get("indent"))
 
 
 def _degrees(result):

@@ -3,6 +3,8 @@
 `_TREE` maps a path to the figure of the zoo, and to the unit of a bare number where the other package keeps one.
 """
 
+from .provenance import Provenance, Sourced
+
 _PLATFORM = {"ram": "memory", "storage": "storage", "typical_latency_budget": "latency_budget"}
 _TREE = {
     "Literature.Chinchilla.TokensPerParam": ("chinchilla.tokens_per_parameter", "token/param"),
@@ -44,16 +46,10 @@ _TREE = {
 }
 
 
-class Sourced(float):
-    """A number with its provenance."""
-
-    def __new__(cls, value, figure):
-        out = super().__new__(cls, value)
-        out.provenance, out.name = figure.provenance(), figure.name
-        return out
-
-    source = property(lambda self: str(self.provenance))
-    value = property(float)
+def _sourced(value, figure):
+    """A number with the provenance of a figure of the zoo."""
+    own = figure.provenance()
+    return Sourced(value, own and Provenance(own.kind, str(own), own.url, own.verified, own.note, own.ref), figure.name)
 
 
 def _figure(name, unit):
@@ -64,10 +60,22 @@ def _figure(name, unit):
     if unit == "":
         return figure.value
     number = figure.value if isinstance(figure.value, float) else figure.value.m_as(unit) if unit else figure.value.magnitude
-    return Sourced(number, figure)
+    return _sourced(number, figure)
 
 
-class _Branch:
+class _Named:
+    """What a path of figures has beside its parts."""
+
+    name = property(lambda self: self._path.rpartition(".")[2])
+
+    def list(self):
+        return [getattr(self, name) for name in dir(self)]
+
+    def __repr__(self):
+        return f"<{self._path}: {', '.join(dir(self))}>"
+
+
+class _Branch(_Named):
     """A path of the tree; its leaves are figures of the zoo."""
 
     def __init__(self, path):
@@ -84,14 +92,8 @@ class _Branch:
     def __dir__(self):
         return sorted({known[len(self._path) + 1:].split(".")[0] for known in _TREE if known.startswith(self._path + ".")})
 
-    def list(self):
-        return [getattr(self, name) for name in dir(self)]
 
-    def __repr__(self):
-        return f"<{self._path}: {', '.join(dir(self))}>"
-
-
-class _Group:
+class _Group(_Named):
     """Figures of the zoo under one beginning of a name: `Datasets.ImageNet.training_examples` is "dataset.ImageNet.training_examples"."""
 
     def __init__(self, path, prefix):
@@ -104,19 +106,13 @@ class _Group:
             from ..registries import Technology
 
             value = Technology[full].value
-            return Sourced(value, Technology[full]) if isinstance(value, float) else value
+            return _sourced(value, Technology[full]) if isinstance(value, float) else value
         if any(known.startswith(full + ".") for known in names):
             return _Group(f"{self._path}.{name}", full)
         raise AttributeError(f"{self._path} has no '{name}'")
 
     def __dir__(self):
         return sorted({known[len(self._prefix) + 1:].split(".")[0] for known in _figure_names() if known.startswith(self._prefix + ".")})
-
-    def list(self):
-        return [getattr(self, name) for name in dir(self)]
-
-    def __repr__(self):
-        return f"<{self._path}: {', '.join(dir(self))}>"
 
 
 def _figure_names():

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 from ..results import _jsonable
+from .provenance import Metadata, Provenance
 
 
 def facility_of(grid):
@@ -68,8 +69,7 @@ def _dump_json(spec):
 def _metadata(spec):
     """Where an entry comes from, in the fields of the other package."""
     own = spec.provenance()
-    record = own and SimpleNamespace(kind=own.kind, ref=own.citation or own.ref, url=own.url, verified=own.verified, notes=own.note, id=own.ref)
-    return SimpleNamespace(provenance=record, source_label=record.ref if record else None, description=None, last_verified=None, version=None)
+    return Metadata(own and Provenance(kind=own.kind, ref=own.citation or own.ref, url=own.url, verified=own.verified, notes=own.note, id=own.ref))
 
 
 def _kv_cache(model):
@@ -87,10 +87,10 @@ def _kv_cache(model):
 def _lower(model):
     """The scalar summary by which the other package describes a model."""
 
-    def lower(precision_bytes="2 B"):
+    def lower(precision_bytes="2 B", precision=None):
         from ..units import Q_
 
-        weights = model.size_in_bytes(Q_(precision_bytes))
+        weights = model.size_in_bytes(precision or Q_(precision_bytes))
         return SimpleNamespace(name=model.name, total_ops=model.inference_flops, parameter_count=model.parameters, weight_bytes=weights,
                                arithmetic_intensity=(model.inference_flops / weights).to("FLOP/B"), layers=model.layers)
 
@@ -120,7 +120,8 @@ _SPEC = {"model_copy": _copy, "model_dump": _dump, "model_dump_json": _dump_json
 _ENTRY = {**_SPEC, "metadata": _metadata}
 
 MEMBERS = {
-    "Workload": {**_ENTRY, "get_kv_cache_size": _kv_cache, "lower": _lower, "context_length": "max_positions"},
+    "Workload": {**_ENTRY, "get_kv_cache_size": _kv_cache, "lower": _lower, "context_length": "max_positions",
+                 "state_size": lambda model: model.stacks[0].mixer.state_space.state_size},
     "HardwareNode": {**_ENTRY, "embodied_carbon_kg": ("embodied_carbon", "kgCO2e")},
     **{name: _ENTRY for name in ("Node", "Fleet", "Pod", "Rack", "CoolingProfile")},
     "NetworkFabric": {

@@ -44,6 +44,7 @@ _PATHS = {
     "engine.calibration": ("compat.figures.calibration",),
     "cli": (),
     "cli.schemas": ("compat.plan",),
+    "cli.main": ("compat.plan",),
     "core.units": _UNITS,
     "core.constants": _UNITS,
     "core.defaults": ("compat.figures.calibration",),
@@ -64,7 +65,8 @@ _PATHS = {
     "ops": ("compat.figures",),
     "ops.registry": ("compat.figures",),
     "core.registry": ("registries",),
-    "core.types": (*_UNITS, "compat.members"),
+    "core.types": (*_UNITS, "compat.members", "compat.provenance"),
+    "systems.reliability": (),
     "models.types": ("compat.workloads",),
     "models.importer": ("compat.importer",),
     "hardware.tech": ("compat.figures",),
@@ -91,6 +93,7 @@ _NAMES = {
     ("infra.registry", "Infra"): "Infrastructure",
     ("infra.registry", "Grids"): "Infrastructure.Grids",
     ("systems.registry", "Clusters"): "Systems.Clusters",
+    ("systems.reliability", "Reliability"): "Systems.Reliability",
     ("systems.registry", "Nodes"): "Systems.Nodes",
     ("systems.registry", "Fabrics"): "Systems.Fabrics",
     **{("systems.registry", group): f"Systems.{group}" for group in ("Pods", "Racks", "Storage")},
@@ -144,12 +147,19 @@ def look_up(module, name):
         return import_module(f"mlsysim.{inner}")
     if name != "__all__" and name.startswith("__"):
         raise AttributeError(name)
+    if name == "__all__":
+        return [own for source in _PATHS.get(module, ()) for own in _exported(_module(source))]
     for source in _PATHS.get(module, ()):
         try:
             return getattr(_module(source), name)
         except AttributeError:
             continue
     raise AttributeError(f"module 'mlsysim{'.' if module else ''}{module}' has no attribute '{name}'")
+
+
+def _exported(source):
+    """The names that a module of ours brings with a star."""
+    return getattr(source, "__all__", None) or [name for name in dir(source) if not name.startswith("_")]
 
 
 def _part(owner, name):

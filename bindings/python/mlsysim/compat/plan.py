@@ -1,8 +1,9 @@
-"""The schema of plans by its old name."""
+"""The schema of plans and the command line by their old names."""
 
 from .. import plans
+from ..__main__ import main as app
 
-__all__ = ["MlsysPlanSchema"]
+__all__ = ["MlsysPlanSchema", "app"]
 
 
 class MlsysPlanSchema:

@@ -1,6 +1,7 @@
 """Scenarios: a model on a system with a target. The registry is a table of entries of the zoo."""
 
 from ..engine import SystemEvaluator
+from ..results import _jsonable
 from .errors import OOMError, SLAViolation
 
 __all__ = ["Scenario", "Scenarios"]
@@ -61,6 +62,10 @@ class Scenario:
         out = object.__new__(type(self))
         out.__dict__.update({**self.__dict__, **(update or {})})
         return out
+
+    def model_dump(self, **_):
+        """The members; workload and system as theirs."""
+        return {name: _jsonable(value.model_dump() if hasattr(value, "model_dump") else value) for name, value in vars(self).items()}
 
     def __repr__(self):
         return f"Scenario({self.name!r})"

@@ -27,6 +27,7 @@ _NUMBERS = {
 }
 
 NAMES = ("ureg", *_UNITS, *(f"BYTES_{name}" for name in _BYTES), *_NUMBERS)
+__all__ = NAMES
 
 
 class UnitSpace:

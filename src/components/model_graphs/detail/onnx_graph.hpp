@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <optional>
 
 namespace mlsysim::detail {
 
@@ -19,13 +19,18 @@ namespace mlsysim::detail {
   return whole<std::int64_t>(std::clamp(std::floor(computed), 0.0, 0x1p53));
 }
 
+/// Numbers up to this one are computed with before anything runs.
+inline constexpr double kLargestWhole = 0x1p40;
+
 /// State of a reader of an ONNX graph, whose nodes are read in order.
 struct OnnxState {
   Program& program;
   const ProgramOptions& options;
   const std::string& file;
-  /// Whole numbers of small constants, and extents that the program computes with.
+  /// Whole numbers of small constants, and extents that the program computes with; below zero are symbols.
   std::unordered_map<std::uint32_t, std::vector<std::int64_t>> ints;
+  /// Small constants in floating point, and fractions that the program computes from extents.
+  std::unordered_map<std::uint32_t, std::vector<double>> floats;
   int symbols = 0;
 };
 
@@ -38,9 +43,9 @@ struct OnnxNode {
   std::vector<TensorType> types;  ///< of the results, as they become known
   std::vector<std::vector<std::int64_t>> numbers;
   std::vector<char> remembered;
+  std::vector<double> fractions;  ///< of the first result, where it is known and not of whole numbers
   std::map<std::string, std::vector<std::int64_t>, std::less<>> int_lists;
   std::map<std::string, std::string, std::less<>> texts;
-  std::function<std::vector<double>(std::size_t)> floats_of;  ///< numbers of an operand
   ProgramOp made;
   std::string why;  ///< why extents are not known
 
@@ -76,6 +81,8 @@ class OnnxShapes {
     const auto found = s_.ints.find(n_.operands[i]);
     return found == s_.ints.end() ? nullptr : &found->second;
   }
+  /// Numbers of an operand that are known before anything runs; nothing where one of them is a symbol.
+  [[nodiscard]] std::optional<std::vector<double>> known(std::size_t i) const;
   /// @param element of the first operand where empty
   TensorType give(std::size_t i, Dims dims, std::string_view element = "");
   void remember(std::size_t i, Dims values);

@@ -116,8 +116,15 @@ CompileRecord read_explain_document(std::string_view text, const std::string& fi
   if (const auto& types = member(guards, "by_type"); types.is_object())
     for (const auto& [name, n] : types.items()) out.guard_types[name] = count_of(n);
   read_times(out, member(json, "compile_times"), file);
-  if (out.graph_count == 0 && out.breaks.empty() && out.status == "ok")
-    out.notes.emplace_back("no graph was compiled, so there is no break");
+  std::string reduced;
+  if (const auto& keys = member(model, "reduced"); keys.is_object())
+    for (const auto& [key, sizes] : keys.items())
+      if (sizes.is_array() && sizes.size() == 2)
+        reduced +=
+            fmt::format("{}{} {} in place of {}", reduced.empty() ? "" : ", ", key,
+                        whole<std::int64_t>(count_of(sizes[1])), whole<std::int64_t>(count_of(sizes[0])));
+  if (!reduced.empty()) out.notes.push_back(fmt::format("the model was built with {}", reduced));
+  skip_if_empty(out);
   return out;
 }
 

@@ -65,14 +65,40 @@ void take_times(CompileRecord& out, std::string_view line) {
     out.compile_time = out.compile_time + seconds * unit::s;
 }
 
-enum class Section : std::uint8_t { none, breaks, ops, guards, times };
+enum class Section : std::uint8_t { none, breaks, numbered, ops, guards, times };
 
 /// The text of one break is put together until its stack begins.
 struct OpenBreak {
   std::string reason;
   std::vector<SourceLine> stack;
+  std::string traceback;  ///< the stack as PyTorch 2.0 prints it
   bool in_stack = false;
 };
+
+/// PyTorch 2.0 gives no object but a sentence: "Dynamo produced 3 graphs with 2 graph break and 12 ops".
+constexpr std::string_view kSentence = "Dynamo produced ";
+
+/// Reads "N WORDS" from the beginning of a text and drops it; nothing where the text goes on otherwise.
+std::optional<double> leading_count(std::string_view& text, std::string_view words) {
+  const auto at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto x = number_of(text.substr(0, at));
+  if (x) text.remove_prefix(at + words.size());
+  return x;
+}
+
+struct SentenceCounts {
+  double graphs = 0, breaks = 0, ops = 0;
+};
+std::optional<SentenceCounts> sentence_of(std::string_view line) {
+  if (!line.starts_with(kSentence)) return std::nullopt;
+  line.remove_prefix(kSentence.size());
+  const auto graphs = leading_count(line, " graphs with ");
+  const auto breaks = leading_count(line, " graph break and ");
+  const auto ops = leading_count(line, " ops");
+  if (!graphs || !breaks || !ops) return std::nullopt;
+  return SentenceCounts{counted(*graphs), counted(*breaks), counted(*ops)};
+}
 
 class TextReader {
  public:
@@ -83,13 +109,14 @@ class TextReader {
   void line(std::string_view text) {
     if (head(text)) return;
     if (section_ == Section::breaks) break_line(text);
+    if (section_ == Section::numbered) numbered_line(text);
     if (section_ == Section::ops) op_line(text);
     if (section_ == Section::guards) guard_line(text);
     if (section_ == Section::times) take_times(out_, text);
   }
   CompileRecord finish() {
     close();
-    if (out_.graph_count == 0) out_.notes.emplace_back("no graph was compiled, so there is no break");
+    skip_if_empty(out_);
     return std::move(out_);
   }
 
@@ -103,14 +130,22 @@ class TextReader {
     if (count("Graph Count:", out_.graph_count) || count("Graph Break Count:", out_.graph_breaks) ||
         count("Op Count:", out_.op_count))
       return true;
+    if (const auto sentence = sentence_of(text)) {
+      out_.graph_count = sentence->graphs;
+      out_.graph_breaks = sentence->breaks;
+      out_.op_count = sentence->ops;
+      return true;
+    }
     Section next{};
     if (text == "Break Reasons:")
       next = Section::breaks;
+    else if (trimmed(text) == "Break reasons:")
+      next = Section::numbered;
     else if (text == "Ops per Graph:")
       next = Section::ops;
     else if (text == "Out Guards:")
       next = Section::guards;
-    else if (text.starts_with("Compile Times:"))
+    else if (text.starts_with("Compile Times:") || text.starts_with("TorchDynamo compilation metrics:"))
       next = Section::times;
     else
       return false;
@@ -135,6 +170,18 @@ class TextReader {
       open_->reason += "\n" + std::string(text);
     }
   }
+  /// A break of PyTorch 2.0: "1. REASON", then the frames of a traceback.
+  void numbered_line(std::string_view text) {
+    const auto lead = std::to_string(out_.breaks.size() + (open_ ? 2 : 1)) + ". ";
+    if (text.starts_with(lead)) {
+      close();
+      open_.emplace();
+      open_->reason = text.substr(lead.size());
+    } else if (open_) {
+      open_->in_stack = open_->in_stack || text.starts_with("  File \"");
+      (open_->in_stack ? open_->traceback : open_->reason) += "\n" + std::string(text);
+    }
+  }
   void op_line(std::string_view text) {
     if (text.starts_with("  Ops ") && text.ends_with(':')) {
       out_.graphs.emplace_back();
@@ -153,7 +200,8 @@ class TextReader {
     while (!open_->reason.empty() && (open_->reason.back() == '\n' || open_->reason.back() == ' '))
       open_->reason.pop_back();
     auto made = break_of(std::move(open_->reason), registry_);
-    made.stack = std::move(open_->stack);
+    made.stack =
+        open_->traceback.empty() ? std::move(open_->stack) : traceback_of(open_->traceback.substr(1));
     out_.breaks.push_back(std::move(made));
     open_.reset();
   }
@@ -167,13 +215,23 @@ class TextReader {
 }  // namespace
 
 bool is_explain_text(std::string_view bytes) {
-  return bytes.starts_with("Graph Count:") || bytes.find("\nGraph Count:") != std::string_view::npos;
+  const auto has_line = [&](std::string_view lead) {
+    return bytes.starts_with(lead) || bytes.find("\n" + std::string(lead)) != std::string_view::npos;
+  };
+  return has_line("Graph Count:") || has_line(kSentence);
 }
 
 CompileRecord read_explain_text(std::string_view text, const BreakRegistry& registry) {
   TextReader reader(registry);
   while (!text.empty()) reader.line(next_line(text));
   return reader.finish();
+}
+
+void skip_if_empty(CompileRecord& record) {
+  if (record.status != "ok" || record.graph_count > 0 || record.op_count > 0 || !record.breaks.empty())
+    return;
+  record.status = "skipped";
+  record.notes.emplace_back("the compiler captured no operator, so breaks were not looked for");
 }
 
 void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds) {

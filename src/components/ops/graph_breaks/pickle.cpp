@@ -457,6 +457,8 @@ CompileRecord read_explain_pickle(std::string_view bytes, const std::string& fil
   if (root.kind == Node::Kind::list) {
     out.graph_breaks = static_cast<double>(out.breaks.size());
     out.notes.emplace_back("a list of reasons alone: graphs, operators and times are not in it");
+  } else {
+    skip_if_empty(out);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include "ops/regression/budget_text.hpp"
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -30,7 +31,8 @@ std::optional<std::size_t> count_of(const std::string& text) {
                                                                            : std::nullopt;
 }
 
-/// Models of a list in the form of a model hub: [{"id": "meta-llama/Llama-3.1-8B", "downloads": 12}, ...].
+/// Models of a list in the form of a model hub: [{"id": "meta-llama/Llama-3.1-8B", "downloads": 12}, ...], or
+/// of ids alone. Each model counts once.
 struct HubModel {
   std::string name;
   double downloads = 0;
@@ -39,22 +41,24 @@ std::vector<HubModel> hub_models(const std::filesystem::path& file) {
   const auto bytes = files::read(file, "a list of models in JSON", 64U << 20);
   const auto json = nlohmann::json::parse(bytes, nullptr, false);
   std::vector<HubModel> out;
+  std::set<std::string> once;
+  const auto add = [&](const nlohmann::json& id, double downloads) {
+    if (!id.is_string() || !once.insert(id.get<std::string>()).second) return;
+    out.push_back({id.get<std::string>(), downloads});
+  };
   if (json.is_array())
     for (const auto& row : json) {
+      add(row, 0);
       if (!row.is_object()) continue;
-      for (const char* key : {"id", "modelId"})
-        if (const auto id = row.find(key); id != row.end() && id->is_string()) {
-          out.push_back({id->get<std::string>(), 0});
-          if (const auto n = row.find("downloads"); n != row.end() && n->is_number())
-            out.back().downloads = n->get<double>();
-          break;
-        }
+      const auto id = row.contains("id") ? row.find("id") : row.find("modelId");
+      const auto n = row.find("downloads");
+      if (id != row.end()) add(*id, n != row.end() && n->is_number() ? n->get<double>() : 0);
     }
   if (out.empty())
     throw InputError({.id = "mlsysim.ci.001",
                       .message = fmt::format("{} is no list of models", file.string()),
                       .found = json.is_discarded() ? "no JSON" : "no entry with an id",
-                      .expected = "[{\"id\": \"...\", \"downloads\": 12}, ...]",
+                      .expected = "[\"...\"] or [{\"id\": \"...\", \"downloads\": 12}, ...]",
                       .hint = "take the answer of the hub's /api/models"});
   return out;
 }
@@ -65,7 +69,11 @@ std::filesystem::path records_of(const std::filesystem::path& records, const std
   constexpr std::string_view place = "{model}";
   auto text = records.string();
   if (text.empty()) return {};
-  if (const auto at = text.find(place); at != std::string::npos) text.replace(at, place.size(), model);
+  if (const auto at = text.find(place); at != std::string::npos) {
+    auto file = model;  // as hubs and mlsysim.dynamo_export name files: organization--name
+    if (const auto slash = file.find('/'); slash != std::string::npos) file.replace(slash, 1, "--");
+    text.replace(at, place.size(), file);
+  }
   return folder / text;  // an absolute path stays as it is
 }
 
@@ -133,30 +141,34 @@ class MatrixReader {
 
   void choose(const YamlValue* list, const std::string& order, const std::vector<std::string>& family,
               std::size_t count) {
-    std::vector<std::pair<double, const Workload*>> found;
-    const auto in_family = [&](const Workload& w) {
-      return family.empty() || std::find(family.begin(), family.end(), w.category) != family.end();
+    struct Found {
+      double rank;
+      std::string name;
+      std::vector<std::string> notes;
     };
-    const auto rank = [&](const Workload& w, double downloads) {
-      return order == "downloads" ? downloads
-             : order == "name"    ? 0.0
-                                  : w.parameters.value_or(Params<>()).base();
+    std::vector<Found> found;
+    const auto consider = [&](const Workload& w, HubModel named, std::vector<std::string> notes) {
+      if (!family.empty() && std::find(family.begin(), family.end(), w.category) == family.end()) return;
+      const double rank = order == "downloads" ? named.downloads
+                          : order == "name"    ? 0.0
+                                               : w.parameters.value_or(Params<>()).base();
+      found.push_back({rank, std::move(named.name), std::move(notes)});
     };
     if (list != nullptr) {
       const auto path = out_.file.parent_path() / list->text;
-      for (const auto& m : hub_models(path)) {
-        const auto* w = zoo_.find<Workload>(m.name);
-        if (w == nullptr)
+      for (auto& m : hub_models(path)) {
+        auto named = detail::model_of(m.name, zoo_);
+        if (const auto* w = zoo_.find<Workload>(named.entry); w != nullptr)
+          consider(*w, std::move(m), std::move(named.notes));
+        else
           out_.notes.push_back(fmt::format("{} names {}, which the zoo does not have", list->text, m.name));
-        else if (in_family(*w))
-          found.emplace_back(rank(*w, m.downloads), w);
       }
     } else {
-      for (const auto* w : zoo_.all<Workload>())
-        if (in_family(*w)) found.emplace_back(rank(*w, 0), w);
+      for (const auto* w : zoo_.all<Workload>()) consider(*w, {w->name}, {});
     }
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second->name < b.second->name;
+    // A list that states no downloads keeps its order.
+    std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+      return a.rank != b.rank ? a.rank > b.rank : order != "downloads" && a.name < b.name;
     });
     if (found.empty())
       throw InputError({.id = "mlsysim.ci.005",
@@ -166,7 +178,10 @@ class MatrixReader {
                         .expected = "a family that the zoo has",
                         .hint = "mlsysim zoo list model shows families"});
     found.resize(std::min(found.size(), count));
-    for (const auto& [value, w] : found) models_.push_back(w->name);
+    for (auto& f : found) {
+      models_.push_back(std::move(f.name));
+      out_.notes.insert(out_.notes.end(), f.notes.begin(), f.notes.end());
+    }
   }
 
   void pipelines() {

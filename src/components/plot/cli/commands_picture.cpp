@@ -16,7 +16,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 
 namespace mlsysim::cli {
@@ -159,7 +161,7 @@ Picture layers(ScenarioRequest& request, const PlotRequest& asked) {
                         asked.context);
 }
 
-Picture accuracy(ScenarioRequest& request, const PlotRequest&) {
+std::vector<NamedPicture> accuracy(const ScenarioRequest& request) {
   std::vector<MeasuredTable> tables;
   for (const auto& name : table_names("")) {
     const bool named = std::any_of(request.targets.begin(), request.targets.end(), [&](const std::string& w) {
@@ -175,7 +177,7 @@ Picture accuracy(ScenarioRequest& request, const PlotRequest&) {
                        .hint = "mlsysim validate --list shows them"});
   std::vector<TableResult> results;
   for (const auto& t : tables) results.push_back(validate(t, zoo(), Depth::ours));
-  return accuracy_picture(results);
+  return accuracy_pictures(results);
 }
 
 const std::vector<std::pair<std::string, Make>>& makers() {
@@ -197,15 +199,30 @@ const std::vector<std::pair<std::string, Make>>& makers() {
       {"pareto", front},
       {"topology", topology},
       {"layers", layers},
-      {"pipeline",
-       [](ScenarioRequest& request, const PlotRequest&) {
+      {"pipeline", [](ScenarioRequest& request, const PlotRequest&) {
          return pipeline_picture(pipeline_asked({.words = request.targets, .links = {}}));
-       }},
-      {"accuracy", accuracy}};
+       }}};
   return all;
 }
 
-}  // namespace
+constexpr const char* kAccuracy = "accuracy";  // the one kind that may take several pictures
+
+std::vector<NamedPicture> pictures_asked(ScenarioRequest& request, const PlotRequest& asked) {
+  if (asked.kind == kAccuracy) return accuracy(request);
+  std::vector<NamedPicture> out;
+  for (const auto& [name, make] : makers())
+    if (name == asked.kind) out.push_back({name, make(request, asked)});
+  return out;
+}
+
+/// "study/collectives.svg" of the bandwidth is "study/collectives-bandwidth.svg".
+std::string file_of(const std::string& file, std::string part) {
+  for (char& c : part)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  std::filesystem::path path(file);
+  const auto ending = path.extension().string();
+  return path.replace_filename(fmt::format("{}-{}{}", path.stem().string(), part, ending)).string();
+}
 
 /// Title, size, font and words as they are asked.
 void dress(Picture& picture, const PlotRequest& asked) {
@@ -243,10 +260,42 @@ void dress(Picture& picture, const PlotRequest& asked) {
   }
 }
 
+/// Renders the pictures: one after the other as text, or each into a file with its name.
+Answer rendered(std::vector<NamedPicture> pictures, const PlotRequest& asked, PictureForm form,
+                const Target& target, const files::WriteHow& how, std::size_t width) {
+  const bool several = pictures.size() > 1;
+  if (several && target.file.empty() && form != PictureForm::text) {
+    std::vector<std::string> names;
+    for (const auto& p : pictures) names.push_back(p.name);
+    throw InputError({.id = "mlsysim.picture.011",
+                      .message = "these tables take several pictures",
+                      .key = "--output",
+                      .found = fmt::format("{}", fmt::join(names, ", ")),
+                      .expected = "a file, whose name each of them extends, or -o text",
+                      .hint = fmt::format("e.g. -o accuracy.{}", name_of(form))});
+  }
+  std::string out;
+  for (auto& [name, picture] : pictures) {
+    dress(picture, asked);
+    const auto bytes = render(picture, form, width);
+    if (target.file.empty()) {
+      out += (out.empty() ? "" : "\n") + bytes;
+      continue;
+    }
+    const auto file = several ? file_of(target.file, name) : target.file;
+    files::write(file, bytes, how);
+    out += file + "\n";
+  }
+  return {out};
+}
+
+}  // namespace
+
 const std::vector<std::string>& plot_kinds() {
   static const auto names = [] {
     std::vector<std::string> out;
     for (const auto& [name, make] : makers()) out.push_back(name);
+    out.emplace_back(kAccuracy);
     return out;
   }();
   return names;
@@ -268,25 +317,17 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
   const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
                             .mark = "mlsysim"};
   if (!target.file.empty()) files::check_target(target.file, how);
-  std::string bytes;
-  if (target.form == "trace") {
-    if (asked.kind != "timeline" && asked.kind != "schedule")
-      throw InputError({.id = "mlsysim.cli.124",
-                        .message = "only what runs in time has a trace",
-                        .key = "--output",
-                        .found = fmt::format("trace of a {}", asked.kind),
-                        .expected = "timeline or schedule",
-                        .hint = "mlsysim plot timeline MODEL HARDWARE -o trace"});
-    const auto metric = asked.kind == "timeline" ? popped_result(request) : std::string();
-    bytes = chrome_trace(scenario_of(request).scenario, metric);
-  } else {
-    for (const auto& [name, make] : makers()) {
-      if (name != asked.kind) continue;
-      auto picture = make(request, asked);
-      dress(picture, asked);
-      bytes = render(picture, *form, options.width);
-    }
-  }
+  if (target.form != "trace")
+    return rendered(pictures_asked(request, asked), asked, *form, target, how, options.width);
+  if (asked.kind != "timeline" && asked.kind != "schedule")
+    throw InputError({.id = "mlsysim.cli.124",
+                      .message = "only what runs in time has a trace",
+                      .key = "--output",
+                      .found = fmt::format("trace of a {}", asked.kind),
+                      .expected = "timeline or schedule",
+                      .hint = "mlsysim plot timeline MODEL HARDWARE -o trace"});
+  const auto metric = asked.kind == "timeline" ? popped_result(request) : std::string();
+  auto bytes = chrome_trace(scenario_of(request).scenario, metric);
   if (target.file.empty()) return {std::move(bytes)};
   files::write(target.file, bytes, how);
   return {fmt::format("{}\n", target.file)};

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include <mlsysim/units/error.hpp>
 
 using namespace mlsysim;
 
@@ -109,4 +110,56 @@ TEST_CASE("the warning about values that the host reads is a break", "[ops]") {
   CHECK(record.breaks.front().type.find("Tensor.item()") != std::string::npos);
   REQUIRE_FALSE(record.breaks.front().stack.empty());
   CHECK(record.breaks.front().stack.front().line == 31);
+}
+
+TEST_CASE("the text that explain of PyTorch 2.0 gave has counts, reasons and stacks", "[ops]") {
+  const std::string text =
+      "Dynamo produced 3 graphs with 2 graph break and 12 ops\n Break reasons: \n\n"
+      "1. call_function BuiltinVariable(print) [ConstantVariable(str)] {}\n"
+      "  File \"/w/model/a.py\", line 4, in toy\n    print(\"woo\")\n \n"
+      "2. generic_jump TensorVariable()\n"
+      "  File \"/w/model/a.py\", line 6, in torch_dynamo_resume_in_toy_at_4\n    if b.sum() < 0:\n \n"
+      "TorchDynamo compilation metrics:\nFunction, Runtimes (s)\n_compile, 0.0153, 0.0127\n";
+  for (const auto& form : {text, "W0101 a warning before\n" + text}) {
+    const auto r = read_text(form);
+    CHECK(r.form == RecordForm::explain_text);
+    CHECK(r.status == "ok");
+    CHECK(r.graph_count == 3);
+    CHECK(r.graph_breaks == 2);
+    CHECK(r.op_count == 12);
+    REQUIRE(r.breaks.size() == 2);
+    CHECK(r.breaks[0].category == BreakCategory::side_effect_io);
+    CHECK(r.breaks[0].place().line == 4);
+    CHECK(r.breaks[0].stack.front().code == "print(\"woo\")");
+    CHECK(r.breaks[1].type == "generic_jump");
+    CHECK(r.breaks[1].place().function == "torch_dynamo_resume_in_toy_at_4");
+    REQUIRE(r.phases.size() == 1);
+    CHECK(r.phases[0].runs == 2);
+  }
+  const auto sentence = read_text("Dynamo produced 1 graphs with 0 graph break and 5 ops");
+  CHECK(sentence.graph_count == 1);
+  CHECK(sentence.breaks.empty());
+  CHECK_THROWS_AS(read_text("Dynamo produced nothing\n"), InputError);
+}
+
+TEST_CASE("a compiler that captured no operator says nothing about breaks", "[ops]") {
+  for (const std::string text :
+       {"Graph Count: 0\nGraph Break Count: -1\nOp Count: 0\nBreak Reasons:\nOps per Graph:\nOut Guards:\n",
+        "Dynamo produced 0 graphs with -1 graph break and 0 ops\n Break reasons: \n\n",
+        R"({"schema": "mlsysim.dynamo_explain/1", "model": {"name": "m"}, "status": "ok", "graph_count": 0,
+            "graph_break_count": 0, "op_count": 0, "breaks": []})"}) {
+    const auto r = read_text(text);
+    CHECK(r.status == "skipped");
+    CHECK(r.notes.size() == 1);
+  }
+  CHECK(read_text("Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\n").status == "ok");
+}
+
+TEST_CASE("an explain document says which sizes of the model were cut", "[ops]") {
+  const auto r = read_text(
+      R"({"schema": "mlsysim.dynamo_explain/1", "model": {"name": "m", "reduced": {"num_hidden_layers": [28, 2]}},
+          "status": "ok", "graph_count": 1, "graph_break_count": 0, "op_count": 3, "breaks": []})");
+  REQUIRE(r.notes.size() == 1);
+  CHECK(r.notes[0].find("num_hidden_layers 2") != std::string::npos);
+  CHECK(r.notes[0].find("28") != std::string::npos);
 }

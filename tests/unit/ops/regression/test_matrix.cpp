@@ -105,7 +105,24 @@ TEST_CASE("models can be chosen from the zoo or from the list of a hub", "[ci]")
   const Written list("hub.json",
                      R"([{"id": "Llama3_8B", "downloads": 3}, {"modelId": "Llama3_70B", "downloads": 5},
                                      {"id": "nobody/knows-this", "downloads": 9}])");
-  CHECK(chosen("{top: 2, list: \"" + list.path().filename().string() + "\"}") == "Llama3_70B Llama3_8B ");
+  const auto of_list = [&](const Written& file, const std::string& rest) {
+    return chosen("{list: \"" + file.path().filename().string() + "\", " + rest + "}");
+  };
+  CHECK(of_list(list, "top: 2") == "Llama3_70B Llama3_8B ");
+  // Ids alone keep their order, and each counts once; names of a hub are resolved as everywhere.
+  const Written ids("ids.json",
+                    R"(["Qwen/Qwen3-8B", "nobody/knows-this", "openai-community/gpt2", "Qwen/Qwen3-8B",
+                                    {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}])");
+  CHECK(of_list(ids, "top: 9") == "Qwen/Qwen3-8B openai-community/gpt2 Qwen/Qwen2.5-7B-Instruct-AWQ ");
+  CHECK(of_list(ids, "top: 1, by: parameters") == "Qwen/Qwen3-8B ");
+  const auto m = matrix(
+      "version: \"1\"\nmodels: {top: 3, list: \"" + ids.path().filename().string() +
+      "\"}\nhardware: [H100]\nmetrics: [itl, compiled]\npipelines:\n"
+      "  serve: {batch_size: 4}\n  compile: {resolver: CompilationModel, records: 'x/{model}.json'}\n");
+  REQUIRE(m.cells.size() == 6);
+  CHECK(m.cells[1].records.filename() == "Qwen--Qwen3-8B.json");
+  CHECK(m.notes.size() == 4);  // a model that is not known, and three that are taken for entries
+  CHECK(run_matrix(m, standard_zoo()).cells[4].status == CellStatus::ok);
 }
 
 TEST_CASE("faults of a matrix are told together, before anything is predicted", "[ci]") {

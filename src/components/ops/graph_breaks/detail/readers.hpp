@@ -14,7 +14,8 @@ namespace mlsysim::detail {
 /// Whether the text begins as a log does, after lines that belong to none.
 [[nodiscard]] bool is_trace_log(std::string_view bytes);
 
-/// `str(ExplainOutput)`. Never throws: what is not there is not counted.
+/// Reads `str(ExplainOutput)`, or the text that `explain` of PyTorch 2.0 gave. Never throws: what is not
+/// there is not counted.
 [[nodiscard]] CompileRecord read_explain_text(std::string_view text, const BreakRegistry& registry);
 /// A document of the schema `mlsysim.dynamo_explain/1`. @throws InputError
 [[nodiscard]] CompileRecord read_explain_document(std::string_view text, const std::string& file,
@@ -50,6 +51,9 @@ class TraceReader {
 /// A count or a time as it was stated; what is no number, below zero or beyond what doubles count exactly is
 /// none.
 [[nodiscard]] inline double counted(double stated) { return stated > 0 && stated <= 0x1p53 ? stated : 0; }
+
+/// A record of a compiler that captured no operator says nothing about breaks: its status becomes "skipped".
+void skip_if_empty(CompileRecord& record);
 
 /// `count` phases of a name, added to those that are there.
 void add_phase(CompileRecord& record, std::string_view name, double runs, double seconds);
