@@ -1,6 +1,7 @@
 #include "questions.hpp"
 #include "ranks.hpp"
 
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/report/explanation_report.hpp>
@@ -98,6 +99,17 @@ AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string>
 
 namespace {
 
+/// A text whose second lines say which devices nobody measured; other formats have that among the warnings.
+std::string marked(std::string text, std::initializer_list<std::string_view> unmeasured,
+                   const RenderOptions& options) {
+  if (options.format != OutputFormat::text) return text;
+  std::string lines;
+  for (const auto words : unmeasured)
+    if (!words.empty() && lines.find(words) == std::string::npos)
+      lines += fmt::format("warning: {}\n", words);
+  return text.insert(std::min(text.find('\n') + 1, text.size()), lines);
+}
+
 std::string pop(ScenarioRequest& request, std::string_view what, std::string_view example) {
   if (request.targets.size() < 2)
     throw InputError({.id = "mlsysim.cli.062",
@@ -151,7 +163,9 @@ Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
   auto result = popped_result(request);
   const auto q = subject_asked(std::move(request), asked.inputs);
   if (result.empty()) result = main_result(q.subject);
-  return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
+  return {
+      marked(render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options),
+             {q.subject.unmeasured}, options)};
 }
 
 Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
@@ -163,6 +177,15 @@ Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
   const ExportedProgram program(q.subject.entry, results, q.subject.point);
   return {asked.language == "c" ? program.c_source(asked.name) : program.json()};
 }
+
+namespace {
+
+std::string machine_of(const Scenario& s) {
+  if (s.fleet != nullptr) return s.fleet->node->accelerator->name;
+  return s.hardware == nullptr ? std::string() : s.hardware->name;
+}
+
+}  // namespace
 
 Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {
   const bool resolver = !request.targets.empty() && names_a_resolver(request.targets[0]);
@@ -199,7 +222,9 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
     return {render(t, options)};
   }
   if (asked.latex) return {to_latex(found, options.verbosity)};
-  auto text = render(found, options);
+  const auto unmeasured =
+      built ? unmeasured_words(found.assumptions, machine_of(built->scenario)) : std::string();
+  auto text = marked(render(found, options), {unmeasured}, options);
   if (request.interval > 0) {
     const auto q = subject_asked(request);
     const std::vector<std::string> one{metric == "memory" ? std::string("memory_used") : metric};
@@ -232,7 +257,7 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
   if (!answer)
     return {render(*answer.why(), options), fmt::format("mlsysim: infeasible: {}\n", answer.why()->reason),
             Exit::infeasible};
-  auto text = render(*answer, options);
+  auto text = marked(render(*answer, options), {q.subject.unmeasured}, options);
   if (request.interval > 0) {
     Subject there = q.subject;
     there.point[there.input(free)] = answer->value;
@@ -332,6 +357,7 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
       }
   const bool known = both.size() == 2;
   auto text = render(difference, options, known ? &both.front() : nullptr, known ? &both.back() : nullptr);
+  text = marked(std::move(text), {from.subject.unmeasured, to.subject.unmeasured}, options);
   if (request.interval > 0) {
     for (std::size_t k = 0; k < both.size(); ++k)
       both[k].result = fmt::format("{}.{}", side[k], both[k].result);
@@ -379,7 +405,7 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
   // Parameter ranges are part of the error; the intervals add how far the model missed its measurements.
   if (options.format == OutputFormat::csv) return {render(report, options)};
   question.shared = {};  // the other ranks are done
-  return {with_intervals(render(report, options),
+  return {with_intervals(marked(render(report, options), {q.subject.unmeasured}, options),
                          intervals(q.subject, q.about, question.results, kUsualLevel, question), options)};
 }
 

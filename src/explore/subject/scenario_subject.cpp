@@ -370,8 +370,8 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (!known) out.assumptions.push_back(std::move(a));
   }
   out.warnings = std::move(book.warnings);
-  if (auto words = unmeasured_words(out.assumptions, r.hardware().name); !words.empty())
-    out.warnings.insert(out.warnings.begin(), std::move(words));
+  out.unmeasured = unmeasured_words(out.assumptions, r.hardware().name);
+  if (!out.unmeasured.empty()) out.warnings.insert(out.warnings.begin(), out.unmeasured);
   return out;
 }
 

@@ -35,6 +35,8 @@ struct Subject {
   std::vector<double> point;  ///< canonical base units, one per input of the entry
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
+  std::string
+      unmeasured{};         ///< says that the device is known by its class alone; empty where it was measured
   bool thread_safe = true;  ///< whether points may be evaluated on several threads
   /// Results that subjects of this kind have and this one lacks, each with the reason: {"tco", "the price of
   /// ..."}.
