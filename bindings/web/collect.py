@@ -19,7 +19,7 @@ import tempfile
 HERE = pathlib.Path(__file__).parent
 PAGES = ("index.html", "style.css")
 ESBUILD = HERE / "node_modules/.bin/esbuild"
-MEMORY = "memory_used memory_capacity memory_missing memory_utilization plan_fits mfu memory.weights memory.activations memory.fragmentation memory.reserve memory.total memory.capacity".split()
+MEMORY = "memory_used memory_capacity memory_shortfall memory_utilization plan_fits mfu memory.weights memory.activations memory.fragmentation memory.reserve memory.total memory.capacity".split()
 RESULTS = {
     "serve": MEMORY + ("ttft itl request_latency token_throughput throughput_per_accelerator prefill_mfu prefill_compute prefill_memory "
                        "prefill_network prefill_overhead ttft_dispatch ttft_ingress ttft_queue ttft_egress decode_compute decode_memory decode_network decode_overhead kv_cache_size "

@@ -79,7 +79,7 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
                          metric("memory_capacity", m.capacity, "GB", "memory of one device"),
                          metric("memory_utilization", m.total / m.capacity, "used over capacity"));
   if (!fits)
-    level.metrics.push_back(metric("memory_missing", m.total - m.capacity, "GB", "bytes that do not fit"));
+    level.metrics.push_back(metric("memory_shortfall", m.total - m.capacity, "GB", "bytes that do not fit"));
   out.memory = memory_parts(m);
   if (fits) {
     level.summary = {[](const LazyText::Parts& p) {

@@ -289,8 +289,8 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
                     asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : ""),
         s.drafting(out.plan.batch));
   add("other micro-batches on the slowest stage", step.device - known);
-  add("host", step.decode_pass - step.device);
-  add("prompts of other requests", step.itl - step.decode_pass);
+  add("host", step.decode_step_time - step.device);
+  add("prompts of other requests", step.itl - step.decode_step_time);
   if (check) add(fmt::format("shared by {:.3g} tokens", s.tokens_per_pass()), value - known);
   return out;
 }

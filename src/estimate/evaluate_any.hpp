@@ -23,7 +23,7 @@ template <class T> T pools_fit(const ServingProblem<T>& p, const T& replicas) {
 template <class T> FeasibilityEstimate<T> feasibility(const MemoryBreakdown<T>& m, const T& plan_fits) {
   return {.memory_used = m.total,
           .memory_capacity = m.capacity,
-          .memory_missing = max(m.total - m.capacity, Data<T>()),
+          .memory_shortfall = max(m.total - m.capacity, Data<T>()),
           .memory_utilization = m.total / m.capacity,
           .plan_fits = plan_fits};
 }
@@ -34,7 +34,7 @@ FeasibilityEstimate<T> fuller(const FeasibilityEstimate<T>& a, const Feasibility
   const auto second = b.memory_utilization > a.memory_utilization;
   return {.memory_used = select(second, b.memory_used, a.memory_used),
           .memory_capacity = select(second, b.memory_capacity, a.memory_capacity),
-          .memory_missing = max(a.memory_missing, b.memory_missing),
+          .memory_shortfall = max(a.memory_shortfall, b.memory_shortfall),
           .memory_utilization = max(a.memory_utilization, b.memory_utilization),
           .plan_fits = a.plan_fits};
 }

@@ -35,8 +35,8 @@ void forget_quantiles(Out& r) {
 Time<> burst_time(const InFlightProblem<>& p, const Steady& s, double requests, double inflight) {
   const double together = std::min(s.together(), requests);
   return BurstFirstToken::solve<double>(
-             {.prompt =
-                  with_host(p.engine, s.prompt_pass(together, inflight), together) * (s.chunks() / together),
+             {.prompt = with_host(p.engine, s.mixed_step_time(together, inflight), together) *
+                        (s.chunks() / together),
               .requests = requests,
               .together = together})
              .ttft +
@@ -62,7 +62,7 @@ FirstOf first_of(const InFlightProblem<>& p, const Steady& s, const Steady::Step
   out.start.fill_queue(burst_time(p, s, std::max(1.0, together / ranks), step.inflight));
   out.in_step = s.in_step() && together > 1;
   if (!out.in_step) return out;
-  const Time<> passes = step.prompt_pass * s.chunks();  // each of them holds prompts
+  const Time<> passes = step.mixed_step_time * s.chunks();  // each of them holds prompts
   if (p.engine.mixed) {
     out.terms.egress = passes * p.engine.lookahead;
     out.terms.fill_queue(passes * (2 + p.engine.lookahead) + p.engine.request_time);
@@ -113,17 +113,17 @@ void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::St
                    Out& r) {
   r.running_requests = running;
   r.itl = step.itl / s.tokens_per_pass();
-  r.decode_pass = step.decode_pass;
-  r.prompt_pass = step.prompt_pass;
+  r.decode_step_time = step.decode_step_time;
+  r.mixed_step_time = step.mixed_step_time;
   r.requests_per_pass = running / (step.inflight * p.passes.plan.ep);
   r.host_time = host_time(p.engine, r.requests_per_pass);
   r.prompts_per_step = step.prompts;
   r.prefill_share = step.prompt_share;
   const bool often = step.prompt_passes > 0.01;
   r.p99_itl = r.itl + detail::token_time_deviation(p, s, step, running) * detail::kNinetyNine;
-  r.p99_token_gap =
-      (often ? step.prompt_pass + (p.engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
-      s.tokens_per_pass();
+  r.p99_token_gap = (often ? step.mixed_step_time + (p.engine.mixed ? Time<>() : step.decode_step_time)
+                           : step.decode_step_time) /
+                    s.tokens_per_pass();
 }
 
 /// Adds a wait before the slot to the time to the first token.
@@ -255,16 +255,16 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   double rate = loop.rate;
   const double begun = running / (step.itl * s.steps()).base();  // as often others arrive
   if (workers) {
-    r.prompt_pass = workers->total();
+    r.mixed_step_time = workers->total();
     r.kv_transfer_time = workers->transfer;
     r.matched_prefill_replicas = matched(*workers, r.capacity.base());
     r.prompt_bound = !random && rate > kFull * workers->most_rate();
     if (r.prompt_bound) rate = workers->calm(rate);
     r.is_stable = r.is_stable && workers->load(rate) <= kFull;
   }
-  const auto prompt_pass = r.prompt_pass;
+  const auto mixed_step_time = r.mixed_step_time;
   describe_step(p, s, step, running, r);
-  if (workers) r.prompt_pass = prompt_pass;
+  if (workers) r.mixed_step_time = mixed_step_time;
   r.kv_cache_size = p.passes.cache(held) * running;
   // In a cycle every stage works on each micro-batch once.
   r.utilization = std::min(s.most_busy(), s.draw(step, rate, running, loop.own).busy / (plan.pp * step.itl));

@@ -46,9 +46,9 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"inter_node_bandwidth", "fabric_bandwidth"},
      {"dispatch_mode", "expert_copies"},  // DeepEP
      {"expert_imbalance", "rank_imbalance"},
-     {"decode_step_time", "decode_pass"},  // vLLM calls a pass of its engine a step
-     {"mixed_step_time", "prompt_pass"},
-     {"memory_shortfall", "memory_missing"},
+     {"decode_pass", "decode_step_time"},  // earlier names, as the next ones
+     {"prompt_pass", "mixed_step_time"},
+     {"memory_missing", "memory_shortfall"},
      {"resolvers", "also"},
      {"request_trace", "traffic_file"},  // an option that is no field, as the next one
      {"include_infeasible", "anything"},

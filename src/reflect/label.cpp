@@ -70,7 +70,7 @@ constexpr Row kLabels[] = {
     {"memory_used", "memory used"},
     {"memory_capacity", "memory capacity"},
     {"memory_utilization", "memory share"},
-    {"memory_missing", "memory shortfall"},
+    {"memory_shortfall", "memory shortfall"},
     {"host_memory_used", "host memory used"},
     {"host_memory_capacity", "host memory"},
     {"tco", "total cost"},

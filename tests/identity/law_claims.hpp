@@ -240,7 +240,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"QueueWait", "wait_given", "-servers +utilization +service_time +arrival_cv +service_cv"},
     {"QueueWait", "queue_length", "~servers +utilization +arrival_cv +service_cv"},
     {"WaitQuantile", "wait", "+wait_probability +wait_given +quantile"},
-    {"InFlightStep", "itl", "+decode_pass +added +prompts_per_step"},
+    {"InFlightStep", "itl", "+decode_step_time +added +prompts_per_step"},
     {"PassUnderWay", "around", "~step ~fixed +prompt ~load ~mean_pass +variation"},
     {"InFlightFirstToken", "ttft", "+around +own_pass +prompt +crowd +busy +late"},
     {"PromptQueue", "wait", "+pass_time ~together +share"},

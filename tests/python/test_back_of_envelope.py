@@ -151,7 +151,7 @@ def test_decoding_gains_from_wide_expert_parallelism():
         found = mlsysim.InFlightBatchingModel().solve(
             Models.DeepSeek_V3, Hardware.H100, precision="fp8", seq_len=2000, output_tokens=500, concurrency=64 * ranks,
             max_batch_size=64 * ranks, ep_size=ranks, prefill_replicas=64)
-        return found.feasible, 1 / seconds(found.decode_pass)
+        return found.feasible, 1 / seconds(found.decode_step_time)
 
     assert not each(8)[0]
     assert 0.95 < each(64)[1] / each(16)[1] < 2.0
@@ -178,7 +178,7 @@ def test_a_deployment_of_wide_expert_parallelism():
     assert 0.8 * 50_302 < waited < hidden < 1.25 * 59_337 < 8 * 23_500
     steps = run(72, seq_len=2000, output_tokens=100, concurrency=256 * 72, max_batch_size=256 * 72, prefill_replicas=64,
                 expert_overlap="micro_batch")
-    each = 256 * 8 / seconds(steps.decode_pass)
+    each = 256 * 8 / seconds(steps.decode_step_time)
     assert 0.8 * 22_282 < each < 1.25 * 22_282
 
 
@@ -418,8 +418,8 @@ def test_a_step_of_an_engine_is_the_step_of_a_batch_and_its_host():
         prefill_chunk_tokens=8192) for n in (31, 32))
     assert 31 < engine.running_requests < 32
     assert 1 * MS < seconds(engine.host_time) < 4 * MS
-    assert seconds(less.itl) < seconds(engine.decode_pass) - seconds(engine.host_time) < seconds(batch.itl)
-    assert seconds(batch.itl) < seconds(engine.decode_pass) < seconds(engine.itl)
+    assert seconds(less.itl) < seconds(engine.decode_step_time) - seconds(engine.host_time) < seconds(batch.itl)
+    assert seconds(batch.itl) < seconds(engine.decode_step_time) < seconds(engine.itl)
 
 
 def test_power_of_a_fleet_lies_between_idle_and_full():

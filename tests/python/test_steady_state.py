@@ -62,7 +62,7 @@ def test_percentiles_are_in_order_and_times_grow_with_the_load():
         subject = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
                               concurrency=asked["concurrency"], **options)
         r = {name: float(getattr(value, "magnitude", value)) for name, value in subject.results.items()}
-        if r["memory_missing"] > 0:
+        if r["memory_shortfall"] > 0:
             continue
         assert r["itl"] == r["p90_itl"] == r["p99_itl"]  # in a closed loop all requests are alike
         assert r["p50_ttft"] <= r["p90_ttft"] <= r["p95_ttft"] <= r["p99_ttft"]
@@ -87,7 +87,7 @@ def test_a_higher_rate_never_finds_fewer_in_flight(seed):
     options = {name: asked[name] for name in ("tp_size", "seq_len", "output_tokens")}
     one = mlsysim.ask(asked["workload"], asked["hardware"], accelerators=asked["tp_size"], mode="serve",
                       arrival_rate=Q_(1e-6, "request/s"), **options)
-    if one.results["memory_missing"].magnitude > 0:
+    if one.results["memory_shortfall"].magnitude > 0:
         return
     capacity = base(one.results["capacity"], "request/s")
     # Near the capacity one rate may be served with several numbers of requests.

@@ -126,7 +126,7 @@ def join_attention(f, share):
     """Beside a feed-forward in parallel each rank adds its two parts, and there is one join for both
     (chowdhery2022palm, section 2)."""
     if not f.h.parallel:
-        join_tensor_parallel(f, "attention_join", share, "attention")
+        join_tensor_parallel(f, "attention_tp_reduce", share, "attention")
 
 
 def exchange_context(f, share, width):

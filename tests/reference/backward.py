@@ -48,7 +48,7 @@ def recompute(forward, plan):
         if op.recompute_parts & named:
             op.recomputed_bytes = op.kept * plan.recomputed
             op.kept = op.kept * (1 - plan.recomputed)
-        behind = op.name == "ffn_down" or (op.name == "ffn_join" and op.pattern != "all_gather")
+        behind = op.name == "ffn_down" or (op.name == "ffn_tp_reduce" and op.pattern != "all_gather")
         if plan.early_stop and named == EVERYTHING and not plan.dropout and behind:
             continue
         if op.parts & named:

@@ -135,7 +135,7 @@ class TextbookPasses:
 
     def decode(self, requests, context):
         kv = self.cache(context) * requests  # linear: the mean of what is held
-        total = textbook.decode_pass(
+        total = textbook.decode_step_time(
             self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers
         )
         # As in textbook serving the busy share is that of the work over the peak.
@@ -184,12 +184,12 @@ class Steady:
         host = self.host(requests)
         return math.hypot(time, host) if self.engine.get("beside") else time + host
 
-    def decode_pass(self, requests, lanes):
+    def decode_step_time(self, requests, lanes):
         """A token for each request of a lane, while every lane goes round: as in serving a cycle of the
         pipeline, in which the slowest stage works on each lane once."""
         return serving.between_tokens(self.passes.decode(max(requests, 1), self.context), lanes)
 
-    def prompt_pass(self, prompts, lanes):
+    def mixed_step_time(self, prompts, lanes):
         """Device time of a pass of `prompts` prompts a rank: of a chunk of them where they are longer than
         that. Every lane has such a pass, so that it is a cycle too."""
         total = 0.0
@@ -249,7 +249,7 @@ class Steady:
         lanes, ranks = self.lanes(running), self.s.ep_size
         running, others = running / lanes, others / lanes
         mixed = 1 if self.engine["mixed"] else 0
-        t = SimpleNamespace(device=self.decode_pass(running, lanes), lanes=lanes, requests=running / ranks)
+        t = SimpleNamespace(device=self.decode_step_time(running, lanes), lanes=lanes, requests=running / ranks)
         t.prompts = 0.0 if self.s.prefill_replicas else others / ranks / self.steps
         if self.in_step() and not mixed and not self.s.prefill_replicas:
             # All start together: those whose prompt came first wait for the passes of the others.
@@ -260,23 +260,23 @@ class Steady:
         # What a step brings in more prompts or chunks than one pass takes, further passes take.
         prompts = min(max(t.prompts * block, 1), self.together)
         count = max(1.0, often / self.together)
-        prompt = one = self.prompt_pass(prompts, lanes)
+        prompt = one = self.mixed_step_time(prompts, lanes)
         if mixed and (self.s.fidelity == "textbook" or self.s.prefill_replicas):
             # Totals read the weights once; the running requests add what they add to a step.
-            one += max(t.device - self.decode_pass(ranks, lanes), 0.0)
+            one += max(t.device - self.decode_step_time(ranks, lanes), 0.0)
         elif mixed:  # the running requests take their step in one of the passes
             one = self.mixed_pass(prompts, running, lanes)
         prompt = one + prompt * (count - 1)
         t.one_pass = self.with_host(one, running / ranks)
-        t.decode_pass = self.with_host(t.device, running / ranks)
-        t.prompt_pass = self.with_host(prompt, running / ranks)
-        t.block = t.decode_pass * block
-        t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share / block
+        t.decode_step_time = self.with_host(t.device, running / ranks)
+        t.mixed_step_time = self.with_host(prompt, running / ranks)
+        t.block = t.decode_step_time * block
+        t.itl = t.decode_step_time + max(t.mixed_step_time - t.decode_step_time * mixed, 0.0) * share / block
         t.prompt_passes = share / (1 + (1 - mixed) * share)
-        t.prompt_share = share * t.prompt_pass / t.itl / block
-        t.mean_pass = t.block * (1 - t.prompt_passes) + t.prompt_pass * t.prompt_passes
+        t.prompt_share = share * t.mixed_step_time / t.itl / block
+        t.mean_pass = t.block * (1 - t.prompt_passes) + t.mixed_step_time * t.prompt_passes
         spread = math.sqrt(t.prompt_passes * (1 - t.prompt_passes))
-        t.pass_cv = spread * abs(t.prompt_pass - t.block) / t.mean_pass
+        t.pass_cv = spread * abs(t.mixed_step_time - t.block) / t.mean_pass
         return t
 
     def prompt_slot(self):
@@ -311,23 +311,23 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
     lane, rate, running = running / lanes, rate / s.pp_size, running / s.pp_size
     request_time, lookahead = engine["request_time"], engine.get("lookahead", 0)
     a = queueing.arrivals_of(s, engine, steady, step, rate, running)
-    shown = step.decode_pass * lookahead
+    shown = step.decode_step_time * lookahead
     late = shown + request_time
     # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3), which hold as many
     # prompts as there are and fit.
     waiting = max(1.0, at_once / lanes / s.ep_size)
     together = min(steady.together, waiting)
-    prompt = steady.with_host(steady.prompt_pass(together, lanes), together) * steady.chunks / together
+    prompt = steady.with_host(steady.mixed_step_time(together, lanes), together) * steady.chunks / together
     burst = prompt * 0.5 * (waiting + together) + request_time
     mean = a.two * 0.5 * a.busy + a.own + a.each * a.crowd + a.wait + late
     own = steady.alone(lane / s.ep_size)
     if steady.in_step() and at_once / lanes > 1:
-        passes = step.prompt_pass * steady.chunks
+        passes = step.mixed_step_time * steady.chunks
         mean = passes * (2 + lookahead) + request_time if engine["mixed"] else burst
         shown = passes * lookahead if engine["mixed"] else 0.0
     else:
         told = lambda t: queueing.first_token_by(t, step, a, late)  # noqa: E731
-        longest = late + a.own + a.each * a.crowd + step.prompt_pass + step.block
+        longest = late + a.own + a.each * a.crowd + step.mixed_step_time + step.block
         queue_by = lambda q: a.wait / a.queued * max(0.0, math.log(a.queued / (1 - q))) if a.wait > 0 else 0.0  # noqa: E731
         at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q)  # noqa: E731
         out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
@@ -375,24 +375,24 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
         rate = min(rate, 0.95 * most)
     elif not s.arrival_rate and rate > queueing.FULL * most:
         rate = 0.95 * most
-    out["prompt_pass"] = prompt
+    out["mixed_step_time"] = prompt
     came = rate if s.arrival_rate or probing else min(begun, 0.95 * most)
     line = queueing.line_of(came * slot, takers, slot, 1.0, 0.0)
     out["is_stable"] = min(out["is_stable"], float(line.stable))
     if not line.stable:
         return rate
-    rest = step.decode_pass * 0.5 * min(1.0, running)
+    rest = step.decode_step_time * 0.5 * min(1.0, running)
     fixed = (
         prompt
         + out["kv_transfer_time"]
         + rest
-        + step.decode_pass * engine.get("lookahead", 0)
+        + step.decode_step_time * engine.get("lookahead", 0)
         + engine["request_time"]
     )
     out["ttft"] = fixed + line.wait_mean
     out["p50_ttft"] = fixed + queueing.wait_quantile(line, 0.5)
     out["p99_ttft"] = fixed + queueing.wait_quantile(line, 0.99)
-    shown = step.decode_pass * engine.get("lookahead", 0)
+    shown = step.decode_step_time * engine.get("lookahead", 0)
     owe(out, own, engine["request_time"], out["kv_transfer_time"] + shown)
     if s.target_ttft:
         spare = s.target_ttft - fixed
@@ -461,7 +461,7 @@ def answer(**asked):
     out["feasible"] = float(out["max_active_requests"] >= 1)
     if not out["feasible"]:  # one request, as if it fitted
         one = steady.step(1, 0 if s.concurrency else 1)
-        return out | {"itl": one.itl, "decode_pass": one.decode_pass, "prompt_pass": one.prompt_pass}
+        return out | {"itl": one.itl, "decode_step_time": one.decode_step_time, "mixed_step_time": one.mixed_step_time}
     most = min(x for x in (out["max_active_requests"], s.max_batch_size, s.num_requests) if x)
 
     at_once = min(s.concurrency or most, most)
@@ -490,8 +490,8 @@ def answer(**asked):
     out.update(
         running_requests=running,
         itl=step.itl,
-        decode_pass=step.decode_pass,
-        prompt_pass=step.prompt_pass,
+        decode_step_time=step.decode_step_time,
+        mixed_step_time=step.mixed_step_time,
         host_time=steady.host(lane / s.ep_size),
         prompts_per_step=step.prompts,
         prefill_share=step.prompt_share,
@@ -499,7 +499,7 @@ def answer(**asked):
     out["p99_itl"] = step.itl + 2.3263478740408408 * token_time_deviation(s, steady, step, running)
     often = step.prompt_passes > 0.01
     out["p99_token_gap"] = (
-        step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
+        step.mixed_step_time + (0 if engine["mixed"] else step.decode_step_time) if often else step.decode_step_time
     )
     out["kv_cache_size"] = passes.cache(held) * running
     if out["is_stable"]:
@@ -537,8 +537,8 @@ def token_time_deviation(s, steady, step, running):
     runs beside it, whose mean over a stay has 2/3 of the variance."""
     if not s.arrival_rate:
         return 0.0
-    added, by_requests = max(step.itl - step.decode_pass, 0.0), 0.0
-    by_requests = max(step.device - steady.decode_pass(s.ep_size, steady.lanes(running)), 0.0)
+    added, by_requests = max(step.itl - step.decode_step_time, 0.0), 0.0
+    by_requests = max(step.device - steady.decode_step_time(s.ep_size, steady.lanes(running)), 0.0)
     prompts = added**2 / (max(step.prompts, 1e-12) * steady.steps)
     return math.sqrt(prompts + by_requests**2 * 2 / 3 / max(running, 1e-12))
 

@@ -59,7 +59,7 @@ def memory_adds_up(a):
 
 def fits(a):
     """What is missing is what is used beyond the capacity."""
-    return "memory_missing" not in a or near(a["memory_missing"], max(0.0, a["memory_used"] - a["memory_capacity"]), 1e-6)
+    return "memory_shortfall" not in a or near(a["memory_shortfall"], max(0.0, a["memory_used"] - a["memory_capacity"]), 1e-6)
 
 
 def first_token(a):

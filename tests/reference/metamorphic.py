@@ -277,7 +277,7 @@ def exact(asked):
             yield "twice the price of a device is not twice the cost of devices", 1.0
 
 
-SIGNED = {"memory_missing"}
+SIGNED = {"memory_shortfall"}
 
 
 class Known:

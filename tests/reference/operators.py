@@ -128,7 +128,7 @@ def dense_feed_forward(f, share, a):
         f.h.hidden,
         a.get("gated", True),
     )
-    join_tensor_parallel(f, "ffn_join", share, "feed_forward")
+    join_tensor_parallel(f, "ffn_tp_reduce", share, "feed_forward")
 
 
 def experts(f, share, a):
@@ -212,14 +212,14 @@ def experts(f, share, a):
         for op in f.ops[first:]:
             op.parts = op.parts | {"aside"}
     if shared_by == plan.tp:
-        join_tensor_parallel(f, "experts_join", share, "feed_forward")
+        join_tensor_parallel(f, "experts_tp_reduce", share, "feed_forward")
         return
     # The routed part is summed by the devices of an expert, over their tokens alone; shared experts lie on all.
     message = plan.activation_bytes * f.tokens * shared_by / plan.tp * h.hidden
     for pattern in ("reduce_scatter", "all_gather"):
-        op = collective(f.ops, "experts_join", pattern, "tensor", share, message, shared_by, 1)
+        op = collective(f.ops, "experts_tp_reduce", pattern, "tensor", share, message, shared_by, 1)
         op.parts, op.beside = {"feed_forward", "block"}, "product"
-    join_tensor_parallel(f, "shared_experts_join", share * (1 if shared > 0 else 0), "feed_forward")
+    join_tensor_parallel(f, "shared_experts_tp_reduce", share * (1 if shared > 0 else 0), "feed_forward")
 
 
 def exchange_rows(f, name, share, a, values, each, back):

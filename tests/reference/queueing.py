@@ -39,20 +39,20 @@ def arrivals_of(s, engine, steady, step, rate, running):
     two = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment, of two kinds
     if not s.arrival_rate or s.prefill_replicas:
         crowd = (1 - step.prompt_passes) * min(1.0, rate * two) if busy > 0 else 0.0  # others must be there
-        own = step.prompt_pass * steady.chunks
-        return SimpleNamespace(busy=busy, two=two, own=own, each=step.prompt_pass, crowd=crowd, wait=0.0, queued=0.0,
+        own = step.mixed_step_time * steady.chunks
+        return SimpleNamespace(busy=busy, two=two, own=own, each=step.mixed_step_time, crowd=crowd, wait=0.0, queued=0.0,
                                rest=0.5 * busy * two)
     # Prompts that came in a pass join the next one, so that long passes follow long ones: second moment of
     # t = fixed + N prompt, where N has the mean rate t (M/D/1 with vacations where a pass takes one).
     together, arrived = steady.together, step.prompts * s.scheduler_steps
-    further = max(0.0, steady.prompt_pass(2, step.lanes) - steady.prompt_pass(1, step.lanes))
+    further = max(0.0, steady.mixed_step_time(2, step.lanes) - steady.mixed_step_time(1, step.lanes))
     alone = max(further, step.one_pass - further * (min(max(arrived, 1), together) - 1))
     each = (further + (alone - further) / together**2) * steady.chunks
     fixed = (alone - further) * (1 - 1 / together**2)
     # A load above 0.95 is held there: one of shorter passes, of both kinds in the same shares.
     load, mean, alike = rate * each, step.mean_pass, two
     if load > 0.95:
-        mean = max(mean * (1 - load) / 0.05, min(step.block, step.prompt_pass))
+        mean = max(mean * (1 - load) / 0.05, min(step.block, step.mixed_step_time))
         load, odds = 0.95, (1 - step.prompt_passes) / max(step.prompt_passes, 1e-12)
         alike = mean * (1 + odds * (1 - step.block / mean) ** 2)
     square = load * each / s.balanced_replicas + 2 * load * fixed + (1 - load) * (step.block + fixed)
@@ -70,7 +70,7 @@ def arrivals_of(s, engine, steady, step, rate, running):
         each=each,
         crowd=beside * two,
         wait=full + longer * (0.5 * busy + beside * each),
-        queued=min(0.95, max(1e-12, taken * step.prompt_passes * step.prompt_pass / step.mean_pass)),
+        queued=min(0.95, max(1e-12, taken * step.prompt_passes * step.mixed_step_time / step.mean_pass)),
         rest=(0.5 * busy + each * beside / together) * (two + longer) + full,
     )
 
@@ -81,7 +81,7 @@ def rest_by(t, step, busy):
     if t < 0:
         return 0.0
     share = step.prompt_passes
-    under_way = (1 - share) * max(0.0, step.block - t) + share * max(0.0, step.prompt_pass - t)
+    under_way = (1 - share) * max(0.0, step.block - t) + share * max(0.0, step.mixed_step_time - t)
     return 1 - busy * under_way / step.mean_pass
 
 

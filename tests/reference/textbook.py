@@ -55,7 +55,7 @@ def prefill_work(t, new_tokens, context, batch):
     return (2 * t.active * new_tokens + 4 * t.layers * t.width * new_tokens * context) * batch
 
 
-def decode_pass(weights, kv_cache, bandwidth, layers):
+def decode_step_time(weights, kv_cache, bandwidth, layers):
     """Every weight and every cached value crosses memory once for a token; each layer costs the framework a
     fixed time (pope2023inference, section 2). There is no arithmetic limit and no dispatch."""
     return (weights + kv_cache) / bandwidth + layers * default("textbook_layer_overhead")
@@ -108,7 +108,7 @@ def serve(w, hardware, s):
     kv = cache(w, s.precision, s.kv_precision, context, each)
     share = s.tp * s.ep
     step = unit_of(
-        decode_pass(weights / share, kv / share, level.bandwidth, t.layers),
+        decode_step_time(weights / share, kv / share, level.bandwidth, t.layers),
         0.0,
         stages,
         decode_work(t, each) / (peak * share),

@@ -106,7 +106,7 @@ export function devices(s: Solved): string {
 
 /** Whether it fits, how fast it is, and what limits it. */
 export function oneSentence(s: Solved): string {
-  if (!holds(s)) return `${state.model} does not fit on ${devices(s)}. Each device is ${shown(s, "memory_missing")} short.`;
+  if (!holds(s)) return `${state.model} does not fit on ${devices(s)}. Each device is ${shown(s, "memory_shortfall")} short.`;
   if (!fits(s)) return "This is no plan: the degrees do not divide the devices, or the nodes are not full.";
   const fit = `${state.model} fits on ${devices(s)}.`;
   if (state.mode === "train") return `${fit} A step of ${at(s, "batch_size")} sequences takes ${shown(s, "step_latency")}, mostly ${longest(s, asked().times[0]!.parts)}.`;

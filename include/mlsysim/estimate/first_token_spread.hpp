@@ -49,7 +49,7 @@ template <class T> class SpreadFirstToken {
   template <class Step, class Arrivals>
   SpreadFirstToken(const Step& step, const Arrivals& arrivals)
       : decode_(step.block.base()),
-        prompt_(step.prompt_pass.base()),
+        prompt_(step.mixed_step_time.base()),
         each_(arrivals.prompt.base()),
         share_(step.prompt_passes),
         mean_(step.mean_pass().base()),

@@ -234,7 +234,7 @@ template <class T = double> struct InFlightEstimate {
   TokenRate<T> token_throughput, token_throughput_per_accelerator;
   RequestRate<T> request_throughput, capacity, goodput;
   std::optional<T> slo_attainment;
-  Time<T> decode_pass, prompt_pass, host_time;
+  Time<T> decode_step_time, mixed_step_time, host_time;
   T prompts_per_step{0.0}, prefill_share{0.0}, tokens_per_pass{1.0};
   std::optional<T> matched_prefill_replicas;
   Time<T> kv_transfer_time;
@@ -286,8 +286,8 @@ template <class T = double> struct InFlightEstimate {
              field(&R::capacity, "capacity", "request/s", "what a full replica finishes"),
              field(&R::goodput, "goodput", "request/s", "requests that meet both targets"),
              field(&R::slo_attainment, "slo_attainment", "", "share of the requests that meet both targets"),
-             field(&R::decode_pass, "decode_pass", "ms", "a step without prompts, host included"),
-             field(&R::prompt_pass, "prompt_pass", "ms", "a pass with prompts, host included"),
+             field(&R::decode_step_time, "decode_step_time", "ms", "a step without prompts, host included"),
+             field(&R::mixed_step_time, "mixed_step_time", "ms", "a pass with prompts, host included"),
              field(&R::host_time, "host_time", "ms", "host work of one pass"),
              field(&R::prompts_per_step, "prompts_per_step", "",
                    "prompts that arrive during one step, and rank"),

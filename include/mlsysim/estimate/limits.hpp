@@ -26,14 +26,14 @@ template <class T = double> struct PlanLimits {
 
 /// Whether a plan is one and fits in memory.
 template <class T = double> struct FeasibilityEstimate {
-  Data<T> memory_used, memory_capacity, memory_missing;
+  Data<T> memory_used, memory_capacity, memory_shortfall;
   T memory_utilization{0.0}, plan_fits{1.0};
 
   static constexpr auto fields() {
     using R = FeasibilityEstimate;
     return rows(field(&R::memory_used, "memory_used", "GB", "memory of the fullest device"),
                 field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
-                field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
+                field(&R::memory_shortfall, "memory_shortfall", "GB", "bytes that do not fit"),
                 field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
                 field(&R::plan_fits, "plan_fits", "",
                       "1 where the plan is one: nodes are full, degrees divide devices and model, "

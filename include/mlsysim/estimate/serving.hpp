@@ -336,8 +336,8 @@ template <class T> struct PromptPass {
 };
 
 template <class T>
-[[nodiscard]] PromptPass<T> prompt_pass(const ServingProblem<T>& v, const ServingPasses<T>& passes,
-                                        Plan<T> plan) {
+[[nodiscard]] PromptPass<T> mixed_step_time(const ServingProblem<T>& v, const ServingPasses<T>& passes,
+                                            Plan<T> plan) {
   PromptPass<T> out;
   const double last = v.chunks - 1;
   T done = v.cached_prefix_len;
@@ -382,14 +382,14 @@ template <class T>
   plan.batch = share.each;
   PromptPasses<T> out;
   PromptPass<T>& all = out.all;
-  all = prompt_pass(v, passes, plan);
+  all = mixed_step_time(v, passes, plan);
   out.own = all.slots + all.beside;
   out.own_costs = all.cost;
   if (!v.has_token_budget) return out;
   PromptPass<T> last = all;
   if (!same_number(share.last, share.each)) {
     plan.batch = share.last;
-    last = prompt_pass(v, passes, plan);
+    last = mixed_step_time(v, passes, plan);
     out.own = last.slots + last.beside;
     out.own_costs = last.cost;
   }

@@ -38,7 +38,7 @@ template <class T>
 /// two are added on each rank, and the join of the feed-forward is the only one (chowdhery2022palm, section
 /// 2).
 template <class T> void join_attention(const Frame<T>& f, const T& count) {
-  if (!f.stack.parallel) join_tensor_parallel(f, "attention_join", count, part::attention);
+  if (!f.stack.parallel) join_tensor_parallel(f, "attention_tp_reduce", count, part::attention);
 }
 
 /// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a

@@ -34,7 +34,7 @@ template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& op
 /// weights of experts do with the result needs it.
 template <class T> [[nodiscard]] bool behind_last_input(const Structure& structure, const Op<T>& op) {
   if (structure.dropout) return false;
-  return op.name == "ffn_down" || (op.name == "ffn_join" && op.collective != Collective::all_gather);
+  return op.name == "ffn_down" || (op.name == "ffn_tp_reduce" && op.collective != Collective::all_gather);
 }
 
 /// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be

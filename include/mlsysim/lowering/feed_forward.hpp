@@ -33,7 +33,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const DenseView<
                     h.width / f.plan.tp, T{1.0}, f.stack.hidden, h.matrices);
   for (std::size_t i = first; i < f.ops.size(); ++i)
     if (f.ops[i].kind == OpKind::matmul) f.ops[i].params += params<T>(h.bias * f.ops[i].n);
-  join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
+  join_tensor_parallel(f, "ffn_tp_reduce", count, part::feed_forward);
 }
 
 /// Joins what the devices of one expert computed, and those of the shared experts.
@@ -42,10 +42,11 @@ template <class T> void feed(const Frame<T>& f, const T& count, const DenseView<
 /// shared experts stay on all of them (Liu et al. 2025).
 /// @cite liu2025folding
 template <class T> void join_experts(const Frame<T>& f, const T& count, const T& shared) {
-  if (!f.plan.folded) return join_tensor_parallel(f, "experts_join", count, part::feed_forward);
+  if (!f.plan.folded) return join_tensor_parallel(f, "experts_tp_reduce", count, part::feed_forward);
   const T width = f.plan.expert_width();
-  join_partial_sums(f, "experts_join", count, part::feed_forward, T(f.tokens * width / f.plan.tp), width);
-  join_tensor_parallel(f, "shared_experts_join", T(count * shared), part::feed_forward);
+  join_partial_sums(f, "experts_tp_reduce", count, part::feed_forward, T(f.tokens * width / f.plan.tp),
+                    width);
+  join_tensor_parallel(f, "shared_experts_tp_reduce", T(count * shared), part::feed_forward);
 }
 
 /// All-to-all of the expert-parallel ranks, to the experts or back. `rows` are those of the fullest rank, one

@@ -10,20 +10,20 @@ namespace mlsysim {
 ///
 /// A share min(prompts_per_step, 1) of the steps also has prompts to process and is longer by `added`. If
 /// prompts and step share a pass, `added` is that pass minus the step. Otherwise it is the whole prompt pass.
-///     itl = decode_pass + min(prompts_per_step, 1) added
-/// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_pass > 0; added, prompts_per_step >=
-/// 0.
+///     itl = decode_step_time + min(prompts_per_step, 1) added
+/// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_step_time > 0; added, prompts_per_step
+/// >= 0.
 /// @cite yu2022orca, section 4 (iteration-level scheduling); agrawal2024sarathi, section 4 (mixed passes)
 struct InFlightStep {
-  static constexpr LawInfo info{"InFlightStep", "itl = decode_pass + min(prompts_per_step, 1) added",
+  static constexpr LawInfo info{"InFlightStep", "itl = decode_step_time + min(prompts_per_step, 1) added",
                                 "yu2022orca", "section 4",
                                 "arrivals are spread over the steps; passes do not overlap"};
   template <class T> struct Inputs {
-    Time<T> decode_pass, added;
+    Time<T> decode_step_time, added;
     T prompts_per_step;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::decode_pass, "decode_pass", "ms", "a step without prompts").positive(),
+          field(&Inputs::decode_step_time, "decode_step_time", "ms", "a step without prompts").positive(),
           field(&Inputs::added, "added", "ms", "what prompts add to a step").non_negative(),
           field(&Inputs::prompts_per_step, "prompts_per_step", "", "prompts that arrive during one step")
               .non_negative());
@@ -34,7 +34,7 @@ struct InFlightStep {
     static constexpr auto fields() { return rows(field(&Result::itl, key::itl)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    return {.itl = in.decode_pass + in.added * min(in.prompts_per_step, T(1.0))};
+    return {.itl = in.decode_step_time + in.added * min(in.prompts_per_step, T(1.0))};
   }
 };
 

@@ -68,8 +68,8 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
         replica.passes().prefill(replica.inputs().ep_size, replica.seq_len(), replica.seq_len()).cost,
         context);
     for (auto& t : p.terms) t.role = TermRole::within;
-    p.terms.push_back({"own pass", r.prompt_pass.base()});
-    p.terms.push_back({"wait", (*r.ttft - r.prompt_pass).base()});
+    p.terms.push_back({"own pass", r.mixed_step_time.base()});
+    p.terms.push_back({"wait", (*r.ttft - r.mixed_step_time).base()});
   }
   return p;
 }
@@ -98,7 +98,7 @@ Prediction queued(const ServingRow& row, const PredictionContext& context) {
   Prediction p{r.token_throughput.base()};
   if (context.wants_terms)
     p.terms = {{"batch", r.running_requests, TermRole::fact},
-               {"decode step [s]", r.decode_pass.base(), TermRole::fact},
+               {"decode step [s]", r.decode_step_time.base(), TermRole::fact},
                {"prompts per step [s]", (r.prefill_share * r.itl).base(), TermRole::fact}};
   return p;
 }
@@ -130,7 +130,7 @@ Prediction served_each(const ServingRow& row, const PredictionContext& context) 
   Prediction p{low.base() * in.output_tokens / replica.devices()};
   if (context.wants_terms)
     p.terms = {{"batch", best.running_requests, TermRole::fact},
-               {"decode step [s]", best.decode_pass.base(), TermRole::fact},
+               {"decode step [s]", best.decode_step_time.base(), TermRole::fact},
                {"prompts per step [s]", (best.prefill_share * best.itl).base(), TermRole::fact},
                {"share of the capacity", low / full.capacity, TermRole::fact}};
   return p;

@@ -69,7 +69,7 @@ std::optional<double> named_result(const Subject& s, const std::vector<double>& 
 /// Whether a model that fits at the point of a subject also fits where these are its results.
 bool still_fits(const Subject& s, const std::vector<double>& there) {
   const auto missing = [&](const std::vector<double>& numbers) {
-    return named_result(s, numbers, "memory_missing").value_or(0) > 0;
+    return named_result(s, numbers, "memory_shortfall").value_or(0) > 0;
   };
   return !missing(there) || missing(s.entry(s.point));
 }

@@ -74,7 +74,7 @@ class Pools {
     });
   }
   [[nodiscard]] static bool serves(const ServingEstimate<>& e) {
-    return e.feasibility.memory_missing <= Data<>() && e.steady.max_active_requests >= 1 &&
+    return e.feasibility.memory_shortfall <= Data<>() && e.steady.max_active_requests >= 1 &&
            e.steady.overload <= RequestRate<>();
   }
   [[nodiscard]] bool meets(const ServingEstimate<>& e, std::string_view time = {}) const {

@@ -104,7 +104,7 @@ ChinchillaAllocation work={1ZFLOP,1000ZFLOP} params_coefficient=482 tokens_coeff
 LifetimeWork params=8Gparam tokens=15000Gtoken served_tokens={0Gtoken,2000Gtoken}
 PagedTokens scale={10,500} page_tokens={1,16} max_tokens={100,8192}
 BatchedDecodeRate batch_size={1,64} weights=16GB kv_per_request=268MB bandwidth=3.35TB/s
-InFlightStep decode_pass=10ms added={0ms,30ms} prompts_per_step={0,0.3}
+InFlightStep decode_step_time=10ms added={0ms,30ms} prompts_per_step={0,0.3}
 PassUnderWay step=10ms fixed={0ms,8ms} prompt=40ms load={0,0.5,0.9} mean_pass=20ms variation={0.5,1}
 InFlightFirstToken around=12ms own_pass=40ms prompt=30ms crowd={0,1.5} busy={0.4,1} late=1ms
 PromptQueue pass_time=300ms together={1,16} share={0,0.5,0.9}

@@ -65,7 +65,7 @@ TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
   const auto e = SystemEvaluator::evaluate(s);
   CHECK_FALSE(e.passed_all());
   CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
-  CHECK(number(e, "feasibility.memory_missing") > 55);
+  CHECK(number(e, "feasibility.memory_shortfall") > 55);
   REQUIRE(e.remedies.size() >= 2);
   CHECK_THAT(e.remedies[0].change, Catch::Contains("fp8"));
   CHECK_THAT(e.remedies[1].change, Catch::Contains("2 accelerators"));

@@ -47,8 +47,8 @@ TEST_CASE("the largest batch under a latency meets it, one more does not", "[exp
   CHECK(a.memory.empty());
   // Seven times as long admits more than there is memory for.
   const auto full = solve(s, "itl <= 100 ms", "batch_size").value();
-  CHECK(at(s, "batch_size", full.value, "memory_missing") == 0);
-  CHECK(at(s, "batch_size", full.value + 1, "memory_missing") > 0);
+  CHECK(at(s, "batch_size", full.value, "memory_shortfall") == 0);
+  CHECK(at(s, "batch_size", full.value + 1, "memory_shortfall") > 0);
   CHECK(full.beside == full.value + 1);
   CHECK_THAT(full.memory, ContainsSubstring("meets the condition as well, but does not fit"));
 }

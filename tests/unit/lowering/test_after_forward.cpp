@@ -98,13 +98,13 @@ TEST_CASE("recomputation that stops early does not repeat the last product of a 
     for (const char* name : {"ffn_up", "ffn_down", "expert_down"})
       made(b.ops, OpKind::matmul, name, part::none).parts = part::block;
     for (const auto pattern : {Collective::reduce_scatter, Collective::all_gather}) {
-      auto& join = made(b.ops, OpKind::collective, "ffn_join", part::none);
+      auto& join = made(b.ops, OpKind::collective, "ffn_tp_reduce", part::none);
       join.parts = part::block;
       join.collective = pattern;
     }
     detail::recompute(b.structure, b.plan, b.ops, b.ops.size());
     std::vector<int> out;
-    for (const char* name : {"ffn_up", "ffn_down", "expert_down", "ffn_join"})
+    for (const char* name : {"ffn_up", "ffn_down", "expert_down", "ffn_tp_reduce"})
       out.push_back(count(b.ops, name, Pass::recompute));
     return out;
   };

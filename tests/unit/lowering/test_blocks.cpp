@@ -113,7 +113,7 @@ TEST_CASE("dense feed-forward layers, by hand", "[lowering]") {
   detail::feed(two.frame(), 1.0, h);
   check(two["ffn_up"], product(60, 20, 96));
   check(two["ffn_activation"], {8 * values, 0, 4 * values, 4 * values, 2 * values, 0});
-  check_collective(two["ffn_join"], Collective::all_reduce, 2 * 60 * 96, 2, 1);
+  check_collective(two["ffn_tp_reduce"], Collective::all_reduce, 2 * 60 * 96, 2, 1);
   h.matrices = 3;
   Bench unfused(Phase::prefill);
   unfused.structure.fused = false;
@@ -161,7 +161,7 @@ TEST_CASE("experts in a small batch, by hand", "[lowering]") {
   check(b["shared_expert_up"], product(1, 14, 96));
   check(b["shared_expert_down"], product(1, 96, 7));
   CHECK(b["shared_expert_up"].count == 3);
-  check_collective(b["experts_join"], Collective::all_reduce, 2 * 96, 2, 1);
+  check_collective(b["experts_tp_reduce"], Collective::all_reduce, 2 * 96, 2, 1);
 }
 
 TEST_CASE("experts without a sequence of their own, of another width, and folded", "[lowering]") {
@@ -197,9 +197,10 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   CHECK(folded["shared_expert_up"].saved_bytes.base() == 2 * 2 * 96 / 2.0);
   int joins = 0, shared = 0;
   for (const auto& op : folded.ops) {
-    const bool own = op.name == "experts_join" && op.message.base() == 2 * 96 && op.ranks == 1;
+    const bool own = op.name == "experts_tp_reduce" && op.message.base() == 2 * 96 && op.ranks == 1;
     joins += own ? 1 : 0;
-    shared += op.name == "shared_experts_join" && op.message.base() == 2 * 2 * 96 && op.count == 3 ? 1 : 0;
+    shared +=
+        op.name == "shared_experts_tp_reduce" && op.message.base() == 2 * 2 * 96 && op.count == 3 ? 1 : 0;
   }
   CHECK((joins == 2 && shared == 2));
   // Without shared experts there is nothing of theirs to join.
@@ -208,7 +209,7 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   folded.ops.clear();
   detail::feed(folded.frame(), 3.0, routed_alone);
   double joined = 0;
-  for (const auto& op : folded.ops) joined += op.name == "shared_experts_join" ? op.count : 0;
+  for (const auto& op : folded.ops) joined += op.name == "shared_experts_tp_reduce" ? op.count : 0;
   CHECK(joined == 0);
 }
 

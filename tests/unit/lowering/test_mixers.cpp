@@ -57,7 +57,7 @@ TEST_CASE("grouped heads in a prompt, by hand", "[lowering]") {
   CHECK((core.attended_keys == 35.5 && core.group_heads == 2));
   check(b["output_projection"], product(60, 96, 48, 1, 96));
   CHECK(b["output_projection"].biased == 1);
-  check_collective(b["attention_join"], Collective::all_reduce, 2 * 60 * 96, 2, 1);
+  check_collective(b["attention_tp_reduce"], Collective::all_reduce, 2 * 60 * 96, 2, 1);
 }
 
 TEST_CASE("gates, whole norms and values that are keys change the projection of grouped heads",

@@ -15,7 +15,7 @@ namespace u = mlsysim::unit;
 TEST_CASE("a step in flight: some steps have prompts", "[physics]") {
   const auto itl = [](double prompts) {
     return InFlightStep::solve<double>(
-               {.decode_pass = 10 * u::ms, .added = 30 * u::ms, .prompts_per_step = prompts})
+               {.decode_step_time = 10 * u::ms, .added = 30 * u::ms, .prompts_per_step = prompts})
         .itl.in(u::ms);
   };
   CHECK_THAT(itl(0), WithinRel(10.0, 1e-14));

@@ -279,9 +279,9 @@ TEST_CASE("in flight: chunks of one prompt follow each other and stop no step fo
   const auto whole = steady(in);
   in.prefill_chunk_tokens = 1000;
   const auto chunked = steady(in);
-  CHECK_THAT(
-      (8.0 * chunked.prompt_pass).base(),
-      WithinRel(whole.prompt_pass.base() + 7 * PlainPasses::prompt(3), 1e-2));  // not as many decode beside
+  CHECK_THAT((8.0 * chunked.mixed_step_time).base(),
+             WithinRel(whole.mixed_step_time.base() + 7 * PlainPasses::prompt(3),
+                       1e-2));  // not as many decode beside
   CHECK(chunked.p99_token_gap < 0.2 * whole.p99_token_gap);
   in.cached_prefix_len = 7000;
   CHECK(*steady(in).ttft < 0.3 * *chunked.ttft);
@@ -303,8 +303,8 @@ TEST_CASE("in flight: equal requests run in step", "[catalogue][in_flight]") {
   CHECK(burst.itl < spread_apart.itl);
   CHECK_FALSE(burst.p99_ttft);
   // While one decodes all do, however long the prompts take before that.
-  CHECK_THAT(burst.decode_pass.base(), WithinRel(PlainPasses::step(32), 1e-12));
-  CHECK_THAT(mixed.decode_pass.base(), WithinRel(PlainPasses::step(32), 1e-12));
+  CHECK_THAT(burst.decode_step_time.base(), WithinRel(PlainPasses::step(32), 1e-12));
+  CHECK_THAT(mixed.decode_step_time.base(), WithinRel(PlainPasses::step(32), 1e-12));
   CHECK(burst.running_requests < 32);
   CHECK_THAT((burst.request_throughput * *burst.request_latency).base(), WithinRel(32, 1e-9));
   // A run of ten rounds sees its first round as a burst.
@@ -390,8 +390,8 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
                                              .seq_len = 1024 + 128,
                                              .batch_size = 16,
                                              .precision = Precision::bf16});
-  CHECK(r.decode_pass > serving.itl);
-  CHECK(r.itl > r.decode_pass);
+  CHECK(r.decode_step_time > serving.itl);
+  CHECK(r.itl > r.decode_step_time);
   CHECK(r.itl < 2.0 * serving.itl);
   in.engine = &standard_zoo().at<ServingEngine>("sglang");
   CHECK(InFlightBatchingModel{}.solve(in).itl != r.itl);
@@ -433,7 +433,7 @@ TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in
   in.draft_acceptance_rate = 1;
   const auto sure = InFlightBatchingModel{}.solve(in);
   CHECK(sure.tokens_per_pass == 5);
-  CHECK(sure.decode_pass > plain.decode_pass);
+  CHECK(sure.decode_step_time > plain.decode_step_time);
   CHECK(sure.itl < 0.5 * plain.itl);
   in.draft_acceptance_rate = 0;
   CHECK(InFlightBatchingModel{}.solve(in).itl > plain.itl);
@@ -586,7 +586,7 @@ TEST_CASE("in flight: a mixed pass is one pass over prompts and requests", "[cat
   const auto passes = pass_times(in, none, quiet);
   // More than the prompt alone, and less than the prompt and a step one after the other.
   const auto prompt = passes.prefill(1, 1000, 1000).total, step = passes.decode(64, 1050).total;
-  const auto mixed = r.prompt_pass - r.host_time;
+  const auto mixed = r.mixed_step_time - r.host_time;
   CHECK(mixed > prompt);
   CHECK(mixed < prompt + step);
 }

@@ -147,11 +147,11 @@ TEST_CASE("passes in flight are launched as the engine does", "[catalogue][launc
   const auto graph = InFlightBatchingModel{}.solve(in);
   CHECK(graph.itl < 1.0 * unit::s);
   in.engine = &entry<ServingEngine>("sglang");
-  CHECK(InFlightBatchingModel{}.solve(in).decode_pass > 100.0 * unit::s);
+  CHECK(InFlightBatchingModel{}.solve(in).decode_step_time > 100.0 * unit::s);
   in.execution = Execution::graph;
-  CHECK(InFlightBatchingModel{}.solve(in).decode_pass < 1.0 * unit::s);
+  CHECK(InFlightBatchingModel{}.solve(in).decode_step_time < 1.0 * unit::s);
   in.execution = Execution::eager;
-  CHECK(InFlightBatchingModel{}.solve(in).prompt_pass > 100.0 * unit::s);
+  CHECK(InFlightBatchingModel{}.solve(in).mixed_step_time > 100.0 * unit::s);
 }
 
 TEST_CASE("a training step and a batch may be graphs or eager", "[catalogue][launches]") {

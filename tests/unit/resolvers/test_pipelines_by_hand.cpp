@@ -109,9 +109,9 @@ TEST_CASE("a pipeline in steady state has a micro-batch in every stage", "[catal
   CHECK(one.running_requests < 4);
   CHECK(four.running_requests > 15);
   CHECK(four.running_requests < 16);
-  CHECK_THAT(one.decode_pass.in(unit::ms), is(step_of(one.running_requests)));
-  CHECK_THAT(four.decode_pass.in(unit::ms), is(step_of(four.running_requests / 4)));
-  CHECK_THAT(thin.decode_pass.in(unit::ms), is(2.0360448));
+  CHECK_THAT(one.decode_step_time.in(unit::ms), is(step_of(one.running_requests)));
+  CHECK_THAT(four.decode_step_time.in(unit::ms), is(step_of(four.running_requests / 4)));
+  CHECK_THAT(thin.decode_step_time.in(unit::ms), is(2.0360448));
   CHECK_THAT(one.itl.in(unit::ms), is(step_of(one.running_requests)));
   CHECK_THAT(four.itl.in(unit::ms), is(step_of(four.running_requests / 4)));
   // What a device computes: 2 GFLOP for each of the 198 tokens after the first, by 100 TFLOP/s a device.
@@ -143,5 +143,5 @@ TEST_CASE("the mean context of n generated tokens is (n + 1) / 2 beyond the prom
                                                      .prefill_replicas = 8,
                                                      .fidelity = Fidelity::textbook,
                                                      .conventions = &m.conventions});
-  CHECK_THAT(steady.decode_pass.in(unit::ms), Catch::Matchers::WithinRel(2.003342336, 1e-12));
+  CHECK_THAT(steady.decode_step_time.in(unit::ms), Catch::Matchers::WithinRel(2.003342336, 1e-12));
 }

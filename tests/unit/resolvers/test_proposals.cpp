@@ -76,7 +76,7 @@ TEST_CASE("what a verification yields is measured, or falls with the position", 
   const auto looked_up = solved(in);
   CHECK(looked_up.tokens_per_pass == 2.5);
   CHECK(looked_up.itl < plain.itl);
-  CHECK(looked_up.decode_pass > plain.decode_pass);
+  CHECK(looked_up.decode_step_time > plain.decode_step_time);
   CHECK(looked_up.max_active_requests == plain.max_active_requests);
   in.acceptance_length = 4.5;
   CHECK_THROWS_WITH(solved(in), ContainsSubstring("at most 4"));
@@ -86,7 +86,7 @@ TEST_CASE("what a verification yields is measured, or falls with the position", 
   const auto own = solved(in);
   CHECK_THAT(own.tokens_per_pass, WithinRel(1 + 0.7 + 0.7 * 0.658 + 0.7 * 0.658 * 0.61852, 1e-12));
   CHECK(own.itl < plain.itl);
-  CHECK(own.decode_pass > looked_up.decode_pass);
+  CHECK(own.decode_step_time > looked_up.decode_step_time);
   CHECK(own.max_active_requests < plain.max_active_requests);
   in.draft_acceptance_decay = 1;
   CHECK_THAT(solved(in).tokens_per_pass, WithinRel(1 + 0.7 + 0.49 + 0.343, 1e-12));
@@ -124,7 +124,7 @@ TEST_CASE("every rank of a prefill worker takes a prompt", "[catalogue][proposal
   in.prefill_ep_size = 4;
   const auto spread = solved(in);
   // Full, a worker of four ranks gives 0.95 of four prompts a slot.
-  const double slot = spread.prompt_pass.base();
+  const double slot = spread.mixed_step_time.base();
   in.arrival_rate = 0.9 * 4 / slot * (unit::request / unit::s);
   in.output_tokens = 2;
   CHECK(solved(in).is_stable);

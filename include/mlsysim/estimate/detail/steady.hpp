@@ -169,7 +169,7 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
   out.own = shared + out.prompt;
   // A load that is held is one of shorter passes, of both kinds in the same shares.
   const T load = rate * out.prompt.base(), held = min(load, T{kFullest}), often = step.prompt_passes;
-  const Time<T> least = min(step.block, step.prompt_pass);
+  const Time<T> least = min(step.block, step.mixed_step_time);
   const Time<T> mean_pass = max(Time<T>(step.mean_pass() * ((1.0 - load) / (1.0 - held))), least);
   const T apart = (mean_pass - step.block) / mean_pass;
   const Time<T> shorter = mean_pass * (1.0 + apart * apart * ((1.0 - often) / max(often, T{1e-12})));
@@ -194,7 +194,7 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
           .wait;
   const T beside = rate * (1.0 - 0.5 / together);  // where a pass takes one, later prompts take others
   out.queued =
-      clamp(T(taken * step.prompt_passes * (step.prompt_pass / step.mean_pass())), T{0.0}, T{kFullest});
+      clamp(T(taken * step.prompt_passes * (step.mixed_step_time / step.mean_pass())), T{0.0}, T{kFullest});
   out.crowd = beside * two.base();
   out.wait = full + longer * (0.5 * out.busy) + out.prompt * (beside * longer.base());
   out.rest =
@@ -221,8 +221,8 @@ template <class T>
     queue_prompts(p, s, step, rate, around, out);
   } else {
     // Requests that arrive in it share the own pass, unless all prompts of that pass are given.
-    out.own = step.prompt_pass * T{s.chunks()};
-    out.prompt = step.prompt_pass;
+    out.own = step.mixed_step_time * T{s.chunks()};
+    out.prompt = step.mixed_step_time;
     out.crowd =
         select(out.busy > T{0.0}, T((1.0 - step.prompt_passes) * min(T(rate * around.base()), one)), T{0.0});
     out.rest = around * (0.5 * out.busy);
@@ -231,7 +231,7 @@ template <class T>
                .queue = {},
                .dispatch = s.dispatch(own, step.requests),
                .prefill = own.kernels,
-               .egress = step.decode_pass * p.engine.lookahead};
+               .egress = step.decode_step_time * p.engine.lookahead};
   out.late = out.terms.egress + p.engine.request_time;
   out.terms.fill_queue(apply<InFlightFirstToken, T>({.around = around,
                                                      .own_pass = out.own,
@@ -279,7 +279,7 @@ template <class T> struct PromptWorkers {
   }
   /// A prompt that comes while a step is under way waits for half of it.
   [[nodiscard]] Time<T> rest(const typename Steady<T>::Step& step, const T& in_flight) const {
-    return step.decode_pass * (0.5 * min(in_flight, T{1.0}));
+    return step.decode_step_time * (0.5 * min(in_flight, T{1.0}));
   }
   /// The time to the first token at a rate that the workers keep up with.
   [[nodiscard]] FirstTokenTerms<T> terms(const typename Steady<T>::Step& step, const T& rate,
@@ -288,7 +288,7 @@ template <class T> struct PromptWorkers {
             .queue = rest(step, in_flight) + line(rate).wait_mean,
             .dispatch = s.dispatch(own, T{1.0}),
             .prefill = own.kernels,
-            .egress = transfer + step.decode_pass * p.engine.lookahead};
+            .egress = transfer + step.decode_step_time * p.engine.lookahead};
   }
   /// Waits in line that half, 90, 95 and 99 % of the requests stay below.
   [[nodiscard]] std::array<Time<T>, 4> waits(const T& rate) const {
@@ -366,7 +366,7 @@ template <class T>
                                            const typename Steady<T>::Step& step, const T& running) {
   if (p.arrivals != ArrivalProcess::random) return {};
   const T least{1e-12};
-  return apply<TokenTimeSpread, T>({.added = max(step.itl - step.decode_pass, Time<T>()),
+  return apply<TokenTimeSpread, T>({.added = max(step.itl - step.decode_step_time, Time<T>()),
                                     .by_requests = max(step.device - s.emptiest(step.inflight), Time<T>()),
                                     .prompts_per_step = max(step.prompts, least),
                                     .steps = s.steps(),
@@ -484,8 +484,9 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
 
   out.itl = step.itl / s.tokens_per_pass();
   const T often = select(step.prompt_passes > T{0.01}, one, none);
-  const Time<T> slow = step.prompt_pass + (p.engine.mixed ? Time<T>() : step.decode_pass);
-  steady.p99_token_gap = (step.decode_pass + (slow - step.decode_pass) * often) / s.tokens_per_pass();
+  const Time<T> slow = step.mixed_step_time + (p.engine.mixed ? Time<T>() : step.decode_step_time);
+  steady.p99_token_gap =
+      (step.decode_step_time + (slow - step.decode_step_time) * often) / s.tokens_per_pass();
   const Time<T> deviation = token_time_deviation(p, s, step, running);
   steady.p90_itl = out.itl + deviation * kNinety;
   steady.p99_itl = out.itl + deviation * kNinetyNine;
@@ -494,7 +495,7 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   steady.p99_request_latency = steady.p99_ttft + answer;
   out.token_throughput = TokenRate<T>::from_base(rate * working * p.output_tokens);
   out.throughput_per_accelerator = out.token_throughput / v.devices();
-  out.prefill_chunk_time = step.prompt_pass;
+  out.prefill_chunk_time = step.mixed_step_time;
 }
 
 /// Memory with the pages of the requests that run, and the working set of a pass with prompts.

@@ -47,21 +47,21 @@ template <class T = double> class Steady {
 
   /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
   struct Step {
-    Time<T> itl, decode_pass, prompt_pass;  ///< host included
-    Time<T> one_pass;                       ///< of the passes with prompts of a step
-    Time<T> device;                         ///< of a step without prompts
-    Time<T> block;                          ///< of the steps that are scheduled at once
-    T prompts{0.0};                         ///< of a rank and step
-    T prompt_passes{0.0};                   ///< share of the passes that hold prompts
-    T prompt_share{0.0};                    ///< share of the time that they take
-    T inflight{1.0};                        ///< micro-batches
-    T requests{1.0};                        ///< of a rank and micro-batch
+    Time<T> itl, decode_step_time, mixed_step_time;  ///< host included
+    Time<T> one_pass;                                ///< of the passes with prompts of a step
+    Time<T> device;                                  ///< of a step without prompts
+    Time<T> block;                                   ///< of the steps that are scheduled at once
+    T prompts{0.0};                                  ///< of a rank and step
+    T prompt_passes{0.0};                            ///< share of the passes that hold prompts
+    T prompt_share{0.0};                             ///< share of the time that they take
+    T inflight{1.0};                                 ///< micro-batches
+    T requests{1.0};                                 ///< of a rank and micro-batch
     [[nodiscard]] Time<T> mean_pass() const {
-      return block * (1.0 - prompt_passes) + prompt_pass * prompt_passes;
+      return block * (1.0 - prompt_passes) + mixed_step_time * prompt_passes;
     }
     /// Standard deviation of the passes over their mean.
     [[nodiscard]] T pass_cv() const {
-      return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((prompt_pass - block) / mean_pass()));
+      return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((mixed_step_time - block) / mean_pass()));
     }
   };
   ///
@@ -88,23 +88,23 @@ template <class T = double> class Steady {
     if (mixes && p_.passes.fidelity_model->lists_operators()) {
       single = mixed_pass(prompts, running, s.inflight);
     } else {
-      single = prompt_pass(prompts, s.inflight);
+      single = mixed_step_time(prompts, s.inflight);
       if (p_.engine.mixed)  // totals read the weights once; the requests add what they add to a step
         single += max(s.device - emptiest(s.inflight), Time<T>());
     }
     Time<T> prompt = single;
-    if (const T more = passes - 1.0; !known_zero(more)) prompt += prompt_pass(prompts, s.inflight) * more;
-    s.decode_pass = with_host(p_.engine, s.device, s.requests);
-    s.block = s.decode_pass * block;
+    if (const T more = passes - 1.0; !known_zero(more)) prompt += mixed_step_time(prompts, s.inflight) * more;
+    s.decode_step_time = with_host(p_.engine, s.device, s.requests);
+    s.block = s.decode_step_time * block;
     s.one_pass = with_host(p_.engine, single, s.requests);
-    s.prompt_pass = with_host(p_.engine, prompt, s.requests);
-    const Time<T> replaced = p_.engine.mixed ? s.decode_pass : Time<T>();
-    s.itl = apply<InFlightStep, T>({.decode_pass = s.decode_pass,
-                                    .added = max(s.prompt_pass - replaced, Time<T>()) / block,
+    s.mixed_step_time = with_host(p_.engine, prompt, s.requests);
+    const Time<T> replaced = p_.engine.mixed ? s.decode_step_time : Time<T>();
+    s.itl = apply<InFlightStep, T>({.decode_step_time = s.decode_step_time,
+                                    .added = max(s.mixed_step_time - replaced, Time<T>()) / block,
                                     .prompts_per_step = often})
                 .itl;
     s.prompt_passes = p_.engine.mixed ? share : T(share / (1.0 + share));
-    s.prompt_share = share * s.prompt_pass / (s.itl * block);
+    s.prompt_share = share * s.mixed_step_time / (s.itl * block);
     return s;
   }
   /// Device time of a step with one request on each rank.
@@ -113,7 +113,7 @@ template <class T = double> class Steady {
     return emptiest_.at({ranks, inflight}, [&] { return decode(ranks, inflight); });
   }
   /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
-  [[nodiscard]] Time<T> prompt_pass(const T& prompts, const T& inflight = T{1.0}) const {
+  [[nodiscard]] Time<T> mixed_step_time(const T& prompts, const T& inflight = T{1.0}) const {
     return prompt_.at({prompts, inflight}, [&] {
       Time<T> sum;
       for_each_chunk([&](const T& now, const T& context, double times) {
@@ -127,7 +127,7 @@ template <class T = double> class Steady {
   [[nodiscard]] Time<T> further_prompt(const T& inflight) const {
     return further_.at({inflight}, [&] {
       const T one{1.0}, two{2.0};
-      return max(prompt_pass(two, inflight) - prompt_pass(one, inflight), Time<T>());
+      return max(mixed_step_time(two, inflight) - mixed_step_time(one, inflight), Time<T>());
     });
   }
   /// Device time of a pass of `prompts` prompts a rank in which the others of `running` requests take a step:

@@ -35,7 +35,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   static constexpr std::string_view about =
       "latency, throughput and goodput of a replica that batches in flight";
   static constexpr std::string_view law =
-      "itl = decode_pass + min(prompts_per_step, 1) added; running = rate steps itl";
+      "itl = decode_step_time + min(prompts_per_step, 1) added; running = rate steps itl";
   static constexpr std::string_view source = "yu2022orca";
   static constexpr std::array walls{4, 5, 7};
   static constexpr std::array fallacies{
