@@ -78,11 +78,12 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
                         "tp_size", fmt::format("tp_size {:g}", d.tp), fmt::format("at most {:g}", *heads),
                         "lower tp_size, use pipeline stages or more replicas");
     if (uneven(d.tp, *heads))
-      throw DomainError(kDegrees,
-                        fmt::format("tensor parallelism {:g} does not divide the {:g} attention heads of '{}'",
-                                    d.tp, *heads, w.name),
-                        "tp_size", fmt::format("tp_size {:g}", d.tp), divisors_near(*heads, d.tp),
-                        "use so many devices a replica, or share the rest of them by pp_size");
+      throw DomainError(
+          kDegrees,
+          fmt::format("tensor parallelism {:g} does not divide the {:g} attention heads of '{}'", d.tp,
+                      *heads, w.name),
+          "tp_size", fmt::format("tp_size {:g}", d.tp), divisors_near(*heads, d.tp),
+          "use so many devices a replica, or share the rest of them by pp_size");
   }
   if (d.cp > seq_len)
     throw DomainError(kDegrees, "a sequence has fewer tokens than ranks that share it", "cp_size",
