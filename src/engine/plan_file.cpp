@@ -2,6 +2,7 @@
 
 #include <mlsysim/engine/plan_file.hpp>
 
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
 
@@ -137,9 +138,13 @@ class Reader {
       return;
     }
     if (path == "constraints.assert") return assertions(value);
-    const auto known = std::find_if(keys().begin(), keys().end(), [&](const PlanKey& k) {
-      return k.section == section && k.key == key.text;
-    });
+    const auto find = [&](std::string_view name) {
+      return std::find_if(keys().begin(), keys().end(),
+                          [&](const PlanKey& k) { return k.section == section && k.key == name; });
+    };
+    auto known = find(key.text);
+    const bool second = known == keys().end();  // under a second name: "burst", "gpus"
+    if (second) known = find(canonical_name(key.text));
     if (known == keys().end()) return unknown(section, path, key);
     if (!text(value, path)) return;
     if (path == "ops.region") {
@@ -148,7 +153,7 @@ class Reader {
       return;
     }
     if (path == "name") out_.name = value.text;
-    out_.builder.set(known->field, value.text, value.where);
+    out_.builder.set(second ? std::string_view(key.text) : known->field, value.text, value.where);
     collect(value, [&] { out_.builder.check(known->field, value.text, value.where); });
   }
 
@@ -187,6 +192,8 @@ class Reader {
                                                                             {"assertions", "constraints"}};
     for (const auto& [word, ours] : kOthersSay)
       if (section.empty() && word == key.text) hint = fmt::format("did you mean '{}'?", ours);
+    if ((section == "workload" && key.text == "model") || (section == "hardware" && key.text == "device"))
+      hint = "did you mean 'name'?";
     if (!other.empty()) hint = fmt::format("this key belongs to {}", other);
     fault(key, "mlsysim.engine.046",
           {.message = fmt::format("unknown key '{}'", path),

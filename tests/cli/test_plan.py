@@ -333,3 +333,16 @@ def test_a_plan_of_several_accelerators_without_a_mode_says_what_it_means(run, t
         assert done.code in (0, 2), done.err  # 2: it does not fit, which is an answer
         notes[mode, count] = [line for line in done.err.splitlines() if "the plan has no mode" in line]
     assert len(notes.pop(("", 8))) == 1 and not any(notes.values())
+
+
+@pytest.mark.parametrize("other, ours", [("burst: 8", "batch_size: 8, load: burst"), ("rate: 2 request/s", "arrival_rate: 2 request/s"),
+                                         ("isl: 512", "seq_len: 512")])
+def test_second_names_are_keys(run, tmp_path, other, ours):
+    def answer(words):
+        plan = tmp_path / "plan.yaml"
+        plan.write_text("workload: {name: Llama3_8B, %s}\nhardware: {name: H100, gpus: 1}\n" % words)
+        done = run("eval", str(plan), "-o", "json")
+        assert done.code == 0, done.err
+        return done.json()["performance"]
+
+    assert answer(other) == answer(ours)

@@ -40,7 +40,8 @@ SAME = [
      ["eval", "Mixtral_8x7B", "H100", "--accelerators", "8", "--ep-size", "8", "--expert-copies", "per_node", "--rank-imbalance", "1.3"]),
     (["eval", "Llama3_8B", "H100", "--resolvers", "SustainabilityModel"], ["eval", "Llama3_8B", "H100", "--also", "SustainabilityModel"]),
     (["model-graph", "show", GRAPH], ["program", "show", GRAPH]),
-    (["-o", "json", "model-graph", "show", GRAPH], ["-o", "json", "program", "show", GRAPH]),
+    (["sweep", "Llama3_8B", "H100", "--burst", "4,8"], ["sweep", "Llama3_8B", "H100", "--batch-size", "4,8", "--load", "burst"]),
+    (["memory", "Llama3_70B", "H100", "--gpus", "8"], ["memory", "Llama3_70B", "H100", "--tp-size", "8"]),
     (["compare", "Llama3_8B,Qwen3_8B", "H100"], ["compare", "Llama3_8B", "H100", "--with", "workload=Qwen3_8B"]),
 ]
 
@@ -112,3 +113,41 @@ def test_machines_of_a_search_have_one_count(run):
 def test_a_sweep_of_a_model_without_a_machine_says_what_is_missing(run):
     done = run("sweep", "Llama3_8B")
     assert done.code == 1 and "[mlsysim.cli.199]" in done.err
+
+
+def test_an_option_before_a_command_hides_no_second_name(run):
+    done = run("-o", "json", "model-graph", "show", GRAPH)
+    assert done.code == 0 and done.json() == run("program", "show", GRAPH, "-o", "json").json()
+
+
+def test_an_axis_under_the_name_of_a_load_is_that_load(run):
+    point = run("sweep", "Llama3_8B", "H100", "--axis", "burst=8", "--show", "ttft", "-o", "csv")
+    burst = run("eval", "Llama3_8B", "H100", "--burst", "8", "-o", "json").json()
+    ttft = next(m["base_value"] for m in burst["performance"]["metrics"] if m["name"] == "ttft")
+    assert point.code == 0 and any(float(cell) == pytest.approx(ttft) for cell in point.out.splitlines()[1].split(",") if cell.replace(".", "").isdigit())
+    other = run("sweep", "Llama3_8B", "H100", "--load", "concurrency", "--axis", "burst=8")
+    assert other.code == 1 and "mlsysim.engine.063" in other.err
+
+
+def test_heads_are_divided_evenly(run):
+    done = run("eval", "Llama3_70B", "H100", "--accelerators", "7")
+    assert done.code == 1 and "mlsysim.catalogue.075" in done.err
+
+
+@pytest.mark.parametrize("command", ["pipeline", "resolver"])
+@pytest.mark.parametrize("resolver", ["ServingModel", "SingleNodeModel", "InFlightBatchingModel"])
+def test_a_setup_that_does_not_fit_has_its_exit_code(run, command, resolver):
+    assert run(command, "run", resolver, "workload=Llama3_405B", "hardware=H100").code == 2
+
+
+@pytest.mark.parametrize("words", [["sensitivity"], ["explain"], ["solve", "batch_size", "itl <= 60 ms"], ["compare", "--with", "hardware=H100"]],
+                         ids=lambda words: words[0])
+def test_a_device_that_nobody_measured_is_named_at_once(run, words):
+    command, *rest = words
+    result = [] if command == "solve" else ["itl"]
+    places = ["itl <= 60 ms", "batch_size"] if command == "solve" else result
+    extra = rest if command == "compare" else []
+    done = run(command, "Llama3_8B", "MI355X", *places, *extra)
+    assert done.code == 0, done.err
+    assert "MI355X" in done.out.splitlines()[1]
+    assert "warning" not in run(command, "Llama3_8B", "H100", *places, *(["--with", "hardware=H200"] if extra else [])).out.splitlines()[1]
