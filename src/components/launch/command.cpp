@@ -450,8 +450,6 @@ double ranks_of_launcher(const EngineCommand& command, const ShellScript& script
     const auto program = base(word);
     if (is_rank_launcher(program) && program != "deepspeed") return 0;
     if (program == "accelerate") return 0;
-    // Ranks that a container starts are counted inside; those of a launcher before it are containers.
-    if (one_of(program, {"docker", "podman"}) && !launcher.empty()) return 0;
     if (one_of(program, {"srun", "mpirun", "mpiexec", "orterun", "prun", "deepspeed"})) launcher = program;
     if (launcher.empty()) continue;
     const auto equals = word.find('=');
