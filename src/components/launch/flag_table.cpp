@@ -96,7 +96,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"fused", "chains of element-wise operations run as one kernel"},
     {"compiler", "what fuses chains of operations"},
 });
-/// What lies in host memory while a model serves.
+/// Quantities of weights in host memory while a model serves.
 constexpr auto kHost = std::to_array<Meaning>({
     {"host_weights", "bytes of weights of a device that lie in host memory"},
     {"device_layers", "layers that lie on the device"},
