@@ -54,7 +54,7 @@ std::string read(const std::string& text, const std::string& name, const std::st
 }
 
 std::string fit_json(const Fit& fit) {
-  Json out{{"fits", fit.fits}, {"summary", fit.summary}};
+  Json out{{"fits", fit.fits}, {"summary", fit.summary}, {"requests", fit.requests}, {"ranks", fit.ranks}};
   out["items"] = out["changes"] = Json::array();
   for (const auto& i : fit.items)
     out["items"].push_back({{"part", i.part}, {"what", i.what}, {"bytes", i.bytes / unit::B}});

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace mlsysim::cli {
 namespace {
 
@@ -44,8 +46,9 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
   q.weight_format = s.weight_format;
   q.kv_precision = s.kv_precision;
   q.context = request.context;
-  q.requests = request.requests;
   q.expert_parallel = request.expert_parallel;
+  q.requests =
+      std::max(request.requests / std::max(1.0, request.expert_parallel), std::min(1.0, request.requests));
   // "8xH100" and a number of devices divide the model over them.
   q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !s.accelerators
                           ? request.tensor_parallel
@@ -114,11 +117,12 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
     table.footer = fmt::format("{} things are not modelled: --verbose", account.not_modelled.size());
   const bool fits = q.device == nullptr ||
                     (account.engine ? account.engine->fits : account.memory.total <= account.memory.capacity);
-  const bool one = q.requests == 1;
-  const auto summary = fmt::format("{:g} request{} of {:g} tokens {}", q.requests, one ? "" : "s", q.context,
-                                   fits  ? one ? "fits" : "fit"
-                                   : one ? "does not fit"
-                                         : "do not fit");
+  const bool one = request.requests == 1;
+  const auto summary =
+      fmt::format("{:g} request{} of {:g} tokens {}", request.requests, one ? "" : "s", q.context,
+                  fits  ? one ? "fits" : "fit"
+                  : one ? "does not fit"
+                        : "do not fit");
   if (q.device != nullptr && options.format != OutputFormat::text) table.footer = summary;
   out.payload = q.device == nullptr ? render(table, options) : verdict_first(fits, summary, table, options);
   if (!fits) {

@@ -85,9 +85,10 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
       break;
     }
   }
-  if (rule.margin) {
-    hold(rule.share ? "margin" : fmt::format("margin of {}", rule.knob), *rule.margin);
-    out.pool -= *rule.margin;
+  const Data<> margin = d.shares.margin.value_or(rule.margin.value_or(Data<>()));
+  if (margin > Data<>()) {
+    hold(rule.share ? "margin" : fmt::format("margin of {}", rule.knob), margin);
+    out.pool -= margin;
   }
   if (rule.states_first) out.pool -= d.state;
   if (d.shares.cache) out.pool = *d.shares.cache;

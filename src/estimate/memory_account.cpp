@@ -69,7 +69,7 @@ class StackAccount {
       structure_.moe = structure_.moe || std::holds_alternative<ExpertsView<>>(f.rule);
   }
 
-  /// Operators of a decode step of all requests; towers and encoders hold no cache.
+  /// Operators of a decode step of the rank's requests; towers and encoders hold no cache.
   void add_to(Items& items) {
     const double batch = caches() ? q_.requests : 1, context = caches() ? q_.context : 1;
     step(Phase::decode, batch, context, 1);
@@ -142,7 +142,7 @@ class StackAccount {
   }
   Lowered<> step(Phase phase, double batch, double context, double tokens) {
     structure_.phase = phase;
-    plan_.batch = batch;
+    plan_.batch = batch * q_.expert_parallel;
     plan_.context = std::max(context, tokens);
     plan_.new_tokens = tokens;
     return lower(structure_, *view_, {}, plan_, ops_);
@@ -180,9 +180,10 @@ class StackAccount {
   [[nodiscard]] bool host_computes() const {
     return q_.engine != nullptr && stated(*q_.engine, &ServingEngine::host_rows) != nullptr;
   }
-  /// Share of an operator's weights on the device, as in `memory_of`.
+  /// Share of an operator's weights on the device, as in `memory_of` and `without_embedding`.
   [[nodiscard]] double here_of(const Op<>& op) const {
-    if (op.place != StageScope::every_block && host_computes()) return 1;
+    if (op.place != StageScope::every_block && host_computes())
+      return op.name == "embedding" ? 1 - view_->own_head : 1;
     const bool routed = op.parts & part::routed;
     return (1 - q_.offload_weights) * (routed ? 1 - q_.offload_experts : 1);
   }
@@ -227,7 +228,7 @@ class StackAccount {
       grows *= blocks / (window + blocks);
       kept = q_.context;
     }
-    item.per_token = grows / (q_.requests / std::max(q_.expert_parallel, 1.0) * kept);
+    item.per_token = grows / (q_.requests * kept);
   }
 
   const MemoryQuestion& q_;

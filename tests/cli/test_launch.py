@@ -245,3 +245,31 @@ def test_a_launch_names_its_machine_as_people_do(run, refused):
 def test_what_the_engine_refuses_does_not_fit(refused):
     refused("fit", "--from", "vllm serve Llama3_8B --tensor-parallel-size 3", "--hardware", "H100", parts=["mlsysim.launch.015", "3 ranks"])
     refused("fit", "--from", "vllm serve Llama3_2_1B --dtype bfloat16", "--hardware", "T4", parts=["mlsysim.spec.042", "fp16"])
+
+
+def test_a_job_file_of_torchtitan_is_read_where_a_command_names_it(run, tmp_path):
+    (tmp_path / "job.toml").write_text('[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 8\ntensor_parallel_degree = 2\n')
+    script = tmp_path / "run.sh"
+    script.write_text("torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file job.toml --training.batch_size 2\n")
+    done = run("import", script, "--hardware", "H100")
+    assert "name: Llama3_8B" in done.out and "tp_size: 2" in done.out and "batch_size: 8" in done.out, done.err
+
+
+def test_a_launch_lies_in_units_and_workflows(run, tmp_path):
+    unit, flow = tmp_path / "v.service", tmp_path / "w.yml"
+    unit.write_text("[Service]\nExecStart=/opt/vllm/bin/vllm serve Qwen/Qwen3-8B --max-model-len 8192\n")
+    flow.write_text("on: [push]\njobs:\n  b:\n    runs-on: h100\n    steps:\n    - run: vllm serve Qwen/Qwen3-8B --max-model-len 8192\n")
+    for file in (unit, flow):
+        assert run("fit", "--from", file, "--hardware", "H100").code == 0
+        assert "name: Qwen3_8B" in run("import", file, "--hardware", "H100").out
+
+
+def test_layers_that_do_not_fit_lie_in_host_memory_in_every_answer(run, tmp_path):
+    words = "llama-server -m Qwen2.5-32B-Instruct-Q4_K_M.gguf -c 8192"
+    fit = run("fit", "--from", words, "--hardware", "RTX4080", "-o", "json")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(run("import", words, "--hardware", "RTX4080").out)
+    assert fit.code == 0 and "offload_weights" in plan.read_text(), fit.err
+    ask = run("eval", plan, "-o", "json")
+    held = sum(row["bytes"] for row in fit.json()["rows"] if row["part"] == "weights")
+    assert ask.code == 0 and abs(ask.json()["memory"]["weights"]["value"] - held) < 0.01 * held, ask.err

@@ -34,6 +34,8 @@ def test_fit_and_export(tmp_path):
     file = tmp_path / "plan.yaml"
     file.write_text(plan)
     assert launches.fit(file)["fits"]
+    one, four = (launches.fit(f"vllm serve Llama3_8B --max-model-len 8192 {words}", hardware="H100") for words in ("", "-dp 4"))
+    assert four["requests"] == 4 * one["requests"] > 0 and four["ranks"] == 4 and f"{four['requests']:.0f} requests" in four["summary"]
     text, lost = launches.export(file, "sglang", checkpoint="meta-llama/Llama-3.1-8B")
     assert "--model-path meta-llama/Llama-3.1-8B" in text and lost == []
     again = launches.read(text, model="Llama3_8B", hardware="H100")

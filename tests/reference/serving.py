@@ -212,6 +212,13 @@ def largest_working_set(unit, h, plan):
     return largest
 
 
+def in_host_memory(h, plan, op):
+    """The share of an operator's weights there. An engine whose host computes keeps the embedding there, and on the
+    device an output matrix that is the embedding."""
+    rows = op.name == "embedding" and plan.host_rows and h.head_params
+    return 1.0 if rows else sharding.in_host_memory(plan, op)
+
+
 def memory_of(h, plan, device, batch, prefill_live):
     """The most that is resident at once on the fullest stage: its weights, the caches of the whole batch at
     their longest, the larger working set of a micro-batch."""
@@ -228,7 +235,7 @@ def memory_of(h, plan, device, batch, prefill_live):
             if op.params and (op.place == "block" or op.place in places):
                 times = op.share * (blocks if op.place == "block" else 1)
                 away = formats.bytes_of(plan, passes.one(op)) * times
-                weights -= away * sharding.in_host_memory(plan, op)
+                weights -= away * in_host_memory(h, plan, op)
         cached = t.state * (1 - plan.offload_weights if plan.host_rows else 1)
         buffers = 0.0
         if not plan.host_rows:  # of the layers, the one at work and the next one that comes

@@ -107,8 +107,8 @@ def update_on_host(ops, plan, place, weights, states, written):
 
 
 def in_host_memory(plan, op):
-    """The share of an operator's weights that lies there. Where the host computes, embedding and head stay on the
-    device; of routed experts a part of their own may lie there."""
+    """The share of an operator's weights that lies there. Where the host computes, the head stays on the device
+    and the embedding has no part in the pass; of routed experts a part of their own may lie there."""
     if op.place != "block" and plan.host_rows:
         return 0.0
     here = 1 - plan.offload_weights

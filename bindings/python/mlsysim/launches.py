@@ -32,7 +32,8 @@ def read(launch, format="", **fields):
 def fit(launch, format="", **fields):
     """Whether a launch, or a plan file, fits into memory: a dict of `fits`, `summary`, `items` [B] and `changes` that would fit.
 
-    An engine that serves is asked by its own rules: its launch fits where its longest request does.
+    An engine that serves is asked by its own rules: its launch fits where its longest request does, and `requests` of that length
+    fit at once on its data-parallel `ranks` together.
     """
     text, name, folder, texts = _parts(launch, fields)
     if name.endswith((".yaml", ".yml")) and not format and not _core._launch_format(text, name):

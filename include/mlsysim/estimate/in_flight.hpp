@@ -84,12 +84,13 @@ template <class T = double> struct ReplicaPasses {
   }
   /// Memory demands of the two ends of the pipeline in a step of `requests` requests of `tokens` tokens each.
   [[nodiscard]] StageDemands<T> demands(const T& requests, const T& tokens) const {
-    return fidelity_model->template estimator<T>().pass_demands(decoding(), pass(requests, T{1.0}, tokens));
+    const Plan<T> p = pass(requests, T{1.0}, tokens);
+    return without_embedding(fidelity_model->template estimator<T>().pass_demands(decoding(), p), decoding(),
+                             p);
   }
   /// Memory of a device in that step.
   [[nodiscard]] MemoryBreakdown<T> memory(const T& requests, const T& tokens) const {
-    return fidelity_model->template estimator<T>().pass_memory(decoding(), pass(requests, T{1.0}, tokens),
-                                                               step_device);
+    return fullest(demands(requests, tokens), decode_structure, pass(requests, T{1.0}, tokens), step_device);
   }
   /// Cache of one request of `tokens`.
   [[nodiscard]] Data<T> cache(const T& tokens) const {

@@ -54,13 +54,14 @@ struct EngineShares {
   std::optional<double> pass_tokens;   ///< of the largest pass [1, ...)
   std::optional<double> block_tokens;  ///< of a block of the cache [1, ...)
   std::optional<Data<>> cache;         ///< of the pool itself; the fraction has no say then
+  std::optional<Data<>> margin;        ///< kept free beside all else, in place of the engine's own
 };
 
 struct MemoryQuestion {
   const Workload* model = nullptr;
   const HardwareNode* device = nullptr;  ///< null: without a capacity and a reserve
   double context = 8192;                 ///< tokens of each request [1, ...)
-  double requests = 1;                   ///< requests that hold a cache
+  double requests = 1;                   ///< requests of each expert-parallel rank that hold a cache
   double tensor_parallel = 1, expert_parallel = 1;
   std::optional<Precision> precision;           ///< of all weights; absent: as the model is stored
   std::optional<WeightFormat> weight_format{};  ///< in place of it

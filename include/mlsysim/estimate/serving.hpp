@@ -3,6 +3,7 @@
 
 #include <mlsysim/estimate/chunks.hpp>
 #include <mlsysim/estimate/first_token.hpp>
+#include <mlsysim/estimate/host_embedding.hpp>
 #include <mlsysim/estimate/limits.hpp>
 #include <mlsysim/estimate/load.hpp>
 #include <mlsysim/estimate/macro.hpp>
@@ -455,7 +456,7 @@ template <class T>
   };
   settle(demands.first, prompts.first);
   settle(demands.last, prompts.last);
-  return fullest(demands, v.decode, v.plan, v.step_device());
+  return fullest(without_embedding(demands, passes.decode, plan), v.decode, v.plan, v.step_device());
 }
 
 /// Adds the weights and the cache of the draft model to the memory of a decoding device.
@@ -493,7 +494,8 @@ template <class T>
   StageDemands<T> held = prompts;
   held.first.kv_cache = held.first.kv_cache * m.filled;
   held.last.kv_cache = held.last.kv_cache * m.filled;
-  out.prefill_memory_use = fullest(held, v.model.structure, v.plan, v.device);
+  out.prefill_memory_use =
+      fullest(without_embedding(held, v.model, v.plan), v.model.structure, v.plan, v.device);
   whole.context = v.seq_len;
   return estimator.cache(v.model, whole) / v.network_bandwidth;
 }

@@ -18,6 +18,8 @@ struct FitItem {
 struct Fit {
   bool fits = false;
   std::string summary;  ///< one line: what fits, or what is missing
+  double requests = 0;  ///< that an engine holds at once when all are the longest, on all its ranks
+  double ranks = 1;     ///< data-parallel ranks of the launch, each with a cache of its own
   std::vector<FitItem> items;
   std::vector<Remedy> changes;  ///< where it does not fit: changes each of which makes it fit, smallest first
 };

@@ -48,7 +48,8 @@ struct FlagFinding {
 struct ServingSetup {
   std::string_view engine;         ///< entry of the zoo whose memory rule holds
   std::optional<double> context;   ///< tokens of the longest request
-  std::optional<double> requests;  ///< that one copy of the engine works on at once
+  std::optional<double> requests;  ///< that each data-parallel rank works on at once
+  std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
   EngineShares shares;
 };
 

@@ -151,9 +151,7 @@ class WordReader {
   /// The file of --config: beside the launch, and nowhere else.
   void file(const Given& given) {
     const std::filesystem::path path(given.value);
-    if (table_.engine == name_of(LaunchFormat::trainer) && !path.has_extension())
-      return settings_.put_unknown(given,
-                                   "a recipe that comes with torchtune: 'tune cp' writes it as a file");
+    if (table_.engine == name_of(LaunchFormat::trainer) && !path.has_extension()) return shipped(given);
     if (!files_.reachable(path))
       throw InputError({.id = "mlsysim.launch.011",
                         .message = "the file that the launch names is not read",
@@ -162,7 +160,9 @@ class WordReader {
                         .expected = "a file in the folder of the launch, or below it",
                         .hint = "put it there, or import the file by itself",
                         .where = where_});
-    for (auto& key : flatten_yaml(files_.text(path), path.string())) {
+    auto keys = path.extension() == ".toml" ? flatten_toml(files_.text(path), path.string())
+                                            : flatten_yaml(files_.text(path), path.string());
+    for (auto& key : keys) {
       const FlagRow* row = table_.find(key.key, key.where);
       // vLLM also takes the negated form of a flag as a key.
       if (row == nullptr && key.key.starts_with("no-") && key.value == "true") {
@@ -175,6 +175,27 @@ class WordReader {
       if (row != nullptr) key.key = row->flag;
       from_file_.push_back(std::move(key));
     }
+  }
+
+  /// A recipe that comes with torchtune says its model and its method by its name: llama3_1/8B_qlora.
+  void shipped(const Given& given) {
+    settings_.put_unknown(
+        given,
+        "a recipe that comes with torchtune, of which the name is read: 'tune cp' writes it "
+        "as a file");
+    const auto slash = given.value.find('/');
+    if (slash == std::string::npos) return;
+    std::string size = given.value.substr(slash + 1, given.value.find('_', slash) - slash - 1);
+    for (char& c : size) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string_view method = given.value.find("_qlora") != std::string::npos  ? "qlora_"
+                                    : given.value.find("_lora") != std::string::npos ? "lora_"
+                                                                                     : "";
+    const auto family = given.value.substr(0, slash);
+    for (const auto& [key, value] :
+         {std::pair("model._component_",
+                    fmt::format("torchtune.models.{}.{}{}_{}", family, method, family, size)),
+          {"dtype", "bf16"}})
+      from_file_.push_back({.key = table_.find(key, where_)->flag, .value = value, .where = where_});
   }
 
   const FlagTable& table_;
@@ -326,7 +347,7 @@ std::optional<Start> started(const Words& words, std::size_t first) {
 
 }  // namespace
 
-std::optional<EngineCommand> engine_command(const Words& command) {
+std::optional<EngineCommand> engine_command(const Words& command, const ShellScript& script) {
   const auto from = [&](std::size_t i) { return command.begin() + static_cast<std::ptrdiff_t>(i); };
   std::size_t first = 0;
   while (precedes(word_at(command, first))) ++first;
@@ -337,8 +358,8 @@ std::optional<EngineCommand> engine_command(const Words& command) {
     if ((one_of(word_at(command, i), {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
          one_of(base(word_at(command, i - 1)), {"bash", "sh", "zsh"})) ||
         (remote && i + 2 == command.size() && command[i + 1].text.find(' ') != std::string::npos)) {
-      for (const auto& inner : split_shell(command[i + 1].text, "command line").commands)
-        if (auto engine = engine_command(inner)) {
+      for (const auto& inner : split_shell(command[i + 1].text, "command line", script.variables).commands)
+        if (auto engine = engine_command(inner, script)) {
           engine->before.insert(engine->before.begin(), command.begin(), from(i));
           for (auto* words : {&engine->before, &engine->words})
             for (auto& word : *words) word.line = command[i + 1].line;
@@ -428,7 +449,7 @@ double ranks_of_launcher(const EngineCommand& command, const ShellScript& script
     const auto word = word_at(words, i);
     const auto program = base(word);
     if (is_rank_launcher(program) && program != "deepspeed") return 0;
-    if (one_of(program, {"accelerate", "docker", "podman"})) return 0;
+    if (program == "accelerate") return 0;
     if (one_of(program, {"srun", "mpirun", "mpiexec", "orterun", "prun", "deepspeed"})) launcher = program;
     if (launcher.empty()) continue;
     const auto equals = word.find('=');

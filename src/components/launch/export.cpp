@@ -155,7 +155,7 @@ class Exporter {
   /// Sequences of a micro-batch of one rank.
   [[nodiscard]] double micro_batch() const {
     const double local = s_.batch_size / dp_;
-    if (s_.microbatch_size) return std::max(1.0, std::floor(*s_.microbatch_size / s_.ep_size));
+    if (s_.microbatch_size) return *s_.microbatch_size;
     if (s_.microbatch_count) return std::max(1.0, std::floor(local / *s_.microbatch_count));
     return s_.pp_size > 1 ? 1 : std::max(1.0, std::floor(local / s_.gradient_accumulation_steps));
   }

@@ -1,5 +1,7 @@
 #include <mlsysim/launch/fit.hpp>
 
+#include "detail/settings.hpp"
+
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/units/format.hpp>
@@ -13,7 +15,7 @@
 namespace mlsysim {
 namespace {
 
-/// Requests as long as the longest that an engine holds at once.
+/// Requests as long as the longest that a data-parallel rank of an engine holds at once.
 double at_once(const MemoryAccount& account, double context) {
   return account.engine ? std::floor(account.engine->tokens / context) : 0;
 }
@@ -96,7 +98,44 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   return out;
 }
 
+/// Where the layers lie, for the summary; empty where the engine places none in host memory.
+std::string placed(const MemoryQuestion& q) {
+  std::string out;
+  if (stated(*q.engine, &ServingEngine::host_rows) == nullptr) return out;
+  const double layers = q.model->layers().value_or(0), experts = q.model->expert_layers();
+  if (q.offload_weights > 0)
+    out +=
+        fmt::format(", with {:.0f} of {:g} layers on the device", layers * (1 - q.offload_weights), layers);
+  if (q.offload_experts > 0)
+    out += fmt::format(", with the experts of {:.0f} of {:g} layers in host memory",
+                       experts * q.offload_experts, experts);
+  return out;
+}
+
 }  // namespace
+
+void detail::place_layers(Launch& launch, const Zoo& zoo) {
+  for (const auto* field : {"offload_weights", "offload_experts"})
+    if (launch.fields.contains(field)) return;
+  const auto built = launch.build(zoo);
+  if (built.scenario.workload->stacks.empty()) return;
+  Notes notes;
+  const ResolvedScenario resolved(built.scenario, notes);
+  auto q = question_of(launch, resolved, zoo);
+  const auto fits = [&] { return memory_account(q, conventions_of(zoo)).engine->fits; };
+  const auto move = [&](double& share, double layers, const char* field) {
+    for (double n = 1; n <= layers; ++n) {
+      share = n / layers;
+      if (n < layers && !fits()) continue;
+      launch.fields[field] = count_text(share);
+      return;
+    }
+  };
+  if (fits()) return;
+  move(q.offload_experts, q.model->expert_layers(), "offload_experts");
+  if (!fits()) move(q.offload_weights, q.model->layers().value_or(0), "offload_weights");
+  launch.notes.push_back(fmt::format("the engine moves what does not fit to host memory{}", placed(q)));
+}
 
 Fit fit_of(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
@@ -139,23 +178,31 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   out.items.push_back(
       {"pool", fmt::format("cache: {:.0f} tokens", account.engine->tokens), account.engine->pool});
   out.items.push_back({"capacity", q.device->name, account.memory.capacity});
-  const double count = at_once(account, q.context);
+  const double held = launch.serving->tokens.value_or(HUGE_VAL);
+  const double each = std::min(at_once(account, q.context), std::floor(held / q.context));
+  out.ranks = resolved.accelerators() / (q.tensor_parallel * resolved.asked().pp_size);
+  out.requests = each * out.ranks;
   const auto kept = account.sum(MemoryPart::cache) + account.sum(MemoryPart::state);
   const bool caches = kept > Data<>();
-  out.fits = caches ? count >= 1 : account.engine->pool > Data<>();
+  out.fits = caches ? each >= 1 : account.engine->pool > Data<>();
   if (!caches) {
-    out.summary = out.fits ? "the weights fit, and the model keeps no cache" : "the weights do not fit";
+    out.summary = !out.fits                ? "the weights do not fit"
+                  : q.offload_weights >= 1 ? "all layers lie in host memory, and their cache"
+                                           : "the weights fit, and the model keeps no cache";
   } else if (!out.fits) {
     out.changes = changes_of(q, account, conventions);
     out.summary = fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
                               account.engine->tokens);
-  } else if (count < q.requests) {
-    out.summary = fmt::format(
-        "{:.0f} requests of {:g} tokens fit at once, and the engine works on {:g}: when all are "
-        "that long, the others wait",
-        count, q.context, q.requests);
   } else {
-    out.summary = fmt::format("{:.0f} requests of {:g} tokens fit at once", count, q.context);
+    const bool one = out.requests == 1;
+    out.summary = fmt::format("{:.0f} request{} of {:g} tokens fit{} at once", out.requests, one ? "" : "s",
+                              q.context, one ? "s" : "");
+    if (out.ranks > 1)
+      out.summary += fmt::format(", {:.0f} on each of {:g} data-parallel ranks", each, out.ranks);
+    out.summary += placed(q);
+    if (each < q.requests)
+      out.summary += fmt::format(", and the engine works on {:g}: when all are that long, the others wait",
+                                 q.requests * out.ranks);
   }
   return out;
 }

@@ -47,11 +47,6 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"chunk", "tokens of a chunk of a prompt"},
     {"chunked", "prompts are divided into chunks"},
     {"eager", "kernels are launched one by one"},
-    {"host_weights", "bytes of weights of a device that lie in host memory"},
-    {"device_layers", "layers that lie on the device"},
-    {"host_expert_layers", "layers whose routed experts lie in host memory"},
-    {"host_experts", "routed experts lie in host memory"},
-    {"placed_tensors", "where tensors lie"},
     {"all_context", "tokens of all requests together"},
     {"memory_fraction", "share of the memory that the engine takes"},
     {"cache_bytes", "bytes of the cache"},
@@ -102,6 +97,16 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"fused", "chains of element-wise operations run as one kernel"},
     {"compiler", "what fuses chains of operations"},
 });
+/// Quantities of weights in host memory while a model serves.
+constexpr auto kHost = std::to_array<Meaning>({
+    {"host_weights", "bytes of weights of a device that lie in host memory"},
+    {"device_layers", "layers that lie on the device"},
+    {"places_itself", "the engine moves to host memory what does not fit"},
+    {"free_margin", "MiB of a device that stay free"},
+    {"host_expert_layers", "layers whose routed experts lie in host memory"},
+    {"host_experts", "routed experts lie in host memory"},
+    {"placed_tensors", "where tensors lie"},
+});
 /// Quantities of fine-tuning recipes.
 constexpr auto kRecipe = std::to_array<Meaning>({
     {"pure_bf16", "weights, gradients and states have 16 bits"},
@@ -146,6 +151,7 @@ constexpr auto kShape = std::to_array<Meaning>({
     {"hidden_dropout", "dropout of hidden states"},
     {"attention_dropout", "dropout of attention scores"},
     {"flash", "scores stay on chip"},
+    {"script", "what the script trains"},
 });
 
 std::string folded(std::string_view name) {
@@ -193,8 +199,11 @@ class TableReader {
       else if (key.text == "when")
         out.when = value.text;
       else if (key.text == "without") {
-        out.without = choice_of<Precision>(value.text);
-        if (!out.without) fault(value, value.describe(), "a format");
+        for (const auto& name : value.items.empty() ? std::vector{value.text} : list(value)) {
+          const auto format = choice_of<Precision>(name);
+          if (!format) fault(value, value.describe(), "a format, or a list of them");
+          out.without.push_back(*format);
+        }
       } else if (key.text == "guess")
         out.guess = value.text == "true";
       else if (key.text == "source")
@@ -259,10 +268,17 @@ class TableReader {
 
 }  // namespace
 
+bool concerns(const FlagDefault& row, const HardwareNode* device) {
+  return row.without.empty() ||
+         (device != nullptr && std::none_of(row.without.begin(), row.without.end(), [&](Precision format) {
+            return device->compute.dense[format].has_value();
+          }));
+}
+
 std::string_view meaning_of(std::string_view quantity) {
   for (const std::span<const Meaning> table :
-       {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kRecipe),
-        std::span<const Meaning>(kShape)})
+       {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kHost),
+        std::span<const Meaning>(kRecipe), std::span<const Meaning>(kShape)})
     for (const auto& [name, meaning] : table)
       if (name == quantity) return meaning;
   return {};
@@ -287,10 +303,12 @@ FlagTable read_flag_table(std::string text, const std::string& name) {
       out.file_wins = value.text == "true";
     else if (key.text == "flags")
       rows = &value;
-    else if (key.text == "defaults")
-      for (const auto& item : value.items) out.defaults_.push_back(reader.usual(item));
+    else if (key.text == "defaults" || key.text == "refused")
+      for (const auto& item : value.items)
+        (key.text == "defaults" ? out.defaults_ : out.refused_).push_back(reader.usual(item));
     else
-      reader.fault(key, key.describe(), "engine, version, source, abbreviates, file_wins, flags or defaults");
+      reader.fault(key, key.describe(),
+                   "engine, version, source, abbreviates, file_wins, flags, defaults or refused");
   }
   if (rows == nullptr || out.engine.empty() || out.version.empty() || out.source.empty())
     reader.fault(doc.root(), "a part is missing", "engine, version, source and flags");

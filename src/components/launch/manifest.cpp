@@ -34,6 +34,8 @@ std::string_view kind_of_manifest(std::string_view text) {
     return "an application of Ray Serve";
   if (has_key(text, "models:") && text.find(" cmd:") != std::string_view::npos)
     return "a configuration of llama-swap";
+  if (has_key(text, "jobs:") && text.find(" runs-on:") != std::string_view::npos)
+    return "a workflow of GitHub";
   return {};
 }
 
@@ -116,11 +118,13 @@ class ManifestReader {
     if (names && machine.empty()) machine = value.text;
   }
 
-  /// The nodes of a training job of Kubeflow: all of its replicas run the same command.
+  /// The nodes of a training job of Kubeflow: its replicas run the same command, and that of MPI starts it
+  /// from one more.
   void job(const YamlValue& whole, const YamlValue& replicas) {
     job_ = true;
     double nodes = 0;
     for (const auto& [role, part] : replicas.pairs) {
+      if (role.text == "Launcher") continue;
       const auto* count = part.find("replicas");
       nodes += count == nullptr ? 1 : number_of(count->text).value_or(1);
     }
@@ -325,8 +329,8 @@ std::string modelfile_of_command(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
+/// The Modelfile of Ollama that a text is, or its `ollama run MODEL`, as a launch of llama.cpp, which runs
+/// it; or nothing.
 std::optional<Manifest> read_modelfile(std::string_view text) {
   const auto command = modelfile_of_command(text);
   if (!command.empty()) text = command;
@@ -364,6 +368,7 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
                   {}};
 }
 
+/// The Dockerfile that a text is: its entry point and command in its last image; or nothing.
 std::optional<Manifest> read_dockerfile(std::string_view text) {
   std::string lines;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -405,7 +410,29 @@ std::optional<Manifest> read_dockerfile(std::string_view text) {
                   {image}};
 }
 
-std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
+/// The unit of systemd that a text is: its environment, and the command that it starts; or nothing. Lines
+/// stay where they are.
+std::optional<Manifest> read_unit(std::string_view text) {
+  if (!has_key(text, "[Service]") || !has_key(text, "ExecStart=")) return std::nullopt;
+  std::string script;
+  bool goes_on = false;
+  for (std::istringstream in{std::string(text)}; !in.eof(); script += '\n') {
+    std::string line;
+    std::getline(in, line);
+    for (const std::string_view key : {"Environment=", "ExecStart="})
+      if (!goes_on && line.starts_with(key)) {
+        goes_on = true;
+        line.erase(0, key.size());
+        line.erase(0, line.find_first_not_of("-@:+!"));
+      }
+    if (goes_on) script += line;
+    goes_on = goes_on && line.ends_with('\\');
+  }
+  return Manifest{"a unit of systemd", std::move(script), {}};
+}
+
+/// The YAML manifest that a text is, or nothing.
+std::optional<Manifest> read_yaml(std::string_view text, const std::string& name) {
   const auto kind = kind_of_manifest(text);
   if (kind.empty()) return std::nullopt;
   ManifestReader reader;
@@ -429,6 +456,16 @@ std::optional<Manifest> read_manifest(std::string_view text, const std::string& 
   flush();
   return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images),
                   std::move(reader.notes), std::move(reader.machine)};
+}
+
+}  // namespace
+
+std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
+  for (const std::string_view end : {".yaml", ".yml", ".json"})
+    if (name.ends_with(end)) return read_yaml(text, name);
+  for (const auto read : {read_modelfile, read_dockerfile, read_unit})
+    if (auto manifest = read(text)) return manifest;
+  return std::nullopt;
 }
 
 }  // namespace mlsysim::detail

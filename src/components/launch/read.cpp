@@ -49,7 +49,7 @@ std::optional<LaunchFormat> script_format(std::string_view text, const std::stri
   const auto script = detail::split_shell(text, name);
   std::optional<LaunchFormat> found;
   for (const auto& command : script.commands)
-    if (const auto engine = detail::engine_command(command)) found = found.value_or(engine->format);
+    if (const auto engine = detail::engine_command(command, script)) found = found.value_or(engine->format);
   if (!found && !script.assignments.empty() && ends(name, {".sh"})) return LaunchFormat::mlperf;
   return found;
 }
@@ -64,16 +64,36 @@ constexpr Fault kNoLaunch{
         "axolotl, LLaMA-Factory, torchtune or MLPerf"};
 
 /// Programs that people start and that are not read, by their names.
-constexpr auto kUnread = std::to_array<std::string_view>(
-    {"llama-bench", "ollama", "text-generation-launcher", "text-embeddings-router", "lmdeploy",
-     "tritonserver", "mlc_llm", "mlx_lm.server", "axolotl", "llamafactory-cli", "trl", "tune", "accelerate",
-     "deepspeed", "torchrun", "composer", "vllm", "sglang"});
+constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
+                                                          "ollama",
+                                                          "text-generation-launcher",
+                                                          "text-generation-inference",
+                                                          "text-embeddings-router",
+                                                          "text-embeddings-inference",
+                                                          "nim",
+                                                          "infinity_emb",
+                                                          "lmdeploy",
+                                                          "tritonserver",
+                                                          "mlc_llm",
+                                                          "mlx_lm.server",
+                                                          "axolotl",
+                                                          "llamafactory-cli",
+                                                          "trl",
+                                                          "tune",
+                                                          "accelerate",
+                                                          "deepspeed",
+                                                          "torchrun",
+                                                          "horovodrun",
+                                                          "composer",
+                                                          "vllm",
+                                                          "sglang"});
 
 /// Describes the program that a text without a known launch starts, for the error message.
 std::string unread_program(const LaunchQuestion& q) {
   for (const auto& command : detail::split_shell(q.text, q.name).commands)
     for (const auto& word : command) {
-      const auto program = std::string_view(word.text).substr(word.text.find_last_of('/') + 1);
+      auto program = std::string_view(word.text).substr(word.text.find_last_of('/') + 1);
+      program = word.text.starts_with("nvcr.io/nim/") ? "nim" : program.substr(0, program.find(':'));
       if (std::find(kUnread.begin(), kUnread.end(), program) != kUnread.end())
         return fmt::format("a launch of {}, which is not read", program);
     }
@@ -84,7 +104,7 @@ std::string unread_program(const LaunchQuestion& q) {
 [[noreturn]] void refuse_manifest(const detail::Manifest& manifest, std::string_view name) {
   throw InputError(kNoLaunch.with(
       {.found = manifest.images.empty()
-                    ? manifest.kind + " without a container"
+                    ? manifest.kind + " without an engine that is read"
                     : fmt::format("{} with the images {}", manifest.kind, fmt::join(manifest.images, ", ")),
        .hint = "give the command of the engine, in quotes",
        .where = {std::string(name)}}));
@@ -95,7 +115,7 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
                                    const std::string& name) {
   std::optional<detail::EngineCommand> found;
   for (const auto& command : script.commands) {
-    auto engine = detail::engine_command(command);
+    auto engine = detail::engine_command(command, script);
     if (!engine || engine->format != format) continue;
     const auto same = [](const auto& a, const auto& b) { return a.text == b.text; };
     if (found && std::equal(found->words.begin(), found->words.end(), engine->words.begin(),
@@ -244,6 +264,16 @@ void put_ranks(const detail::ShellScript& script, const detail::EngineCommand& c
   }
 }
 
+/// Scripts of Megatron-LM that train another model than a decoder: "pretrain_bert.py".
+void put_script(const detail::EngineCommand& command, const std::string& name, detail::Settings& settings) {
+  static const detail::FlagRow row{.flag = "script", .sets = "script"};
+  const auto script = command.program.substr(command.program.find_last_of('/') + 1);
+  for (const std::string_view model :
+       {"bert", "t5", "ict", "retro", "realm", "vision", "vlm", "multimodal", "mamba", "hybrid"})
+    if (script.find(fmt::format("_{}", model)) != std::string::npos)
+      settings.put(row, {.key = row.flag, .value = script, .where = {.file = name}});
+}
+
 /// Defaults of TRL's own commands; the arguments of transformers have other
 /// defaults.
 void put_trl_defaults(const detail::FlagTable& table, const detail::EngineCommand& command,
@@ -375,20 +405,12 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
       if (text.find(key) != std::string_view::npos) return LaunchFormat::deepspeed;
     return std::nullopt;
   }
-  if (ends(name, {".yaml", ".yml"})) {
-    const auto manifest = detail::read_manifest(text, std::string(name));
-    if (!manifest) return yaml_format(text);
+  if (const auto manifest = detail::read_manifest(text, std::string(name))) {
     const auto found = script_format(manifest->script, std::string(name));
     if (!found) refuse_manifest(*manifest, name);
     return found;
   }
-  if (detail::read_modelfile(text)) return LaunchFormat::llama_cpp;
-  if (const auto file = detail::read_dockerfile(text)) {
-    const auto found = script_format(file->script, std::string(name));
-    if (!found) refuse_manifest(*file, name);
-    return found;
-  }
-  return script_format(text, std::string(name));
+  return ends(name, {".yaml", ".yml"}) ? yaml_format(text) : script_format(text, std::string(name));
 }
 
 namespace {
@@ -446,13 +468,11 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);
   bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
-  if (auto manifest = yaml ? detail::read_manifest(q.text, q.name) : std::nullopt) {
+  if (auto manifest = detail::read_manifest(q.text, q.name)) {
     if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);
     take_manifest(std::move(*manifest), zoo, q, out);
     yaml = false;
   }
-  for (const auto read : {detail::read_modelfile, detail::read_dockerfile})
-    if (auto file = yaml ? std::nullopt : read(q.text)) take_manifest(std::move(*file), zoo, q, out);
   detail::NamedFiles files{.written = {}, .folder = q.folder};
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
@@ -469,6 +489,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     if (!detail::serves(*format)) put_environment(table, script, q.name, settings);
     if (*format == LaunchFormat::llama_cpp) put_llama_environment(table, script, command, q.name, settings);
     put_ranks(script, command, q.name, settings);
+    if (*format == LaunchFormat::megatron) put_script(command, q.name, settings);
     if (*format == LaunchFormat::trainer) {
       note_method(command, out);
       put_trl_defaults(table, command, settings, out);
@@ -486,10 +507,14 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     detail::serving_fields(settings, out, zoo);
   else
     detail::training_fields(settings, out, zoo);
-  settings.finish();
   if (serves) take_port(out, detail::engine_entry(*format), zoo);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
+  // Ports of llama.cpp run where host and device mostly share one memory.
+  if (serves && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
+      detail::places_itself(settings))
+    detail::place_layers(out, zoo);
+  settings.finish();
   return out;
 }
 

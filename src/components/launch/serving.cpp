@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace mlsysim::detail {
 namespace {
@@ -116,6 +117,25 @@ void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const 
             fmt::format("{} heads, {} ranks", heads, r.tp), "a divisor of the heads");
 }
 
+/// Says which weights the engine does not run on the device: rows `refused` of its table.
+void note_refused(const Settings& s, Launch& launch, const Zoo& zoo) {
+  const auto* device = zoo.find<HardwareNode>(launch.fields.at("hardware"));
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  if (device == nullptr) return;
+  std::set<std::string> formats;
+  if (const auto own = launch.fields.find("weight_format"); own != launch.fields.end())
+    formats.insert(own->second);
+  else if (model != nullptr)
+    for (const auto& stored : model->formats) formats.emplace(name_of(stored.precision));
+  for (const auto& row : flag_table(launch.format).refused())
+    if (formats.contains(row.text) && concerns(row, device))
+      launch.findings.push_back({.flag = s.flag_name(s.has("weight_format") ? "weight_format" : "model"),
+                                 .value = row.text,
+                                 .use = FlagUse::contradicts,
+                                 .what = fmt::format("{} does not run such weights on {}: {}",
+                                                     name_of(launch.format), device->name, row.source)});
+}
+
 void put_draft(Settings& s, Launch& launch) {
   if (const auto method = s.text("draft_method"); !method.empty() && !launch.fields.contains("draft_model"))
     s.end("draft_method", FlagUse::contradicts,
@@ -161,9 +181,11 @@ void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r
   }
   const double layers = model == nullptr ? 0 : model->layers().value_or(0);
   if (const auto on_device = s.number("device_layers"); on_device && *on_device >= 0) {
-    if (layers > 0)
+    if (layers > 0) {
       fields["offload_weights"] = share(layers - *on_device, layers);
-    else if (*on_device < 999)
+      if (*on_device <= layers)
+        launch.notes.push_back("the output matrix, which is moved last, is taken to lie on the device");
+    } else if (*on_device < 999)
       unknown("device_layers", "the layers");
   }
   const double experts = model == nullptr ? 0 : model->expert_layers();
@@ -183,6 +205,10 @@ void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r
 }
 
 }  // namespace
+
+bool places_itself(const Settings& s) {
+  return !s.has("device_layers") && s.flag("places_itself").value_or(true);
+}
 
 bool serves(LaunchFormat format) { return !engine_entry(format).empty(); }
 
@@ -231,6 +257,33 @@ void put_format(Settings& s, Launch& launch, std::string_view quantity, const ch
           fmt::format("'{}' is no format of the library: say --precision", word));
 }
 
+namespace {
+
+/// How the engine was told to divide the memory of a device.
+EngineShares shares_of(Settings& s, LaunchFormat format) {
+  EngineShares out;
+  out.fraction = s.number("memory_fraction");
+  out.pass_tokens = format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0 ? s.number("chunk")
+                                                                                   : s.number("pass_tokens");
+  out.block_tokens = s.number("page");
+  // The margin is that of an engine that places the layers by itself.
+  if (format == LaunchFormat::llama_cpp) {
+    if (const auto margin = s.number("free_margin")) out.margin = *margin * unit::MiB;
+    if (!places_itself(s)) {
+      out.margin = Data<>();
+      s.end("free_margin", FlagUse::ignored, "the launch says where the layers lie");
+    }
+  }
+  if (const auto bytes = s.number("cache_bytes")) {
+    out.cache = *bytes * unit::B;
+    s.end("memory_fraction", FlagUse::ignored,
+          "the bytes of the cache are given, and the share has no say then");
+  }
+  return out;
+}
+
+}  // namespace
+
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
   const Ranks r = ranks_of(s, launch.format);
@@ -266,6 +319,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   }
   // With a weight format, the engine's data type names the format of the activations alone.
   if (fields.contains("weight_format")) fields.erase("precision");
+  note_refused(s, launch, zoo);
   put_format(s, launch, "cache_format", "kv_precision");
   if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);
   put_undivided(s, launch);
@@ -276,20 +330,16 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
                      .requests = s.number("requests")};
-  setup.shares.fraction = s.number("memory_fraction");
-  setup.shares.pass_tokens = launch.format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0
-                                 ? s.number("chunk")
-                                 : s.number("pass_tokens");
-  setup.shares.block_tokens = s.number("page");
-  if (const auto bytes = s.number("cache_bytes")) {
-    setup.shares.cache = *bytes * unit::B;
-    s.end("memory_fraction", FlagUse::ignored,
-          "the bytes of the cache are given, and the share has no say then");
-  }
-  if (const auto all = s.number("all_context"); all && *all >= 1)
+  setup.shares = shares_of(s, launch.format);
+  if (const auto all = s.number("all_context"); all && *all >= 1) {
+    setup.tokens = *all;
     setup.context = std::max(1.0, std::floor(*all / std::max(1.0, setup.requests.value_or(1))));
+  }
   if (setup.requests && *setup.requests < 1) setup.requests.reset();
-  if (setup.requests) fields["batch_size"] = count_text(*setup.requests * r.copies);
+  if (setup.requests) {
+    fields["batch_size"] = count_text(*setup.requests * r.copies);
+    setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
+  }
   if (setup.context) {
     double output = 0;
     if (const auto given = fields.find("output_tokens"); given != fields.end())

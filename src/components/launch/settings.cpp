@@ -108,6 +108,9 @@ void Settings::put(const FlagRow& row, const Given& given) {
     findings_->push_back(std::move(finding));
     return;
   }
+  // torchrun starts with the fewest machines of a range: "1:4".
+  const bool range = row.sets == "nodes" && value.find(':') != std::string::npos;
+  if (range) value.resize(value.find(':'));
   if (!open && meant == row.means.end()) check(row, {row.flag, value, given.where}, value);
   if (row.use == FlagUse::contradicts &&
       std::find(row.unless.begin(), row.unless.end(), value) != row.unless.end()) {
@@ -126,6 +129,7 @@ void Settings::put(const FlagRow& row, const Given& given) {
     earlier.what = "given again, and the last one counts";
   }
   finding.what = meaning_of(row.sets);
+  if (range) finding.what += ", the fewest of a range";
   values_[row.sets] = {std::move(value), findings_->size()};
   findings_->push_back(std::move(finding));
 }
@@ -153,8 +157,7 @@ std::optional<double> Settings::number(std::string_view quantity) const {
 
 const FlagDefault* Settings::usual(std::string_view quantity, const HardwareNode* device) const {
   for (const auto& d : table_->defaults()) {
-    if (d.sets != quantity || (!d.when.empty() && !on(d.when))) continue;
-    if (d.without && (device == nullptr || device->compute.dense[*d.without])) continue;
+    if (d.sets != quantity || (!d.when.empty() && !on(d.when)) || !concerns(d, device)) continue;
     return &d;
   }
   return nullptr;

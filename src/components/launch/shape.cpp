@@ -47,6 +47,7 @@ namespace {
 /// The model that flags of Megatron-LM make: what they do not state is the default of its arguments.
 struct StatedModel {
   double layers, hidden, heads, kv_heads, head_dim, width, experts, top_k, vocabulary;
+  bool encoder;  ///< BERT
   bool gated, biases, norm_bias, qkv_bias, qk_norm, tied;
   double positions;  ///< that are learned; 0: none
 
@@ -59,6 +60,7 @@ struct StatedModel {
         experts(s.number_or("experts", 0)),
         top_k(experts > 0 ? s.number_or_usual("top_k") : 0),
         vocabulary(s.number_or("vocabulary", 0)),
+        encoder(s.text("script").find("bert") != std::string::npos),
         gated(s.on("gated")),
         biases(!s.on("no_biases")),
         norm_bias(s.text("norm") != "RMSNorm"),
@@ -74,11 +76,17 @@ struct StatedModel {
       positions = rows;
   }
 
-  /// Whether an entry of the zoo is this model; a vocabulary that is not stated may be any.
+  /// Whether an entry of the zoo is this model; a vocabulary that is not stated may be any. The layers of the
+  /// flags are all alike and see every earlier token.
   [[nodiscard]] bool is(const Workload& w) const {
-    if (w.architecture != Architecture::decoder || w.category != "language" || w.stacks.size() != 1)
+    if (encoder || w.architecture != Architecture::decoder || w.category != "language" ||
+        w.stacks.size() != 1)
       return false;
     const Stack& stack = w.stacks.front();
+    const bool alike = std::all_of(stack.layers.begin(), stack.layers.end(),
+                                   [](const LayerRun& run) { return run.pattern.empty(); });
+    const Reach& reach = stack.reach;
+    if (!alike || reach.window || reach.chunk || reach.compress || reach.select) return false;
     const auto& a = stack.mixer.grouped;
     const auto& dense = stack.feed_forward.dense;
     const auto& routed = stack.feed_forward.experts;
@@ -97,19 +105,23 @@ struct StatedModel {
   /// As an entry of the zoo in one line.
   [[nodiscard]] std::string entry(double padded, std::string_view guess) const {
     const auto truth = [](bool x) { return x ? "true" : "false"; };
+    const std::string_view kind = name_of(encoder ? Architecture::encoder : Architecture::decoder);
     const std::string fed = experts > 0
                                 ? fmt::format("experts: {{count: {}, top_k: {}, width: {}, gated: {}}}",
                                               experts, top_k, width, truth(gated))
                                 : fmt::format("dense: {{width: {}, gated: {}}}", width, truth(gated));
     return fmt::format(
-        "{{name: gpt_{}x{}, category: language, architecture: decoder, stacks: [{{hidden: {}, layers: "
+        "{{name: {}_{}x{}, category: language, architecture: {}, stacks: [{{role: {}, hidden: {}, layers: "
         "[{{times: "
         "{}}}], mixer: {{grouped: {{heads: {}, kv_heads: {}, head_dim: {}, qkv_bias: {}, qk_norm: {}}}}}, "
-        "feed_forward: {{{}}}, residual: {{norm_bias: {}}}, input: {{vocab: {}{}}}, output: {{tied: {}}}, "
+        "feed_forward: {{{}}}, residual: {{norm_bias: {}}}, input: {{vocab: {}{}{}}}, output: {{tied: "
+        "{}{}}}, "
         "biases: {}}}]{}}}",
-        layers, hidden, hidden, layers, heads, kv_heads, head_dim, truth(qkv_bias), qk_norm ? "head" : "none",
-        fed, truth(norm_bias), padded, positions > 0 ? fmt::format(", positions: {}", positions) : "",
-        truth(tied), truth(biases), guess.empty() ? "" : fmt::format(", guess: \"{}\"", guess));
+        encoder ? "bert" : "gpt", layers, hidden, kind, kind, hidden, layers, heads, kv_heads, head_dim,
+        truth(qkv_bias), qk_norm ? "head" : "none", fed, truth(norm_bias), padded,
+        positions > 0 ? fmt::format(", positions: {}", positions) : "", encoder ? ", token_types: 2" : "",
+        truth(tied), encoder ? ", pooler: true" : "", truth(biases),
+        guess.empty() ? "" : fmt::format(", guess: \"{}\"", guess));
   }
 };
 
@@ -126,8 +138,16 @@ const Workload* plainest(const std::vector<const Workload*>& found, double posit
 }  // namespace
 
 std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::string>& notes) {
-  if (!s.has("layers") || !s.has("hidden")) return {};
   const StatedModel stated(s);
+  if (const auto script = s.text("script"); !script.empty() && !stated.encoder)
+    throw InputError({.id = "mlsysim.launch.020",
+                      .message = "the flags state no model",
+                      .key = script,
+                      .found = fmt::format("flags of {}", script),
+                      .expected = "the shape of a decoder, or of BERT",
+                      .hint = "name a model with --model",
+                      .where = s.where("script")});
+  if (!s.has("layers") || !s.has("hidden")) return {};
   if (stated.heads <= 0 || std::fmod(stated.heads, stated.kv_heads) != 0)
     throw InputError({.id = "mlsysim.launch.020",
                       .message = "the flags state no model",
@@ -138,15 +158,16 @@ std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::s
                       .expected = "heads, and a divisor of them as groups",
                       .hint = "state them, or name a model with --model",
                       .where = s.where("layers")});
+  if (stated.encoder) notes.push_back("of BERT the output matrix of masked words is not counted");
   std::vector<const Workload*> found;
   for (const Workload* w : zoo.all<Workload>())
     if (stated.is(*w)) found.push_back(w);
   if (!found.empty()) {
     const Workload* model = plainest(found, s.number_or("positions", 0));
     notes.push_back(fmt::format("the shape is that of {} of the zoo", model->name));
-    if (found.size() > 1)
-      notes.push_back(fmt::format("{} others have it too; the vocabulary is not stated and taken from {}",
-                                  found.size() - 1, model->name));
+    if (found.size() > 1) notes.push_back(fmt::format("{} others have it too", found.size() - 1));
+    if (stated.vocabulary == 0)
+      notes.push_back(fmt::format("the vocabulary is not stated and taken from {}", model->name));
     return model->name;
   }
   double vocabulary = stated.vocabulary;

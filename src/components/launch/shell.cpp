@@ -16,13 +16,16 @@ bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0
 
 class ShellReader {
  public:
-  ShellReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  ShellReader(std::string_view text, const std::string& name,
+              std::map<std::string, std::string> variables = {})
+      : text_(text), name_(name), variables_(std::move(variables)) {}
 
   ShellScript read() {
     while (at_ < text_.size()) step();
     end_word();
     if (array_) unclosed("an array", "a closing parenthesis");
     end_command();
+    out_.variables = std::move(variables_);
     return std::move(out_);
   }
 
@@ -116,18 +119,21 @@ class ShellReader {
          {"--gpus-per-node", "SLURM_GPUS_ON_NODE"},
          {"--gres", "SLURM_GPUS_ON_NODE"},
          {"--cpus-per-task", "SLURM_CPUS_PER_TASK"}});
-    comment.remove_prefix(8);
-    comment.remove_prefix(std::min(comment.find('-'), comment.size()));
-    const auto name = comment.substr(0, comment.find_first_of("= \t"));
-    const auto begin = std::min(comment.find_first_not_of("= \t", name.size()), comment.size());
-    auto rest = comment.substr(begin);
-    rest = rest.substr(0, rest.find_first_of(" \t#"));
-    if (rest.starts_with("gpu:") || name == "--gpus-per-node")  // "gpu:h100:8", "a100:4"
-      rest.remove_prefix(std::min(rest.rfind(':') + 1, rest.size()));
-    const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4" is a range: at least 1
-    if (value.empty()) return;
-    for (const auto& [option, variable] : options)
-      if (name == option) variables_[std::string(variable)] = out_.batch[std::string(variable)] = value;
+    comment = comment.substr(8, comment.find('#', 8) - 8);
+    while (!comment.empty()) {
+      comment.remove_prefix(std::min(comment.find('-'), comment.size()));
+      const auto name = comment.substr(0, comment.find_first_of("= \t"));
+      comment.remove_prefix(std::min(comment.find_first_not_of("= \t", name.size()), comment.size()));
+      auto rest = comment.substr(0, comment.find_first_of(" \t"));
+      if (rest.starts_with('-')) continue;  // an option without a value
+      comment.remove_prefix(rest.size());
+      if (rest.starts_with("gpu:") || name == "--gpus-per-node")  // "gpu:h100:8", "a100:4"
+        rest.remove_prefix(std::min(rest.rfind(':') + 1, rest.size()));
+      const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4": at least 1
+      if (value.empty()) continue;
+      for (const auto& [option, variable] : options)
+        if (name == option) variables_[std::string(variable)] = out_.batch[std::string(variable)] = value;
+    }
     for (const auto& [own, also] :
          {std::pair("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}})
       if (const auto known = variables_.find(own); known != variables_.end())
@@ -370,8 +376,9 @@ class ShellReader {
 
 }  // namespace
 
-ShellScript split_shell(std::string_view text, const std::string& name) {
-  return ShellReader(text, name).read();
+ShellScript split_shell(std::string_view text, const std::string& name,
+                        std::map<std::string, std::string> variables) {
+  return ShellReader(text, name, std::move(variables)).read();
 }
 
 }  // namespace mlsysim::detail

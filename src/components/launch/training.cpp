@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace mlsysim::detail {
@@ -87,7 +88,7 @@ void put_batch(Settings& s, Launch& launch, const TrainingRanks& r) {
     s.clash("accumulation", "batch, micro-batch and accumulation contradict each other",
             fmt::format("{} x {} x {} replicas, and {}", *micro, *accumulation, dp, *whole), "equal numbers");
   if (whole) launch.fields["batch_size"] = count_text(*whole);
-  if (whole && micro) launch.fields["microbatch_size"] = count_text(*micro * r.ep);  // that of all its ranks
+  if (whole && micro) launch.fields["microbatch_size"] = count_text(*micro);
 }
 
 /// Interleaved stages: given as layers of one, or as their number.
@@ -131,29 +132,45 @@ double stage_of_name(Settings& s, Launch& launch) {
   return out;
 }
 
+/// The stage that the words of --fsdp name, as `zero` has it, and what they offload.
+std::string put_fsdp_words(Settings& s, Launch& launch) {
+  constexpr auto strategies =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"hybrid_shard_zero2", "hybrid 2"},
+                                                                    {"hybrid_shard", "hybrid 3"},
+                                                                    {"full_shard", "3"},
+                                                                    {"shard_grad_op", "2"},
+                                                                    {"no_shard", "0"}});
+  const auto words = s.text("fsdp_words");
+  if (words.find("offload") != std::string::npos)
+    for (const auto* field : {"offload_states", "offload_gradients", "offload_weights"})
+      launch.fields[field] = "1";
+  for (const auto& [word, stage] : strategies)
+    if (words.find(word) != std::string::npos) return std::string(stage);
+  const auto otherwise = s.text("zero");
+  if (otherwise.empty())
+    s.end("fsdp_words", FlagUse::contradicts, "no word names what is divided: say --zero-stage");
+  return otherwise;
+}
+
 /// Sets the ZeRO stage, the shard size in ranks, the offloaded shares and backward prefetching.
 void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
   double zero = stage_of_name(s, launch), shard = s.number_or("shard", 1);
-  const auto stage = s.text("zero");
+  const auto stage = s.has("fsdp_words") ? put_fsdp_words(s, launch) : s.text("zero");
   if (stage.starts_with("hybrid ")) {
     zero = stage.back() - '0';
-    if (launch.fields.contains("node_count") || !launch.fields.contains("accelerators")) {
-      s.end("zero", FlagUse::contradicts, "hybrid sharding: say --shard-size, the ranks of a group");
+    const auto nodes = launch.fields.find("node_count");
+    if (!launch.fields.contains("accelerators")) {
+      s.end(s.has("fsdp_words") ? "fsdp_words" : "zero", FlagUse::contradicts,
+            "hybrid sharding: say --shard-size, the ranks of a group");
     } else {
-      shard = std::min(8.0, r.replicas());
+      const double machine =
+          nodes == launch.fields.end() ? 8 : r.devices / number_of(nodes->second).value_or(1);
+      shard = std::min(std::max(1.0, machine / (r.tp * r.pp * r.cp)), r.replicas());
       launch.notes.push_back(
           fmt::format("hybrid sharding is taken to be inside machines of {} ranks", shard));
     }
-  } else if (s.has("zero")) {
-    zero = s.number_or("zero", 0);
-  }
-  if (const auto words = s.text("fsdp_words"); !words.empty()) {
-    zero = words.find("full_shard") != std::string::npos      ? 3
-           : words.find("shard_grad_op") != std::string::npos ? 2
-                                                              : zero;
-    if (words.find("offload") != std::string::npos)
-      for (const auto* field : {"offload_states", "offload_gradients", "offload_weights"})
-        launch.fields[field] = "1";
+  } else if (!stage.empty()) {
+    zero = number_of(stage).value_or(0);
   }
   if (s.on("distributed_optimizer")) zero = 1;
   if (s.on("fsdp"))

@@ -208,16 +208,16 @@ void set_limits(const In& in, const HardwareNode& decoder, const Conventions& c,
 void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, Notes& notes) {
   if (!v.fidelity_model->lists_operators()) return;  // with a warning, see unpriced
   auto &prompts = v.model.structure, &steps = v.decode;
-  prompts.offloads = in.offload_weights > 0 || in.offload_experts > 0;
+  const auto* rows = in.engine == nullptr ? nullptr : stated(*in.engine, &ServingEngine::host_rows);
+  prompts.host_computes = steps.host_computes = rows != nullptr;
+  prompts.offloads = steps.offloads = in.offload_weights > 0 || in.offload_experts > 0;
   if (in.offload_experts > 0 && !prompts.moe)
     detail::warn_of_idle(in, {"offload_experts"}, "on a model without routed experts", notes);
   if (!prompts.offloads)
     return detail::warn_of_idle(in, {"host_memory_bandwidth"}, "with all weights on devices", notes);
-  const auto* rows = in.engine == nullptr ? nullptr : stated(*in.engine, &ServingEngine::host_rows);
-  prompts.host_computes = rows != nullptr;
   v.plan.offload_weights = in.offload_weights;
   v.plan.offload_experts = in.offload_experts;
-  if (rows != nullptr) {
+  if (prompts.host_computes) {
     v.plan.host_rows = *rows;
     v.plan.host_bandwidth =
         detail::host_bandwidth(in.host_memory_bandwidth, in.tp_size * in.ep_size * in.pp_size, c, notes);
@@ -226,8 +226,6 @@ void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, No
   } else {
     notes.assume("host_rows", 0.0, "weights in host memory cross the link in every pass");
   }
-  steps.offloads = prompts.offloads;
-  steps.host_computes = prompts.host_computes;
 }
 
 }  // namespace

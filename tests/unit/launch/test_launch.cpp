@@ -115,7 +115,7 @@ TEST_CASE("arguments of Megatron-LM", "[launch]") {
   CHECK(field(l, "ep_size") == "8");
   CHECK(field(l, "zero_stage") == "1");
   CHECK(field(l, "batch_size") == "256");
-  CHECK(field(l, "microbatch_size") == "8");  // one of each expert-parallel rank
+  CHECK(field(l, "microbatch_size") == "1");  // of each expert-parallel rank
   CHECK(field(l, "gradient_precision") == "fp32");
   CHECK(field(l, "recomputation") == "none");
   CHECK(field(l, "overlap_efficiency").empty());

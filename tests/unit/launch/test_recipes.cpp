@@ -3,11 +3,18 @@
 
 #include <support/catch.hpp>
 
+#include <launch/detail/settings.hpp>
+
 #include <mlsysim/engine/detail/model_name.hpp>
+#include <mlsysim/launch/fit.hpp>
 #include <mlsysim/launch/launch.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 using namespace mlsysim;
 using namespace launches;
@@ -134,6 +141,8 @@ TEST_CASE("ranks that MPI, Slurm and DeepSpeed start are counted", "[launch]") {
   CHECK(ranks("#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\nsrun --container-image=x python") == "32");
   CHECK(ranks("deepspeed --include localhost:0,1,2,3") == "4");
   CHECK(ranks("deepspeed --include a:0,1@b:0,1,2,3") == "6");
+  CHECK(ranks("docker run --gpus all deepspeed/deepspeed mpirun -np 16 python") == "16");
+  CHECK(ranks("srun -N 2 --ntasks-per-node 8 docker run x python") == "16");
   // One launcher of ranks on each node has its own count.
   CHECK(ranks("srun -N 2 --ntasks-per-node=1 torchrun --nnodes 2 --nproc_per_node 8") == "16");
   // Ranks that a node of the job does not hold are on several.
@@ -264,4 +273,248 @@ TEST_CASE("what TRL takes where no word speaks, and methods that run several mod
   CHECK(field(read("torchrun --nproc_per_node 2 sft.py" + words), "precision") == "fp32");
   for (const std::string script : {"trl/scripts/grpo.py", "run_dpo.py"})
     CHECK(finding(read("accelerate launch " + script + words), script).use == FlagUse::contradicts);
+}
+
+TEST_CASE("launchers that leave a count open start with the devices that are named", "[launch]") {
+  const std::string words =
+      " train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --bf16 true "
+      "--max_length "
+      "2048";
+  const Fields many{{"hardware", "A100"}, {"accelerators", "16"}};
+  const auto gpu = read("torchrun --standalone --nproc-per-node=gpu" + words, "command line", many);
+  CHECK(field(gpu, "batch_size") == "16");
+  const auto range = read("torchrun --nnodes=2:4 --nproc_per_node 8" + words);
+  CHECK(field(range, "accelerators") == "16");  // of the fewest machines
+  CHECK(field(range, "node_count") == "2");
+  CHECK(field(read("torchrun --nnodes=1:4 --nproc_per_node gpu" + words, "command line", many),
+              "accelerators") == "16");
+  // A shell that Slurm starts knows the variables of the job.
+  const auto inner = read(
+      "#SBATCH --nodes=2 --gpus-per-node=8\nsrun --container-image=x bash -c 'python3 -m "
+      "sglang.launch_server "
+      "--model-path deepseek-ai/DeepSeek-V3 --tp 16 --nnodes $SLURM_NNODES'");
+  CHECK(field(inner, "node_count") == "2");
+  // The process that starts the others of MPI is on none of the nodes.
+  const auto job = read(
+      "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec:\n  mpiReplicaSpecs:\n    Launcher:\n      "
+      "replicas: 1\n      template: {spec: {containers: [{image: i, command: [mpirun, -np, \"16\", python, "
+      "train.py, --model_name_or_path, Qwen/Qwen2.5-7B, --per_device_train_batch_size, \"1\"]}]}}\n    "
+      "Worker:\n      replicas: 2\n",
+      "job.yaml");
+  CHECK(field(job, "accelerators") == "16");
+  CHECK(field(job, "node_count") == "2");
+}
+
+TEST_CASE("a recipe of torchtune says its model and its method by its name", "[launch]") {
+  const auto full = read(
+      "tune run --nproc_per_node 4 full_finetune_distributed --config llama3_1/8B_full batch_size=2 "
+      "tokenizer.max_seq_len=4096");
+  CHECK(field(full, "workload") == "Llama3_8B");
+  CHECK(field(full, "accelerators") == "4");
+  CHECK(field(full, "states") == "parameter=bf16,gradient=bf16,moment=bf16,master=none");
+  CHECK(finding(full, "config").use == FlagUse::ignored);
+  const auto tuned = read("tune run lora_finetune_single_device --config qwen2_5/7B_qlora_single_device");
+  CHECK(field(tuned, "workload") == "Qwen2_5_7B");
+  CHECK(field(tuned, "weight_format") == "nf4");
+}
+
+TEST_CASE("older words of training say what newer ones do", "[launch]") {
+  const auto titan = read(
+      "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nbatch_size = 8\nseq_len = 8192\n"
+      "data_parallel_degree = -1\ntensor_parallel_degree = 8\n[experimental]\npipeline_parallel_degree = 2\n"
+      "[float8]\nenable_float8_linear = false\n",
+      "job.toml", {{"hardware", "H100"}, {"accelerators", "64"}});
+  CHECK(field(titan, "tp_size") == "8");
+  CHECK(field(titan, "pp_size") == "2");
+  CHECK(field(titan, "batch_size") == "32");  // 8 on each of 4
+  CHECK(field(titan, "zero_stage") == "2");
+  CHECK(finding(titan, "float8.enable_float8_linear").use == FlagUse::ignored);
+
+  const auto deepspeed =
+      read(R"({"train_batch_size": 32, "zero_optimization": {"stage": 2, "cpu_offload": true}})", "ds.json",
+           {{"hardware", "V100"}, {"workload", "GPT2"}, {"accelerators", "4"}});
+  CHECK(field(deepspeed, "offload_states") == "1");
+  CHECK(field(deepspeed, "offload_gradients") == "1");
+
+  const std::string fsdp =
+      "torchrun --nnodes 2 --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-3.1-8B "
+      "--per_device_train_batch_size 1 --bf16 true --fsdp ";
+  for (const auto& [words, stage] : {std::pair("\"hybrid_shard auto_wrap\"", "3"),
+                                     {"hybrid_shard_zero2", "2"},
+                                     {"\"full_shard offload\"", "3"},
+                                     {"true", "3"},
+                                     {"no_shard", ""}}) {
+    INFO(words);
+    const auto launch = read(fsdp + words);
+    CHECK(field(launch, "zero_stage") == stage);
+    CHECK(field(launch, "shard_size") == (std::string(words).find("hybrid") == std::string::npos ? "" : "8"));
+  }
+  CHECK(finding(read(fsdp + "auto_wrap"), "fsdp").use == FlagUse::contradicts);
+}
+
+TEST_CASE("a shape is that of a model only where all of its layers are alike", "[launch]") {
+  const std::string words =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size "
+      "28672 "
+      "--num-attention-heads 64 --group-query-attention --num-query-groups 8 --seq-length 8192 "
+      "--max-position-embeddings 8192 --swiglu --normalization RMSNorm --disable-bias-linear "
+      "--position-embedding-type rope --untie-embeddings-and-output-weights --bf16 --micro-batch-size 1 "
+      "--global-batch-size 8 --tensor-model-parallel-size 8";
+  CHECK(field(read(words + " --vocab-size 128256"), "workload") == "Llama3_70B");
+  const auto open = read(words);
+  CHECK(field(open, "workload") == "Llama2_70B");  // of its shape, with the smallest vocabulary
+  // A window is no part of what the flags state.
+  const auto mistral = read(
+      "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 "
+      "--num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 4096 "
+      "--max-position-embeddings 32768 --swiglu --normalization RMSNorm --disable-bias-linear "
+      "--position-embedding-type rope --untie-embeddings-and-output-weights --vocab-size 32000 --bf16");
+  CHECK(field(mistral, "workload") != "Mistral_7B");
+  // BERT sees both sides, and other scripts train what these flags do not state.
+  const std::string small =
+      " --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
+      "--max-position-embeddings 512 --micro-batch-size 8 --global-batch-size 64 --fp16 --vocab-size 30522";
+  const auto bert = read("torchrun --nproc_per_node 8 pretrain_bert.py" + small).build(standard_zoo());
+  CHECK(bert.scenario.workload->architecture == Architecture::encoder);
+  CHECK(parameter_count(*bert.scenario.workload).base() == Approx(335.3e6).epsilon(0.005));
+  CHECK(refusal("torchrun pretrain_t5.py --encoder-num-layers 12 --hidden-size 768").find("launch.020") !=
+        std::string::npos);
+  CHECK(refusal("torchrun pretrain_mamba.py" + small).find("launch.020") != std::string::npos);
+  CHECK(field(read("torchrun pretrain_t5.py --hidden-size 768", "x",
+                   {{"hardware", "H100"}, {"workload", "T5_Small"}}),
+              "workload") == "T5_Small");
+}
+
+TEST_CASE("what fits is counted on all data-parallel ranks", "[launch]") {
+  const auto fit = [](const std::string& text, const std::string& device) {
+    return fit_of(read(text, "command line", {{"hardware", device}}), standard_zoo());
+  };
+  const std::string llama = "vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192";
+  const auto one = fit(llama, "H100"), four = fit(llama + " -dp 4", "H100");
+  CHECK(one.ranks == 1);
+  CHECK(four.ranks == 4);
+  CHECK(one.requests > 50);
+  CHECK(four.requests == 4 * one.requests);
+  const std::string sglang =
+      "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B --context-length "
+      "8192 --tp 1";
+  CHECK(fit(sglang + " --dp 4", "H100").requests == 4 * fit(sglang, "H100").requests);
+  // Ranks of attention hold whole requests, however many the engine works on.
+  const std::string deepseek =
+      "python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --dp 8 --enable-dp-attention "
+      "--context-length 8192";
+  const auto groups = fit(deepseek, "H200"), limited = fit(deepseek + " --max-running-requests 64", "H200");
+  CHECK(groups.ranks == 8);
+  CHECK(std::fmod(groups.requests, 8) == 0);
+  CHECK(limited.requests == Approx(groups.requests).epsilon(0.05));
+  const auto spread =
+      fit("vllm serve Qwen/Qwen3-235B-A22B-FP8 -dp 8 --enable-expert-parallel --max-model-len 8192 "
+          "--max-num-seqs 64",
+          "H100");
+  const auto quiet =
+      fit("vllm serve Qwen/Qwen3-235B-A22B-FP8 -dp 8 --enable-expert-parallel --max-model-len 8192", "H100");
+  CHECK(spread.ranks == 8);
+  CHECK(spread.requests == Approx(quiet.requests).epsilon(0.05));
+}
+
+TEST_CASE("the activations of a mixture are those of one micro-batch of a rank", "[launch]") {
+  const std::string mixtral =
+      "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --seq-length 4096 --micro-batch-size 1 "
+      "--global-batch-size 256 --bf16 --pipeline-model-parallel-size 4 --use-distributed-optimizer";
+  const auto activations = [&](const std::string& more) {
+    const auto fit = fit_of(read(mixtral + more, "x", {{"hardware", "H100"}, {"workload", "Mixtral_8x7B"}}),
+                            standard_zoo());
+    for (const auto& item : fit.items)
+      if (item.part == "activations") return item.bytes.base();
+    return 0.0;
+  };
+  // By hand, with 8 layers of a stage and 4 micro-batches in flight: 32 GB.
+  CHECK(activations(" --expert-model-parallel-size 8") == Approx(34e9).epsilon(0.1));
+  CHECK(activations(" --expert-model-parallel-size 8") ==
+        Approx(activations(" --expert-model-parallel-size 4")).epsilon(0.1));
+}
+
+TEST_CASE("llama.cpp keeps the embedding in host memory, and moves there what does not fit", "[launch]") {
+  const auto& zoo = standard_zoo();
+  const auto on = [](const std::string& words, const std::string& device) {
+    return read("llama-server -m " + words, "command line", {{"hardware", device}});
+  };
+  const auto sum = [](const Fit& fit, std::string_view what) {
+    Data<> out;
+    for (const auto& item : fit.items)
+      if (item.what.find(what) != std::string::npos) out += item.bytes;
+    return out.base();
+  };
+  const auto some = fit_of(on("Qwen2.5-14B-Instruct-Q4_K_M.gguf -ngl 42 -c 8192", "RTX4090"), zoo);
+  CHECK(sum(some, "embedding") == 0);
+  CHECK(sum(some, "margin of") == 0);  // kept by an engine that places the layers itself
+  CHECK(some.requests == 1);           // of 8192 tokens, which is the whole cache
+  const auto itself = fit_of(on("Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192", "RTX4090"), zoo);
+  CHECK(sum(itself, "margin of") == 1024.0 * 1024 * 1024);
+  CHECK(sum(fit_of(on("Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -fitt 2048", "RTX4090"), zoo), "margin of") ==
+        2048.0 * 1024 * 1024);
+  // An output matrix that is the embedding stays.
+  CHECK(sum(fit_of(on("gemma-2-9b-it-Q6_K.gguf -ngl 99 -c 4096", "RTX4090"), zoo), "embedding") > 5e8);
+
+  const auto large = on("Meta-Llama-3.1-70B-Instruct-Q4_K_M.gguf -c 8192", "RTX4090");
+  const double moved = std::stod(field(large, "offload_weights"));
+  CHECK(moved > 0.3);
+  CHECK(moved < 0.7);
+  CHECK(fit_of(large, zoo).fits);
+  // One layer more on the device would not fit.
+  const double kept = std::round(80 * (1 - moved));
+  const auto stated = [&](double layers) {
+    return fit_of(on("Meta-Llama-3.1-70B-Instruct-Q4_K_M.gguf -c 8192 -ngl " + detail::count_text(layers),
+                     "RTX4090"),
+                  zoo)
+        .fits;
+  };
+  CHECK(stated(kept));
+  CHECK_FALSE(stated(kept + 5));
+  // Of a mixture the experts go first.
+  const auto mixture = on("gpt-oss-120b-mxfp4.gguf -c 16384", "RTX4090");
+  CHECK(std::stod(field(mixture, "offload_experts")) > 0.5);
+  CHECK(field(mixture, "offload_weights").empty());
+  CHECK(field(on("Meta-Llama-3.1-70B-Instruct-Q4_K_M.gguf -c 8192 -fit off", "RTX4090"), "offload_weights")
+            .empty());
+  CHECK(field(on("Qwen3-8B-Q4_K_M.gguf -c 8192", "RTX4090"), "offload_weights").empty());
+}
+
+TEST_CASE("weights for which an engine has no kernels on a device contradict", "[launch]") {
+  const auto on = [](const std::string& model, const std::string& device) {
+    const auto launch =
+        read("vllm serve " + model + " --max-model-len 4096", "command line", {{"hardware", device}});
+    return std::any_of(launch.findings.begin(), launch.findings.end(),
+                       [](const FlagFinding& f) { return f.use == FlagUse::contradicts; });
+  };
+  CHECK(on("Qwen/Qwen3-8B-FP8", "V100"));
+  CHECK(on("Qwen/Qwen3-32B-FP8", "V100"));  // by the formats of an entry
+  CHECK_FALSE(on("Qwen/Qwen3-8B-FP8", "T4"));
+  CHECK_FALSE(on("Qwen/Qwen3-8B-FP8", "A100"));
+  CHECK_FALSE(on("Qwen/Qwen3-8B", "V100"));
+}
+
+TEST_CASE("units of systemd and workflows are read, and what is not read has its name", "[launch]") {
+  const auto direct = read("vllm serve Qwen/Qwen2.5-32B-Instruct -tp 2 --max-model-len 16384");
+  for (const auto& [text, name] :
+       {std::pair<std::string, std::string>(
+            "[Unit]\nDescription=vLLM\n[Service]\nEnvironment=\"TP=2\" LEN=16384\n"
+            "ExecStart=-/opt/bin/vllm serve Qwen/Qwen2.5-32B-Instruct --tensor-parallel-size ${TP} \\\n"
+            "  --max-model-len $LEN\nRestart=always\n",
+            "v.service"),
+        {"on: [push]\njobs:\n  b:\n    runs-on: h100\n    steps:\n    - uses: actions/checkout@v4\n"
+         "    - run: |\n        vllm serve Qwen/Qwen2.5-32B-Instruct -tp 2 --max-model-len 16384 &\n"
+         "        sleep 60\n",
+         "w.yml"}}) {
+    const auto launch = read(text, name);
+    for (const auto* own : {"workload", "tp_size", "seq_len"})
+      CHECK(field(launch, own) == field(direct, own));
+  }
+  for (const auto& [text, program] :
+       {std::pair("docker run ghcr.io/huggingface/text-generation-inference:3.3.4 --model-id x",
+                  "text-generation-inference"),
+        {"docker run ghcr.io/huggingface/text-embeddings-inference:1.7 --model-id x",
+         "text-embeddings-inference"},
+        {"docker run --gpus all nvcr.io/nim/meta/llama-3.1-8b-instruct:1.3.3", "nim"}})
+    CHECK_THAT(refusal(text), Contains("launch.003") && Contains(program));
 }

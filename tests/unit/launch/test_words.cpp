@@ -51,6 +51,8 @@ TEST_CASE("options of Slurm are the variables that it makes of them", "[launch]"
   CHECK(words("#SBATCH --nodes=4 # so many\n#SBATCH --time=10:00\na $SLURM_NNODES") ==
         std::vector<std::string>{"a", "4"});
   CHECK(words("a $SLURM_NNODES") == std::vector<std::string>{"a", "$SLURM_NNODES"});
+  CHECK(words("#SBATCH --exclusive -N 2 --gpus-per-node=h100:8 # -n 9\na $SLURM_NNODES $SLURM_GPUS_PER_NODE "
+              "$SLURM_NTASKS") == std::vector<std::string>{"a", "2", "8", "$SLURM_NTASKS"});
 }
 
 TEST_CASE("assignments of a configuration are read, not run", "[launch]") {

@@ -15,9 +15,10 @@ using namespace mlsysim;
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024, kMiB = 1024.0 * 1024;
-constexpr double kWeights = 2 * 8190735360.0;    // Qwen3-8B in bf16
-constexpr double kToken = 36 * 2 * 8 * 128 * 2;  // its cache: 36 layers, keys and values of 8 heads of 128
-constexpr double kReserve = kGiB;                // context and workspaces, zoo/defaults.yaml
+constexpr double kWeights = 2 * 8190735360.0;       // Qwen3-8B in bf16
+constexpr double kToken = 36 * 2 * 8 * 128 * 2;     // its cache: 36 layers, keys and values of 8 heads of 128
+constexpr double kEmbedding = 2 * 151936.0 * 4096;  // of these weights, apart from the output matrix
+constexpr double kReserve = kGiB;                   // context and workspaces, zoo/defaults.yaml
 
 HardwareNode device_of(double gib) {
   HardwareNode d = standard_zoo().at<HardwareNode>("H100");
@@ -113,8 +114,29 @@ TEST_CASE("TensorRT-LLM shares what is left, llama.cpp keeps a margin", "[model_
   CHECK(trt.engine->tokens == std::floor(pool(trt) / (32 * kToken)) * 32);
   const double small = held(llama, "activations of the largest pass, 512 tokens");
   CHECK(held(llama, "margin of --fit-target") == kGiB);
-  CHECK(pool(llama) == Approx(80 * kGiB - kWeights - kReserve - small - kGiB).epsilon(1e-12));
+  // llama.cpp reads the embedding in host memory.
+  CHECK(pool(llama) == Approx(80 * kGiB - (kWeights - kEmbedding) - kReserve - small - kGiB).epsilon(1e-12));
   CHECK(llama.engine->tokens == std::floor(pool(llama) / (256 * kToken)) * 256);
+}
+
+TEST_CASE("requests and their memory are those of one expert-parallel rank", "[model_files]") {
+  const auto d = device_of(140);
+  const auto with = [&](double ranks) {
+    MemoryQuestion q;
+    q.model = &standard_zoo().at<Workload>("Qwen3_30B_A3B");
+    q.device = &d;
+    q.requests = 16;
+    q.expert_parallel = ranks;
+    q.engine = &standard_zoo().at<ServingEngine>("vllm");
+    return memory_account(q, conventions_of(standard_zoo()));
+  };
+  const auto one = with(1), eight = with(8);
+  for (const auto part : {MemoryPart::cache, MemoryPart::logits})
+    CHECK(eight.sum(part).base() == Approx(one.sum(part).base()).epsilon(1e-12));
+  CHECK(eight.sum(MemoryPart::weights) < one.sum(MemoryPart::weights) * 0.3);
+  CHECK(eight.engine->pool > one.engine->pool);
+  CHECK(eight.engine->tokens > one.engine->tokens);
+  CHECK(eight.engine->tokens < 4 * one.engine->tokens);
 }
 
 TEST_CASE("what was said to an engine goes before what it does by itself", "[model_files]") {

@@ -8,6 +8,8 @@
 #include <mlsysim/physics/queueing.hpp>
 #include <mlsysim/timing/detail/line.hpp>
 
+#include <utility>
+
 namespace mlsysim::detail {
 
 /// Requests of a loop for each slot where the queue never empties.
@@ -507,8 +509,11 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const T running = max(state.loop.running, T{1.0});
   StageDemands<T> demands = decode.demands;
   const auto pages = passes.demands(running, state.held);
-  demands.first.kv_cache = pages.first.kv_cache;
-  demands.last.kv_cache = pages.last.kv_cache;
+  for (const auto& [mine, page] :
+       {std::pair{&demands.first, &pages.first}, std::pair{&demands.last, &pages.last}}) {
+    mine->kv_cache = page->kv_cache;
+    mine->dense_params = page->dense_params;
+  }
   if (!state.workers) {
     demands.first.activations = max(demands.first.activations, state.own.first.activations);
     demands.last.activations = max(demands.last.activations, state.own.last.activations);

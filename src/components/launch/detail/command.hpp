@@ -14,8 +14,9 @@ struct EngineCommand {
 /// How many ranks the words of launchers say: `mpirun -np 16`, `srun -N 2 --ntasks-per-node 8` and
 /// `deepspeed --include host:0,1`; 0 where they do not, or start one launcher of ranks each.
 [[nodiscard]] double ranks_of_launcher(const EngineCommand& command, const ShellScript& script);
-/// The engine that a command starts, or nothing.
-[[nodiscard]] std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command);
+/// The engine that a command of a script starts, or nothing.
+[[nodiscard]] std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command,
+                                                          const ShellScript& script);
 /// The release that the words before a program state, "0.12.0": the tag of an image of the engine, or the
 /// package that a runner of tools takes ("vllm==0.12.0", "vllm@0.12.0"). Empty where they state none.
 [[nodiscard]] std::string stated_release(const EngineCommand& command);

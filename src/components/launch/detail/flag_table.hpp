@@ -31,13 +31,16 @@ struct FlagDefault {
   std::string sets;  ///< the quantity
   std::string text;  ///< a word, or a number
   double value = 0;
-  std::string of;                    ///< the quantity that it is a multiple of; empty: `value` itself
-  double multiple = 1;               ///< of which the product is made a whole number, downwards
-  std::string when;                  ///< a toggle that must be on; empty: always
-  std::optional<Precision> without;  ///< a format that the device does not have
-  bool guess = false;                ///< the engine would ask for it
+  std::string of;                  ///< the quantity that it is a multiple of; empty: `value` itself
+  double multiple = 1;             ///< of which the product is made a whole number, downwards
+  std::string when;                ///< a toggle that must be on; empty: always
+  std::vector<Precision> without;  ///< formats of which the device has none; empty: any device
+  bool guess = false;              ///< the engine would ask for it
   std::string source;
 };
+
+/// Whether a row is one of this device: it has none of the formats of `without`.
+[[nodiscard]] bool concerns(const FlagDefault& row, const HardwareNode* device);
 
 class FlagTable {
  public:
@@ -52,11 +55,13 @@ class FlagTable {
   [[nodiscard]] const FlagRow* section_of(std::string_view name) const;
   [[nodiscard]] const std::vector<FlagRow>& rows() const { return rows_; }
   [[nodiscard]] const std::vector<FlagDefault>& defaults() const { return defaults_; }
+  /// Values that the engine does not run on a device.
+  [[nodiscard]] const std::vector<FlagDefault>& refused() const { return refused_; }
 
  private:
   friend FlagTable read_flag_table(std::string text, const std::string& name);
   std::vector<FlagRow> rows_;
-  std::vector<FlagDefault> defaults_;
+  std::vector<FlagDefault> defaults_, refused_;
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 

@@ -76,6 +76,11 @@ class Settings {
 
 /// Turns settings into fields of a plan. @param launch its findings, fields and notes are filled
 void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
+/// Whether llama.cpp chooses by itself what lies in host memory.
+[[nodiscard]] bool places_itself(const Settings& settings);
+/// Moves to host memory what does not fit on the device, as llama.cpp does by itself: of a mixture the
+/// experts of as few layers as it takes, then layers.
+void place_layers(Launch& launch, const Zoo& zoo);
 /// Whether a format is that of an engine that serves.
 [[nodiscard]] bool serves(LaunchFormat format);
 /// The entry of the zoo that describes an engine that serves.
