@@ -54,30 +54,18 @@ struct FormatEnding {
   std::string_view ending;
   WeightFormat weights;
   bool cache_fp8 = false;
-  bool next_larger = false;  ///< the format itself has no figures: the next larger one that has
+  bool nearest = false;  ///< the format itself has no figures: the nearest one that has
 };
-/// Longer endings stand before their own ends.
+/// Endings that are not the name of a format.
 constexpr auto kFormats = std::to_array<FormatEnding>({
     {"gptq int 8", WeightFormat::q8_0},  // weights alone have 8 bits
     {"fp 8 kv", WeightFormat::fp8, true},
     {"bnb 4bit", WeightFormat::nf4},
-    {"q 4 k m", WeightFormat::q4_k_m},
     {"w 8a 16", WeightFormat::q8_0},
     {"w 4a 16", WeightFormat::int4},
     {"w 8a 8", WeightFormat::int8},
     {"w 8a 8 fp 8", WeightFormat::fp8},
-    {"nvfp 4", WeightFormat::nvfp4},
-    {"mxfp 4", WeightFormat::mxfp4},
-    {"q 8 0", WeightFormat::q8_0},
-    {"q 4 0", WeightFormat::q4_0},
-    {"q 6 k", WeightFormat::q6_k},
-    {"int 4", WeightFormat::int4},
-    {"int 8", WeightFormat::int8},
-    {"fp 16", WeightFormat::fp16},
-    {"bf 16", WeightFormat::bf16},
-    {"fp 8", WeightFormat::fp8},
     {"fp 4", WeightFormat::nvfp4},
-    {"nf 4", WeightFormat::nf4},
     {"4bit", WeightFormat::int4},
     {"8bit", WeightFormat::q8_0},
     {"6bit", WeightFormat::q6_k},
@@ -102,44 +90,25 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"w int 4 a bf 16", WeightFormat::int4},
     {"w mxfp 4 a mxfp 4", WeightFormat::mxfp4},
     {"w fp 8 a fp 8", WeightFormat::fp8},
+    {"it qat", WeightFormat::q4_0},  // Gemma, trained for this format
 });
-/// Endings of GGUF files and of MLX. Many formats have no figures of their own: the next one stands in.
+/// Endings of GGUF files and of MLX that no format is named for: the nearest one stands in. Files of the XL
+/// kinds choose a format for each layer.
 constexpr auto kFileFormats = std::to_array<FormatEnding>({
-    {"q 4 k s", WeightFormat::q4_k_m, false, true},
-    {"q 4 k xl", WeightFormat::q6_k, false, true},
-    {"q 4 1", WeightFormat::q6_k, false, true},
-    {"q 5 k m", WeightFormat::q6_k, false, true},
-    {"q 5 k s", WeightFormat::q6_k, false, true},
-    {"q 5 0", WeightFormat::q6_k, false, true},
-    {"5bit", WeightFormat::q6_k, false, true},
-    {"q 3 k m", WeightFormat::q4_0, false, true},
-    {"q 3 k l", WeightFormat::q4_0, false, true},
-    {"q 3 k s", WeightFormat::q4_0, false, true},
-    {"q 2 k", WeightFormat::q4_0, false, true},
-    {"iq 4 xs", WeightFormat::q4_0, false, true},
-    {"iq 4 nl", WeightFormat::q4_0},
-    {"iq 3 m", WeightFormat::q4_0, false, true},
-    {"iq 2 m", WeightFormat::q4_0, false, true},
-    {"iq 3 xxs", WeightFormat::q4_0, false, true},
-    {"iq 3 xs", WeightFormat::q4_0, false, true},
-    {"iq 3 s", WeightFormat::q4_0, false, true},
-    {"iq 2 xxs", WeightFormat::q4_0, false, true},
-    {"iq 2 xs", WeightFormat::q4_0, false, true},
-    {"iq 2 s", WeightFormat::q4_0, false, true},
-    {"iq 1 m", WeightFormat::q4_0, false, true},
-    {"iq 1 s", WeightFormat::q4_0, false, true},
-    {"q 2 k l", WeightFormat::q4_0, false, true},
-    {"q 2 k xl", WeightFormat::q4_0, false, true},
-    {"q 3 k xl", WeightFormat::q4_0, false, true},
-    {"q 4 k l", WeightFormat::q6_k, false, true},
-    {"q 5 1", WeightFormat::q6_k, false, true},
-    {"q 5 k l", WeightFormat::q6_k, false, true},
-    {"q 5 k xl", WeightFormat::q6_k, false, true},
-    {"q 6 k l", WeightFormat::q8_0, false, true},
-    {"q 6 k xl", WeightFormat::q8_0, false, true},
-    {"q 8 k xl", WeightFormat::bf16, false, true},
-    {"2bit", WeightFormat::int4, false, true},
-    {"3bit", WeightFormat::int4, false, true},
+    {"q 2 k l", WeightFormat::q2_k, false, true},
+    {"q 2 k xl", WeightFormat::q2_k, false, true},
+    {"q 2 k s", WeightFormat::q2_k, false, true},
+    {"q 3 k xl", WeightFormat::q3_k_m, false, true},
+    {"q 4 k xl", WeightFormat::q4_k_m, false, true},
+    {"q 4 k l", WeightFormat::q4_k_m, false, true},
+    {"q 5 k l", WeightFormat::q5_k_m, false, true},
+    {"q 5 k xl", WeightFormat::q5_k_m, false, true},
+    {"q 6 k l", WeightFormat::q6_k, false, true},
+    {"q 6 k xl", WeightFormat::q6_k, false, true},
+    {"q 8 k xl", WeightFormat::q8_0, false, true},
+    {"2bit", WeightFormat::iq2_xs, false, true},
+    {"3bit", WeightFormat::q3_k_s, false, true},
+    {"5bit", WeightFormat::q5_0, false, true},
     {"q 4", WeightFormat::int4, false, true},
     {"q 8", WeightFormat::q8_0, false, true},
     {"i 1", WeightFormat::as_stored},
@@ -177,6 +146,23 @@ const Workload* entry_of(NameParts wanted, const Zoo& zoo) {
   return plain.empty() ? nullptr : entry_of(plain, zoo, false);
 }
 
+/// The endings that are names of formats themselves.
+const std::vector<FormatEnding>& names_of_formats() {
+  static const auto words = [] {
+    std::vector<std::string> out;
+    for (const auto name : Choices<WeightFormat>::names)
+      out.push_back(fmt::format("{}", fmt::join(parts_of(name), " ")));
+    return out;
+  }();
+  static const auto endings = [] {
+    std::vector<FormatEnding> out;
+    for (std::size_t i = 1; i < words.size(); ++i) out.push_back({words[i], static_cast<WeightFormat>(i)});
+    return out;
+  }();
+  return endings;
+}
+
+/// The longest ending that states a format.
 const FormatEnding* format_ending(const NameParts& parts) {
   const FormatEnding* found = nullptr;
   const auto look = [&](const FormatEnding& f) {
@@ -185,6 +171,7 @@ const FormatEnding* format_ending(const NameParts& parts) {
     const auto begin = parts.end() - static_cast<std::ptrdiff_t>(words);
     if (fmt::format("{}", fmt::join(begin, parts.end(), " ")) == f.ending) found = &f;
   };
+  std::for_each(names_of_formats().begin(), names_of_formats().end(), look);
   std::for_each(kFormats.begin(), kFormats.end(), look);
   std::for_each(kFileFormats.begin(), kFileFormats.end(), look);
   return found;
@@ -252,8 +239,8 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
     if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
     out.notes.push_back(fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
                                     stated->cache_fp8 ? " and an fp8 cache"
-                                    : stated->next_larger
-                                        ? " at most: the format that it names has no figures"
+                                    : stated->nearest
+                                        ? ", the nearest: the format that it names has no figures"
                                         : "; it does not state a cache format"));
   } else if (packaged) {
     out.notes.push_back(

@@ -15,6 +15,8 @@ from zoo import BYTES, get
 
 def bytes_of_format(name):
     """Of a weight of a matrix, with its share of the scales."""
+    if name in MIXES:
+        return MIXES[name][0] / 8
     if name not in NAMED:
         return BYTES[name]
     values, shared, scale, _ = NAMED[name]
@@ -47,6 +49,31 @@ NAMED = {
     "q4_k_m": ("int4", 256, 27.2, True),     # the mean of a file, 4.85 bits
     "q4_0": ("int4", 32, 2, True),
 }
+# Bits of a weight in the blocks, the embedding and the head of a file of llama.cpp.
+MIXES = {
+    "q4_1": (5, 5, 6.5625),
+    "q5_0": (5.5, 5.5, 6.5625),
+    "q5_1": (6, 6, 6.5625),
+    "q2_k": (2.943, 2.625, 6.5625),
+    "q3_k_s": (3.439, 3.4375, 6.5625),
+    "q3_k_m": (3.845, 3.4375, 6.5625),
+    "q3_k_l": (4.192, 3.4375, 6.5625),
+    "q4_k_s": (4.537, 4.5, 6.5625),
+    "q5_k_s": (5.501, 5.5, 6.5625),
+    "q5_k_m": (5.654, 5.5, 6.5625),
+    "iq1_s": (1.694, 2.625, 5.5),
+    "iq1_m": (1.857, 2.625, 5.5),
+    "iq2_xxs": (2.129, 2.625, 5.5),
+    "iq2_xs": (2.366, 2.625, 5.5),
+    "iq2_s": (2.48, 3.4375, 5.5),
+    "iq2_m": (2.698, 3.4375, 5.5),
+    "iq3_xxs": (3.072, 3.4375, 5.5),
+    "iq3_xs": (3.272, 3.4375, 6.5625),
+    "iq3_s": (3.459, 3.4375, 6.5625),
+    "iq3_m": (3.577, 3.4375, 6.5625),
+    "iq4_xs": (4.317, 4.25, 6.5625),
+    "iq4_nl": (4.554, 4.5, 6.5625),
+}
 
 
 def stated(workload, name):
@@ -56,8 +83,15 @@ def stated(workload, name):
         for f in workload["formats"]:
             shared = f.get("block", 0) * f.get("block_rows", 1)
             scale = f["scale"] / shared if f.get("scale") else 0
-            table[f.get("tensors", "all")] = (f["precision"], BYTES[f["precision"]] + scale, f.get("block", 0))
+            each = f["bits"] / 8 if f.get("bits") else BYTES[f["precision"]] + scale
+            table[f.get("tensors", "all")] = (f["precision"], each, f.get("block", 0))
         return table
+    if name in MIXES:
+        blocks, embedding, head = MIXES[name]
+        if not model.model_view(workload).head_params:
+            embedding = head
+        ends = {"embedding": ("int4", embedding / 8, 0), "head": ("int4", head / 8, 0)}
+        return {"all": ("fp16", 2, 0), **{group: ("int4", blocks / 8, 0) for group in GROUPS + ["tower"]}, **ends}
     if name not in NAMED:
         return {"all": (name, BYTES[name], 0)}
     values, shared, scale, ends = NAMED[name]

@@ -42,7 +42,29 @@ enum class WeightFormat : std::uint8_t {
   q8_0,
   q6_k,
   q4_k_m,
-  q4_0
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q2_k,
+  q3_k_s,
+  q3_k_m,
+  q3_k_l,
+  q4_k_s,
+  q5_k_s,
+  q5_k_m,
+  iq1_s,
+  iq1_m,
+  iq2_xxs,
+  iq2_xs,
+  iq2_s,
+  iq2_m,
+  iq3_xxs,
+  iq3_xs,
+  iq3_s,
+  iq3_m,
+  iq4_xs,
+  iq4_nl
 };
 
 /// How far a prediction looks: totals only, or each operator.

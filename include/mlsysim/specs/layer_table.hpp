@@ -479,14 +479,17 @@ struct StoredFormat {
   std::optional<double> block;       ///< values in a row that share a scale; absent: none is stored
   std::optional<double> block_rows;  ///< rows that share it; absent: 1
   std::optional<Data<>> scale;       ///< one scale
+  std::optional<double> bits;        ///< of a weight, scales included, where they take no place of their own
 
   static constexpr auto fields() {
     using F = StoredFormat;
-    return rows(field(&F::tensors, "tensors", "", "which tensors").defaulted("all"),
-                field(&F::precision, "precision", "", "format of a value"),
-                field(&F::block, "block", "", "values in a row that share a scale").positive(),
-                field(&F::block_rows, "block_rows", "", "rows that share a scale").positive(),
-                field(&F::scale, "scale", "B", "one scale").positive());
+    return rows(
+        field(&F::tensors, "tensors", "", "which tensors").defaulted("all"),
+        field(&F::precision, "precision", "", "format of a value"),
+        field(&F::block, "block", "", "values in a row that share a scale").positive(),
+        field(&F::block_rows, "block_rows", "", "rows that share a scale").positive(),
+        field(&F::scale, "scale", "B", "one scale").positive(),
+        field(&F::bits, "bits", "", "bits of a weight, in place of precision, block and scale").positive());
   }
 };
 

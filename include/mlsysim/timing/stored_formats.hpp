@@ -22,7 +22,8 @@ namespace mlsysim {
 /// Bits of a weight with its scales: fp8_block 8.002 (fp32 for 128 x 128), mxfp4 4.25 (8 bits for 32,
 /// ocp2023mx), nvfp4 4.5 (8 bits for 16), int4 4.156 (GPTQ and AWQ: scale of 16 and zero of 4 bits for 128),
 /// nf4 4.127 (scales quantized again, dettmers2023qlora section 3), q8_0 8.5, q6_k 6.5625, q4_0 4.5 (blocks
-/// of llama.cpp), q4_k_m 4.85 (mean of a file of llama.cpp).
+/// of llama.cpp), q4_k_m 4.85 (mean of a file of llama.cpp). Other files of llama.cpp mix layouts: blocks,
+/// embedding and head have bits of their own.
 [[nodiscard]] std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat format);
 
 /// Bytes of a weight of a matrix in a named format, with its share of the scales; of `as_stored` 0.

@@ -24,6 +24,7 @@ constexpr auto kTakes = std::to_array<std::string_view>(
 using Meaning = std::pair<std::string_view, std::string_view>;
 constexpr auto kMeanings = std::to_array<Meaning>({
     {"model", "the model"},
+    {"model_file", "the file of the model in its repository"},
     {"model_family", "the family of the model"},
     {"draft_model", "the model that proposes tokens"},
     {"draft_method", "what proposes tokens: a model, or a head on the model"},

@@ -289,6 +289,11 @@ bool stored_narrow(const Workload& model) {
                      [](const StoredFormat& f) { return bytes_per_element(f.precision) <= 0.5; });
 }
 
+/// Whether a format of weights has 16 bits. Such a GGUF file keeps the matrices that have fewer.
+bool bits_16(std::string_view format) {
+  return format == name_of(WeightFormat::bf16) || format == name_of(WeightFormat::fp16);
+}
+
 /// The model of a builder of torchtune: "torchtune.models.llama3_1.qlora_llama3_1_8b" is "llama3_1_8b".
 std::string builder_model(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);
@@ -302,7 +307,8 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
   for (const auto& [key, text] : q.fields) launch.fields[key] = text;
   const auto name = [&](std::string_view field, std::string_view quantity) {
     if (!settings.has(quantity)) return;
-    auto asked = settings.text(quantity);
+    // A file of a repository says more than the repository.
+    auto asked = settings.text(quantity == "model" && settings.has("model_file") ? "model_file" : quantity);
     const auto given = asked;
     if (launch.format == LaunchFormat::llama_cpp) asked = checkpoint_of(asked);
     if (asked.starts_with("torchtune.models.")) asked = builder_model(asked);
@@ -325,7 +331,8 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     launch.fields[std::string(field)] = model.entry;
     if (const Workload* entry = zoo.find<Workload>(model.entry);
         launch.format == LaunchFormat::llama_cpp && entry != nullptr && stored_narrow(*entry) &&
-        given.find(':') == std::string::npos && !ends(given, {".gguf"})) {
+        (model.weight_format.empty() || bits_16(model.weight_format) ||
+         (given.find(':') == std::string::npos && !ends(given, {".gguf"})))) {
       launch.notes.push_back(
           fmt::format("'{}' is taken to be stored as {} is published", given, model.entry));
       return;

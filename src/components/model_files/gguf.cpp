@@ -76,7 +76,12 @@ constexpr std::array kFormats{
     Ggml{7, "Q5_1", 32, 24, Precision::int4},      Ggml{8, "Q8_0", 32, 34, Precision::int8},
     Ggml{12, "Q4_K", 256, 144, Precision::int4},   Ggml{13, "Q5_K", 256, 176, Precision::int4},
     Ggml{14, "Q6_K", 256, 210, Precision::fp6},    Ggml{20, "IQ4_NL", 32, 18, Precision::int4},
-    Ggml{23, "IQ4_XS", 256, 136, Precision::int4}, Ggml{39, "MXFP4", 32, 17, Precision::fp4}};
+    Ggml{23, "IQ4_XS", 256, 136, Precision::int4}, Ggml{39, "MXFP4", 32, 17, Precision::fp4},
+    Ggml{10, "Q2_K", 256, 84, Precision::int4},    Ggml{11, "Q3_K", 256, 110, Precision::int4},
+    Ggml{16, "IQ2_XXS", 256, 66, Precision::int4}, Ggml{17, "IQ2_XS", 256, 74, Precision::int4},
+    Ggml{18, "IQ3_XXS", 256, 98, Precision::int4}, Ggml{19, "IQ1_S", 256, 50, Precision::int4},
+    Ggml{21, "IQ3_S", 256, 110, Precision::int4},  Ggml{22, "IQ2_S", 256, 82, Precision::int4},
+    Ggml{29, "IQ1_M", 256, 56, Precision::int4}};
 
 /// Reads numbers and texts one after the other; every length is checked against what is left.
 class Reader {
@@ -180,11 +185,13 @@ void set_formats(ModelFile& m, const std::map<TensorGroup, std::map<std::string_
     StoredFormat f;
     f.tensors = group;
     f.precision = format->precision;
-    if (format->values > 1) {
-      f.block = static_cast<double>(format->values);
-      f.scale = (static_cast<double>(format->bytes) -
-                 static_cast<double>(format->values) * bytes_per_element(format->precision)) *
-                unit::B;
+    const double values = static_cast<double>(format->values), held = static_cast<double>(format->bytes);
+    const double scale = held - values * bytes_per_element(format->precision);
+    if (scale < 0) {
+      f.bits = 8 * held / values;
+    } else if (scale > 0) {
+      f.block = values;
+      f.scale = scale * unit::B;
     }
     m.workload.formats.push_back(f);
     if (of.size() > 1)
@@ -273,7 +280,7 @@ ModelFile read_gguf(std::string_view bytes, std::uint64_t size, const std::strin
         std::find_if(kFormats.begin(), kFormats.end(), [&](const Ggml& f) { return f.id == id; });
     if (format == kFormats.end())
       in.bad(fmt::format("tensor '{}' has a format that is not known", tensor), std::to_string(id),
-             "F32, F16, BF16, Q4_0 to Q8_0, Q4_K to Q6_K, IQ4 or MXFP4");
+             "F32, F16, BF16, Q4_0 to Q8_0, Q2_K to Q6_K, IQ1 to IQ4 or MXFP4");
     const double long_ = count / static_cast<double>(format->values) * static_cast<double>(format->bytes);
     if (static_cast<double>(offset) + long_ > static_cast<double>(size))
       in.bad(fmt::format("tensor '{}' ends behind the file", tensor),

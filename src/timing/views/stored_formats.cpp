@@ -32,6 +32,42 @@ constexpr Named kNamed[] = {{WeightFormat::fp8, Precision::fp8, 0, 0, 0},
                             {WeightFormat::q4_k_m, Precision::int4, 256, 1, 27.2, true},
                             {WeightFormat::q4_0, Precision::int4, 32, 1, 2, true}};
 
+/// Means of files of llama.cpp, which mix layouts of blocks: bits of a weight in the blocks of a model, in
+/// its embedding and in its head. The blocks follow from files of Llama 3.1 8B.
+/// @cite llama-cpp-quantize
+struct FileMix {
+  WeightFormat format;
+  double blocks, embedding, head;
+};
+constexpr FileMix kMixes[] = {{WeightFormat::q4_1, 5, 5, 6.5625},
+                              {WeightFormat::q5_0, 5.5, 5.5, 6.5625},
+                              {WeightFormat::q5_1, 6, 6, 6.5625},
+                              {WeightFormat::q2_k, 2.943, 2.625, 6.5625},
+                              {WeightFormat::q3_k_s, 3.439, 3.4375, 6.5625},
+                              {WeightFormat::q3_k_m, 3.845, 3.4375, 6.5625},
+                              {WeightFormat::q3_k_l, 4.192, 3.4375, 6.5625},
+                              {WeightFormat::q4_k_s, 4.537, 4.5, 6.5625},
+                              {WeightFormat::q5_k_s, 5.501, 5.5, 6.5625},
+                              {WeightFormat::q5_k_m, 5.654, 5.5, 6.5625},
+                              {WeightFormat::iq1_s, 1.694, 2.625, 5.5},
+                              {WeightFormat::iq1_m, 1.857, 2.625, 5.5},
+                              {WeightFormat::iq2_xxs, 2.129, 2.625, 5.5},
+                              {WeightFormat::iq2_xs, 2.366, 2.625, 5.5},
+                              {WeightFormat::iq2_s, 2.48, 3.4375, 5.5},
+                              {WeightFormat::iq2_m, 2.698, 3.4375, 5.5},
+                              {WeightFormat::iq3_xxs, 3.072, 3.4375, 5.5},
+                              {WeightFormat::iq3_xs, 3.272, 3.4375, 6.5625},
+                              {WeightFormat::iq3_s, 3.459, 3.4375, 6.5625},
+                              {WeightFormat::iq3_m, 3.577, 3.4375, 6.5625},
+                              {WeightFormat::iq4_xs, 4.317, 4.25, 6.5625},
+                              {WeightFormat::iq4_nl, 4.554, 4.5, 6.5625}};
+
+const FileMix* mix_of(WeightFormat format) {
+  const auto* found = std::find_if(std::begin(kMixes), std::end(kMixes),
+                                   [&](const FileMix& m) { return m.format == format; });
+  return found == std::end(kMixes) ? nullptr : found;
+}
+
 constexpr TensorGroup kQuantised[] = {TensorGroup::attention,      TensorGroup::linear,  TensorGroup::dense,
                                       TensorGroup::shared_experts, TensorGroup::experts, TensorGroup::draft};
 
@@ -167,23 +203,35 @@ std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat form
          .hint = "name a format, or give the config.json of the model"});
   }
   if (const auto p = plain(format)) return {{.tensors = TensorGroup::all, .precision = *p}};
-  const auto& named =
-      *std::find_if(std::begin(kNamed), std::end(kNamed), [&](const Named& n) { return n.format == format; });
-  if (named.everywhere) {
+  const auto* named =
+      std::find_if(std::begin(kNamed), std::end(kNamed), [&](const Named& n) { return n.format == format; });
+  const FileMix* mix = mix_of(format);
+  if (mix != nullptr || named->everywhere) {
+    const bool tied = workload.main() != nullptr && workload.main()->output.tied;
     std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::fp16}};
     for (std::size_t i = 1; i < Choices<TensorGroup>::names.size(); ++i) {
       const auto group = static_cast<TensorGroup>(i);
-      if (group < TensorGroup::cache && group != TensorGroup::router) out.push_back(stored(group, named));
+      if (group >= TensorGroup::cache || group == TensorGroup::router) continue;
+      if (mix == nullptr)
+        out.push_back(stored(group, *named));
+      else
+        out.push_back({.tensors = group,
+                       .precision = Precision::int4,
+                       .bits = group == TensorGroup::head        ? mix->head
+                               : group != TensorGroup::embedding ? mix->blocks
+                               : tied                            ? mix->head
+                                                                 : mix->embedding});
     }
     return out;
   }
   std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::bf16}};
-  for (const TensorGroup group : kQuantised) out.push_back(stored(group, named));
+  for (const TensorGroup group : kQuantised) out.push_back(stored(group, *named));
   return out;
 }
 
 double bytes_of(WeightFormat format) {
   if (const auto p = plain(format)) return bytes_per_element(*p);
+  if (const FileMix* mix = mix_of(format)) return mix->blocks / 8;
   for (const auto& n : kNamed)
     if (n.format == format)
       return bytes_per_element(n.values) + (n.block > 0 ? n.bytes / (n.block * n.rows) : 0.0);
@@ -199,6 +247,7 @@ const StoredFormat* StoredFormats::of(TensorGroup group) const {
 double StoredFormats::matrix(TensorGroup group) const {
   const StoredFormat* f = of(group);
   if (f == nullptr) return vector();
+  if (f->bits) return *f->bits / 8;
   double bytes = bytes_per_element(f->precision);
   if (f->block && f->scale) bytes += *f->scale / unit::B / (*f->block * f->block_rows.value_or(1));
   return bytes;

@@ -215,7 +215,14 @@ TEST_CASE("a launch is found in more places where people keep it", "[launch]") {
   }
   // A repository of GGUF files of a model in 4 bits keeps its format.
   CHECK(field(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF"), "weight_format").empty());
+  CHECK(field(read("llama-server -hf unsloth/gpt-oss-20b-GGUF:F16"), "weight_format").empty());
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF"), "weight_format") == "q4_k_m");
+  CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF:IQ2_XS"), "weight_format") == "iq2_xs");
+  const auto file = read(
+      "llama-server --hf-repo bartowski/Qwen2.5-14B-Instruct-GGUF --hf-file "
+      "Qwen2.5-14B-Instruct-Q3_K_M.gguf");
+  CHECK(field(file, "weight_format") == "q3_k_m");
+  CHECK(field(file, "workload") == "Qwen2_5_14B");
 }
 
 TEST_CASE("values that leave a choice to the engine, and bits of QLoRA", "[launch]") {

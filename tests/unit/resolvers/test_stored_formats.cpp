@@ -10,6 +10,7 @@
 #include <support/catch.hpp>
 #include <support/zoo_entries.hpp>
 
+#include <tuple>
 #include <utility>
 
 using namespace mlsysim;
@@ -58,6 +59,26 @@ TEST_CASE("bits of a weight by format", "[catalogue]") {
   const auto named = format_of("Llama3_8B", "H100", {.weight_bits = 3.5});
   CHECK(bits(named.block) == 3.5);
   CHECK(bits(named.edge) == 3.5);
+}
+
+TEST_CASE("files of llama.cpp mix layouts", "[catalogue][measured]") {
+  // Bits of a weight of whole files of Llama 3.1 8B (llama.cpp, tools/quantize/README.md); the sizes of files
+  // of Llama 3.3 70B follow from its larger blocks and equal vocabulary.
+  constexpr std::tuple<WeightFormat, double, double> expected[] = {
+      {WeightFormat::iq1_m, 2.1460, 16.75},  {WeightFormat::iq2_xs, 2.5882, 21.14},
+      {WeightFormat::q2_k, 3.1593, 26.38},   {WeightFormat::iq3_xxs, 3.2548, 27.47},
+      {WeightFormat::q3_k_m, 3.9960, 34.27}, {WeightFormat::q4_k_s, 4.6672, 40.35},
+      {WeightFormat::q5_k_m, 5.7036, 49.95},
+  };
+  for (const auto& [format, each, size] : expected) {
+    INFO(name_of(format));
+    CHECK_THAT(bits(format_of("Llama3_8B", "H100", {.weight_format = format}).whole), WithinRel(each, 1e-3));
+    const auto large = format_of("Llama3_70B", "H100", {.weight_format = format}).whole;
+    CHECK_THAT(large * parameter_count(model("Llama3_70B")) / u::GB, WithinRel(size, 0.015));
+  }
+  // An embedding that is the head too is stored as the head.
+  const auto tied = format_of("Llama3_2_1B", "H100", {.weight_format = WeightFormat::q2_k});
+  CHECK_THAT(bits(tied.edge), WithinRel(6.5625, 2e-4));
 }
 
 TEST_CASE("devices multiply what they have a rate for and widen the rest", "[catalogue]") {
