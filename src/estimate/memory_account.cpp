@@ -269,14 +269,24 @@ void check(const MemoryQuestion& q) {
          .expected = "an engine with a memory rule",
          .hint = "name another engine, or state its rule in an entry of your own",
          .reason = BreakReason::missing_field});
-  if (q.model->stacks.empty())
+  if (q.model->stacks.empty() && !q.model->parameters)
     throw InputError({.id = "mlsysim.answer.011",
                       .message = fmt::format("the layers of '{}' are not known", q.model->name),
                       .key = q.model->name,
-                      .found = "no stacks",
+                      .found = "neither stacks nor parameters",
                       .expected = "a model with layers",
                       .hint = "give the config.json of the model",
                       .reason = BreakReason::missing_field});
+}
+
+/// Adds the weights of a model that states their number and no layers: one of iterated denoising.
+Data<> add_total(const MemoryQuestion& q, const StoredFormats& formats, Items& items, MemoryAccount& out) {
+  out.not_modelled.push_back("activations: no layers are listed");
+  if (q.tensor_parallel * q.expert_parallel > 1)
+    out.not_modelled.push_back("a division of the weights: no layers are listed");
+  auto& item = items.at(MemoryPart::weights, "all weights");
+  item.weights = out.parameters = *q.model->parameters;
+  return item.bytes = item.weights / unit::param * formats.matrix(TensorGroup::dense) * unit::B;
 }
 
 /// Lists memory that no item counts, whatever the model.
@@ -345,6 +355,7 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
     vocab = account.vocab();
     latent = account.latent();
   }
+  if (w.stacks.empty()) weight_bytes = add_total(q, formats, items, out), all = out.parameters;
   demand.dense_params = all;
   // Sampling works on the logits of each request, in fp32.
   const Data<> logits = q.requests * vocab / q.tensor_parallel * (4.0 * unit::B);

@@ -124,8 +124,9 @@ Named<FeedForward> LayerReader::feed_forward(int layer) const {
     if (c_.type() == "qwen") d.width = *d.width / 2;
     // Without routed experts the one that all tokens share is left (GraniteMoeHybridMLP).
     if (c_.type() == "granitemoehybrid") d.width = c_.needed("shared_width");
-    d.gated = !c_.trait(ungated) ||
-              (c_.trait(gate_width) && c_.flag("gated").value_or(c_.text("gate_kind").starts_with("gated")));
+    const auto kind = c_.text("gate_kind");
+    d.gated = !c_.trait(ungated) || kind.ends_with("glu") ||
+              (c_.trait(gate_width) && c_.flag("gated").value_or(kind.starts_with("gated")));
     if (c_.family() == nullptr) d.gated = guessed_gate(c_);
     d.bias = c_.flag("mlp_bias").value_or(c_.trait(mlp_biases));
     d.activation = activation();

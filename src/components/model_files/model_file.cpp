@@ -1,9 +1,11 @@
 #include <mlsysim/model_files/detail/today.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 
+#include "detail/diffusers.hpp"
 #include "detail/entry.hpp"
 #include "detail/formats.hpp"
 #include "detail/layers.hpp"
+#include "detail/pipelines.hpp"
 
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/writer.hpp>
@@ -46,26 +48,50 @@ void set_input(Stack& s, const Config& c, double positions) {
     // Two rows that are never used (OPTLearnedPositionalEmbedding, BartLearnedPositionalEmbedding).
     const auto is = [&](std::string_view type) { return c.type() == type; };
     const double offset = is("opt") || is("bart") || is("mbart") || is("plbart") || is("mvp") ? 2 : 0;
-    if (positions > 0) s.input.positions = positions + offset;
+    const Json* kind = c.at("position_embedding_type");  // those of ALiBi and RoPE have no weights
+    const bool bare = kind != nullptr && (*kind == "alibi" || *kind == "rotary" || *kind == "rope");
+    if (positions > 0 && !bare) s.input.positions = positions + offset;
   }
   if (const auto types = c.count("token_types"); types && *types > 0) s.input.token_types = types;
   s.input.norm = c.trait(input_norm);
 }
 
-/// Tables of relative positions that layers share: T5 and MPNet one value a bucket and head, DeBERTa a
-/// vector.
+/// Tables of relative positions: T5 and MPNet have one value a bucket and head, UMT5 in every layer, and
+/// DeBERTa a vector.
 void set_relative(Stack& s, const Config& c, double heads) {
   const Json* buckets = c.at("position_buckets");
   if (const auto rows = c.count("buckets"); rows && *rows > 0)
-    s.input.lookups.push_back({.rows = *rows, .width = heads, .reads = 1});
+    s.input.lookups.push_back({.rows = *rows, .width = heads, .reads = 1, .per_layer = c.type() == "umt5"});
   else if (buckets != nullptr && buckets->is_number() && buckets->get<double>() > 0) {
     s.input.lookups.push_back({.rows = 2 * buckets->get<double>(), .width = *s.hidden, .reads = 1});
     c.note("attention over relative positions is counted as plain attention");
   }
 }
 
-/// Encoder and decoder with attention over the encoder's output (T5, BART, Whisper).
-void encoder_and_decoder(Workload& w, const Config& c, Stack encoder) {
+/// The class of model that a file names: "Qwen2ForSequenceClassification"; empty where it names none.
+std::string named_class(const Config& whole) {
+  if (const Json* list = whole.at("architectures"); list != nullptr && list->is_array() && !list->empty())
+    if (const Json& first = list->front(); first.is_string()) return first.get<std::string>();
+  return {};
+}
+
+/// Classes of the output of a model that classifies.
+double labels_of(const Config& whole) {
+  const Json* names = whole.at("id2label");
+  const Json* count = whole.at("num_labels");
+  if (names != nullptr && names->is_object() && !names->empty()) return static_cast<double>(names->size());
+  return count == nullptr ? 2 : checked_count(*count, whole.file(), "num_labels");
+}
+
+/// Whether a class has the encoder of its kind and no decoder.
+bool is_encoder_alone(const std::string& named) {
+  return named.ends_with("EncoderModel") || named.ends_with("ForAudioClassification");
+}
+
+/// Encoder and decoder with attention over the encoder's output (T5, BART, Whisper), or the encoder alone.
+void encoder_and_decoder(Workload& w, const Config& c, const Config& whole, Stack encoder) {
+  const auto named = named_class(whole);
+  const bool alone = is_encoder_alone(named);
   encoder.role = StackRole::encoder;
   Stack decoder = encoder;
   decoder.role = StackRole::decoder;
@@ -76,7 +102,7 @@ void encoder_and_decoder(Workload& w, const Config& c, Stack encoder) {
   encoder.output.norm = decoder.output.norm = c.trait(final_norm);
   decoder.input.token_types.reset();
   // Both read one embedding; it is counted with the decoder.
-  encoder.input.vocab.reset();
+  if (!alone || c.count("mel_bins")) encoder.input.vocab.reset();
   if (const auto layers = c.count("decoder_layers"); layers && *layers > 0)
     decoder.layers = {{.times = *layers, .pattern = {}}};
   if (const auto width = c.count("decoder_width"); width && *width > 0)
@@ -90,8 +116,14 @@ void encoder_and_decoder(Workload& w, const Config& c, Stack encoder) {
     encoder.input.frame_width = 3 * (*bins + *encoder.hidden);
     encoder.input.positions = encoder.input.max_tokens = c.needed("source_positions");
   }
-  w.stacks = {std::move(encoder), std::move(decoder)};
-  w.architecture = Architecture::encoder_decoder;
+  w.architecture = alone ? Architecture::encoder : Architecture::encoder_decoder;
+  if (alone) {
+    encoder.output.tied = true;
+    if (named.ends_with("Classification")) encoder.output.classes = labels_of(whole);
+    c.note(fmt::format("'{}' is the encoder alone", named));
+  }
+  w.stacks.push_back(std::move(encoder));
+  if (!alone) w.stacks.push_back(std::move(decoder));
 }
 
 /// Layers that propose further tokens: as the last layer of the model.
@@ -174,7 +206,7 @@ std::string entry_name(std::string name) {
   if (const auto slash = name.find_last_of('/'); slash != std::string::npos) {
     const auto base = name.substr(slash + 1);
     // The file of a downloaded model has the name of its folder.
-    if (base == "config.json" || base.empty()) {
+    if (base == "config.json" || base == "model_index.json" || base.empty()) {
       name.resize(slash);
       name = name.substr(name.find_last_of('/') + 1);
     } else {
@@ -190,18 +222,11 @@ std::string entry_name(std::string name) {
   return name;
 }
 
-/// The class of model that a file names: "Qwen2ForSequenceClassification"; empty where it names none.
-std::string named_class(const Config& whole) {
-  if (const Json* list = whole.at("architectures"); list != nullptr && list->is_array() && !list->empty())
-    if (const Json& first = list->front(); first.is_string()) return first.get<std::string>();
-  return {};
-}
-
 /// Whether a decoder has classes, a reward or the hidden state as its answer in place of words.
 bool answers_in_one_pass(const std::string& named) {
   return named.find("Classification") != std::string::npos || named.find("Reward") != std::string::npos ||
          (named.ends_with("Model") && named.find("Head") == std::string::npos &&
-          !named.ends_with("ChatModel"));
+          named.find("Chat") == std::string::npos);
 }
 
 /// Sets the output of an encoder by the class of model that the file names.
@@ -211,14 +236,9 @@ void set_head(Stack& s, const Config& c, const Config& whole) {
   const bool words = head.find("MaskedLM") != std::string::npos;
   // A matrix of the hidden width before the classes, before the vocabulary, or instead of both.
   s.output.pooler = labels || words || c.trait(pooler);
-  if (labels) {
-    const Json* names = whole.at("id2label");
-    const Json* count = whole.at("num_labels");
-    if (names != nullptr && names->is_object() && !names->empty())
-      s.output.classes = static_cast<double>(names->size());
-    else
-      s.output.classes = count == nullptr ? 2 : checked_count(*count, c.file(), "num_labels");
-  }
+  if (labels) s.output.classes = labels_of(whole);
+  if (const Json* width = whole.at("projection_dim"); width != nullptr && head.ends_with("WithProjection"))
+    s.output.classes = checked_count(*width, c.file(), "projection_dim");
   if (words) c.note("the product over the vocabulary, of the words that are filled in, is not counted");
 }
 
@@ -288,7 +308,8 @@ Stack main_stack(const Config& c) {
   if (c.trait(recurrent)) s.biases = false;  // its projections say it themselves
   set_input(s, c, c.count_or("positions", 0));
   s.output.bias = c.trait(head_bias);
-  if (c.trait(bare_norms)) s.output.norm = false;
+  const Json* before = c.at("do_layer_norm_before");  // OPT: norms after both parts of a layer end in one
+  if (c.trait(bare_norms) || (before != nullptr && *before == false)) s.output.norm = false;
   return s;
 }
 
@@ -345,6 +366,34 @@ ModelFile start_entry(const std::string& name, std::string_view what) {
 
 namespace {
 
+std::string type_of(const Json& section) {
+  const auto found = section.find("model_type");
+  return found != section.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The section of a file that describes its text model, and the class of that.
+struct TextPart {
+  const Json* section;
+  std::string path, type;
+};
+TextPart text_part(const Json& root, const std::string& file) {
+  TextPart out{.section = &root, .path = {}, .type = {}};
+  for (const char* part : kTextParts)
+    if (const auto found = root.find(part);
+        found != root.end() && found->is_object() && out.section == &root) {
+      out.section = &*found;
+      out.path = std::string(part) + ".";
+    }
+  out.type = type_of(*out.section);
+  if (out.type.empty()) out.type = type_of(root) + (out.path.empty() ? "" : "_text");
+  if (out.type.empty() || out.type == "_text")
+    throw InputError("mlsysim.model_files.013", "the file does not say what model it is", "model_type",
+                     "no such key", "model_type, e.g. \"llama\"", "give the config.json of a model", {file});
+  // The first ChatGLM shares its name with its successors, and little else.
+  if (out.type == "chatglm" && out.section->contains("inner_hidden_size")) out.type = "chatglm_6b";
+  return out;
+}
+
 /// How a class that is not known is read.
 std::string guess_of(const std::string& type, const Config& c, bool bert) {
   if (bert)
@@ -365,23 +414,9 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   hoist(root, "ffn_config");
   const Json beside =
       texts.quantization.empty() ? Json() : parse_json(texts.quantization, name + " (hf_quant_config.json)");
+  if (!root.contains("model_type") && !diffusers_class(root).empty()) return network_model(root, name);
   ModelFile m = start_entry(name, "config.json of a model hub");
-  const auto type_of = [](const Json& section) {
-    const auto found = section.find("model_type");
-    return found != section.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const Json* text = &root;
-  std::string path;
-  for (const char* part : kTextParts)
-    if (const auto found = root.find(part); found != root.end() && found->is_object() && text == &root) {
-      text = &*found;
-      path = std::string(part) + ".";
-    }
-  auto type = type_of(*text);
-  if (type.empty()) type = type_of(root) + (path.empty() ? "" : "_text");
-  if (type.empty() || type == "_text")
-    throw InputError("mlsysim.model_files.013", "the file does not say what model it is", "model_type",
-                     "no such key", "model_type, e.g. \"llama\"", "give the config.json of a model", {name});
+  const auto [text, path, type] = text_part(root, name);
   if (type == "vit") {
     read_image_encoder(m, root, name);
     return m;
@@ -399,6 +434,9 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
                      "a class whose layers each have weights of their own",
                      "write the entry by hand (docs/how-to/add-a-model.md)", {name});
   }
+  if (const Json* words = c.at("word_embed_proj_dim"); words != nullptr && *words != *c.count("hidden"))
+    m.entry.guess = fmt::format(
+        "rows of the embedding are {} wide and are counted as wide as the hidden state", shown(*words));
   if (!m.entry.guess.empty()) m.notes.push_back("the shape is a guess: " + m.entry.guess);
   if (const Json* embedded = c.at("embedding_size");
       embedded != nullptr && embedded->is_number() && *embedded != *c.count("hidden"))
@@ -417,7 +455,7 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
     w.architecture = Architecture::encoder;
     w.stacks.push_back(std::move(stack));
   } else if (c.trait(crossed)) {
-    encoder_and_decoder(w, c, std::move(stack));
+    encoder_and_decoder(w, c, whole, std::move(stack));
   } else if (!c.trait(recurrent) &&
              answers_in_one_pass(named_class(path.empty() || named_class(c).empty() ? whole : c))) {
     take_one_pass(w, std::move(stack), c, whole);

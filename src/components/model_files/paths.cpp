@@ -5,7 +5,7 @@
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
-#include "detail/json.hpp"
+#include "detail/pipelines.hpp"
 
 #include <fmt/format.h>
 
@@ -79,16 +79,18 @@ bool is_model_file(const std::filesystem::path& path) {
   const auto end = path.extension();
   if (end == ".json" || end == ".gguf" || end == ".safetensors") return true;
   if (!files::is_folder(path)) return false;
-  return files::exists(path / "config.json") || !gguf_in(path).empty();
+  return files::exists(path / "config.json") || files::exists(path / "model_index.json") ||
+         !gguf_in(path).empty();
 }
 
 ModelFile read_model(const std::filesystem::path& path) {
   if (files::is_folder(path)) {
     if (files::exists(path / "config.json")) return read_config_file(path / "config.json");
+    if (files::exists(path / "model_index.json")) return detail::read_pipeline(path);
     if (const auto gguf = gguf_in(path); !gguf.empty()) return read_gguf_file(gguf);
     throw InputError("mlsysim.model_files.005", "the folder holds no model", path.string(), "neither",
-                     "a config.json or a GGUF file", "give the folder of a downloaded model",
-                     {path.string()});
+                     "a config.json, a model_index.json or a GGUF file",
+                     "give the folder of a downloaded model", {path.string()});
   }
   const auto end = path.extension();
   if (end == ".gguf") return read_gguf_file(path);

@@ -15,8 +15,8 @@ using namespace mlsysim;
 
 namespace {
 
-nlohmann::json class_rows() {
-  std::ifstream in(std::filesystem::path(MLSYSIM_SOURCE_DIR) / "tests/data/model_files/class_counts.json");
+nlohmann::json rows_in(const char* file) {
+  std::ifstream in(std::filesystem::path(MLSYSIM_SOURCE_DIR) / "tests/data/model_files" / file);
   return nlohmann::json::parse(in)["rows"];
 }
 
@@ -25,7 +25,7 @@ double weights_of(const Workload& w) { return parameter_count(w).base(); }
 }  // namespace
 
 TEST_CASE("A configuration has as many weights as the library makes of it", "[model_files]") {
-  for (const auto& row : class_rows()) {
+  for (const auto& row : rows_in("class_counts.json")) {
     const auto& config = row["config"];
     const auto type = config["model_type"].get<std::string>();
     CAPTURE(type, config["architectures"][0].get<std::string>());
@@ -87,12 +87,84 @@ TEST_CASE("A published model has the weights of its page", "[model_files]") {
              "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32, "num_local_experts": 16,
              "num_experts_per_tok": 2, "tie_word_embeddings": false})",
               41873153344},
+          // ChatGLM generates words, although its class is a bare model.
+          Published{
+              R"({"model_type": "chatglm", "architectures": ["ChatGLMModel"], "add_bias_linear": false, "add_qkv_bias": true,
+             "ffn_hidden_size": 13696, "hidden_size": 4096, "kv_channels": 128, "multi_query_attention": true,
+             "multi_query_group_num": 2, "num_attention_heads": 32, "num_layers": 28, "padded_vocab_size": 65024,
+             "seq_length": 32768, "tie_word_embeddings": false})",
+              6243584000},
+          Published{
+              R"({"model_type": "chatglm", "architectures": ["ChatGLMModel"], "hidden_size": 4096, "inner_hidden_size": 16384,
+             "max_sequence_length": 2048, "num_attention_heads": 32, "num_layers": 28, "vocab_size": 130528})",
+              6173286400},
       }) {
     const auto m = read_config({.config = config}, "config.json");
     CAPTURE(m.workload.name, weights);
     CHECK(weights_of(m.workload) == weights);
+    CHECK(m.workload.architecture == Architecture::decoder);
     CHECK(m.entry.guess.empty());
   }
+}
+
+TEST_CASE("A network of diffusers has as many weights as the library makes of it", "[model_files]") {
+  for (const auto& row : rows_in("diffusers_counts.json")) {
+    const auto& config = row["config"];
+    CAPTURE(config.dump());
+    const auto m = read_config({.config = config.dump()}, "config.json");
+    CHECK(weights_of(m.workload) == row["parameters"].get<double>());
+    CHECK(m.workload.architecture == Architecture::diffusion);
+    CHECK(m.workload.diffusion.denoising_steps.has_value() == (config["_class_name"] != "AutoencoderKL"));
+    CHECK(*m.workload.inference.work > Work<>());
+  }
+}
+
+TEST_CASE("An evaluation of a U-Net has the arithmetic of its entry", "[model_files]") {
+  // 401.6e9 multiply-adds for an image of 512 x 512, counted layer by layer (StableDiffusion_v1_5).
+  const auto m = read_config(
+      {.config = R"({"_class_name": "UNet2DConditionModel", "cross_attention_dim": 768})"}, "config.json");
+  CHECK(m.workload.inference.work->base() == Approx(803e9).epsilon(2e-3));
+  CHECK(*m.workload.diffusion.resolution == 512);
+}
+
+TEST_CASE("A network of diffusers that is not read is refused", "[model_files]") {
+  const auto refused = [](const char* config, const char* id) {
+    CHECK_THROWS_WITH(read_config({.config = config}, "config.json"), Catch::Matchers::Contains(id));
+  };
+  refused(R"({"_class_name": "HunyuanDiT2DModel", "num_layers": 40})", "mlsysim.model_files.024");
+  for (const char* key :
+       {R"("class_embed_type": "projection")", R"("layers_per_block": [2, 2])", R"("layers_per_block": 0)",
+        R"("block_out_channels": [320, 1e9, 1280, 1280])", R"("addition_embed_type": "image")",
+        R"("down_block_types": ["SimpleCrossAttnDownBlock2D", "DownBlock2D", "DownBlock2D", "DownBlock2D"])"})
+    refused((std::string(R"({"_class_name": "UNet2DConditionModel", )") + key + "}").c_str(),
+            "mlsysim.model_files.012");
+}
+
+TEST_CASE("BERT with a gate and without positions", "[model_files]") {
+  // jina-embeddings-v2-base-en: 137,368,320 weights; its gate has no biases.
+  const auto m = read_config({.config = R"({"model_type": "bert", "architectures": ["JinaBertForMaskedLM"],
+      "position_embedding_type": "alibi", "feed_forward_type": "geglu", "hidden_size": 768, "intermediate_size": 3072,
+      "num_hidden_layers": 12, "num_attention_heads": 12, "vocab_size": 30528, "type_vocab_size": 2,
+      "max_position_embeddings": 8192})"},
+                             "config.json");
+  CHECK(weights_of(m.workload) == Approx(137368320).epsilon(1e-3));
+}
+
+TEST_CASE("An embedding that is narrower than the hidden state is a guess", "[model_files]") {
+  const auto m = read_config({.config = R"({"model_type": "opt", "architectures": ["OPTForCausalLM"],
+      "vocab_size": 50272, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "ffn_dim": 4096,
+      "max_position_embeddings": 2048, "word_embed_proj_dim": 512, "do_layer_norm_before": false})"},
+                             "config.json");
+  CHECK_FALSE(m.entry.guess.empty());
+  CHECK_FALSE(m.workload.main()->output.norm);
+}
+
+TEST_CASE("A text part of Gemma 3 has the shape of its class", "[model_files]") {
+  const auto m = read_config({.config = R"({"model_type": "gemma3",
+      "architectures": ["Gemma3ForConditionalGeneration"], "text_config": {"hidden_size": 2560,
+      "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34, "sliding_window": 1024}})"},
+                             "config.json");
+  CHECK(weights_of(m.workload) == 3880263168);
 }
 
 TEST_CASE("A class that is not known is refused where keys speak of other layers", "[model_files]") {

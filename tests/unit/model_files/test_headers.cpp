@@ -5,6 +5,7 @@
 
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
+#include <mlsysim/timing/views.hpp>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -97,4 +98,44 @@ TEST_CASE("of a hundred gigabytes of weights only headers are read", "[model_fil
   CHECK(*read_model(folder.path).workload.layers() == 2);
   getrusage(RUSAGE_SELF, &after);
   CHECK((after.ru_maxrss - before.ru_maxrss) / 1024 < 64);  // MiB
+}
+
+TEST_CASE("a folder of diffusers is one model", "[model_files]") {
+  const Folder folder;
+  const auto write = [&](const std::string& part, const std::string& text) {
+    std::filesystem::create_directories(folder.path / part);
+    std::ofstream(folder.path / part / (part.empty() ? "model_index.json" : "config.json")) << text;
+  };
+  write("", R"({"_class_name": "FluxPipeline", "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
+      "text_encoder": ["transformers", "CLIPTextModel"], "transformer": ["diffusers", "FluxTransformer2DModel"],
+      "vae": ["diffusers", "AutoencoderTiny"], "image_encoder": [null, null]})");
+  CHECK(is_model_file(folder.path));
+  CHECK_THROWS_AS(read_model(folder.path), InputError);  // nothing denoises
+  write("text_encoder", R"({"model_type": "clip_text_model", "hidden_size": 64, "intermediate_size": 128,
+      "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100, "max_position_embeddings": 77})");
+  write("transformer", R"({"_class_name": "FluxTransformer2DModel", "num_layers": 1, "num_single_layers": 1,
+      "num_attention_heads": 2, "attention_head_dim": 64, "joint_attention_dim": 64, "pooled_projection_dim": 64})");
+  const auto network = read_model(folder.path / "transformer").workload;
+  const double text = parameter_count(read_model(folder.path / "text_encoder").workload).base();
+  write("vae", R"({"_class_name": "AutoencoderTiny"})");
+  const auto without = read_model(folder.path).workload;
+  CHECK(without.parameters->base() == network.parameters->base() + text);
+  CHECK(without.architecture == Architecture::diffusion);
+  CHECK(*without.diffusion.denoising_steps == 28);
+  CHECK(*without.inference.work == *network.inference.work);
+  // The weights of a part that is not read are those that its files list.
+  const auto header = safetensors(R"({"w":{"dtype":"F32","shape":[10,100],"data_offsets":[0,4000]}})");
+  folder.write("vae/diffusion_pytorch_model.safetensors", header, header.size() + 4000);
+  CHECK(read_model(folder.path).workload.parameters->base() == without.parameters->base() + 1000);
+}
+
+TEST_CASE("blocks of a GGUF file that are narrower than 4 bits", "[model_files]") {
+  auto file = gguf_llama();
+  // The type of the head, before its offset of 8 bytes: Q2_K has 84 bytes for 256 weights.
+  file[file.size() - 12] = 10;
+  const auto model = read_gguf(file, file.size() + 100000, "Tiny-Q2_K.gguf");
+  const auto head = std::find_if(model.workload.formats.begin(), model.workload.formats.end(),
+                                 [](const StoredFormat& f) { return f.tensors == TensorGroup::head; });
+  REQUIRE(head != model.workload.formats.end());
+  CHECK(*head->bits == 2.625);
 }
