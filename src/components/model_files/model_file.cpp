@@ -237,6 +237,8 @@ void set_head(Stack& s, const Config& c, const Config& whole) {
   // A matrix of the hidden width before the classes, before the vocabulary, or instead of both.
   s.output.pooler = labels || words || c.trait(pooler);
   if (labels) s.output.classes = labels_of(whole);
+  if (const Json* width = whole.at("projection_dim"); width != nullptr && head.ends_with("WithProjection"))
+    s.output.classes = checked_count(*width, c.file(), "projection_dim");
   if (words) c.note("the product over the vocabulary, of the words that are filled in, is not counted");
 }
 
