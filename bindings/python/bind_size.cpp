@@ -15,8 +15,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -45,6 +47,13 @@ SizeTexts texts_of(const py::dict& asked) {
   return out;
 }
 
+/// Fields whose value is stated, though it may be their default.
+std::set<std::string, std::less<>> stated_in(const py::dict& asked) {
+  std::set<std::string, std::less<>> out;
+  for (const auto name : asked["stated"]) out.insert(name.cast<std::string>());
+  return out;
+}
+
 /// The measurements of the zoo with those of a file, where there is one.
 std::optional<ErrorBook> book_of(const py::dict& asked) {
   if (!asked.contains("measured")) return std::nullopt;
@@ -60,6 +69,7 @@ using Forms = std::tuple<std::string, std::string, std::string>;  ///< JSON, tex
 Forms size_forms(const py::dict& values, const py::dict& asked) {
   const AskedScenario one(values);
   SizeQuestion q = size_question(one.scenario, texts_of(asked));
+  q.stated = stated_in(asked);
   const auto book = book_of(asked);
   if (book) q.book = &*book;
   const auto found = size(q);
@@ -73,6 +83,7 @@ Forms decide_forms(const std::vector<py::dict>& machines, const py::dict& asked)
   for (const auto& values : machines) scenarios.emplace_back(values);
   DecideQuestion q;
   if (!scenarios.empty()) q.ask = size_question(scenarios.front().scenario, texts_of(asked));
+  q.ask.stated = stated_in(asked);
   for (auto& s : scenarios) {
     s.scenario.arrival_rate.reset();
     q.machines.push_back(s.scenario);
@@ -89,9 +100,10 @@ Forms decide_forms(const std::vector<py::dict>& machines, const py::dict& asked)
 void bind_size(py::module_& m) {
   m.def("_size", &size_forms);
   m.def("_decide", &decide_forms);
+  m.def("_machine_name", [](const py::dict& values) { return machine_name(AskedScenario(values).scenario); });
   m.def("_claim_words", [](const std::string& text) {
     const Claim c = Claim::parse(text);
-    return std::tuple(c.model, c.machine, c.devices);
+    return std::tuple(c.model, c.machine);
   });
   m.def("_claim", [](const std::string& text, const py::dict& values) {
     const Claim c = Claim::parse(text);

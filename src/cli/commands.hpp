@@ -36,6 +36,7 @@ struct ScenarioRequest {
   std::string region;
   int interval = 0;  ///< percent of measurements that intervals are to hold; 0: none are asked for
   std::vector<ServiceLimit> limits{};  ///< that times of a request must meet
+  bool takes_longest = false;          ///< the longest recorded request is taken as the field max_seq_len
 };
 
 /// The zoo of this call: the shipped one and what the user added.

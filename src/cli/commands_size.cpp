@@ -7,13 +7,16 @@
 #include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/size_report.hpp>
+#include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
 namespace mlsysim::cli {
 namespace {
@@ -36,8 +39,11 @@ void refuse_counts(const ScenarioRequest& request) {
                         .hint = "leave it out; --most-devices bounds the answer"});
 }
 
-/// "H200=3.2 USD/h"
-std::string price_of(const std::vector<std::string>& prices, std::string_view machine) {
+/// Prices by the names that the machines of the zoo have: "H200=3.2 USD/h".
+template <class NameOf>
+std::map<std::string, std::string> prices_of(const std::vector<std::string>& prices, const NameOf& name_of,
+                                             const std::set<std::string>& machines) {
+  std::map<std::string, std::string> out;
   for (const auto& p : prices) {
     const auto equals = p.find('=');
     if (equals == std::string::npos)
@@ -47,12 +53,27 @@ std::string price_of(const std::vector<std::string>& prices, std::string_view ma
                         .found = fmt::format("'{}'", p),
                         .expected = "MACHINE=PRICE, of one device and hour",
                         .hint = "e.g. --price 'H200=3.2 USD/h'"});
-    if (p.substr(0, equals) == machine) return p.substr(equals + 1);
+    const auto name = name_of(p.substr(0, equals));
+    if (!machines.contains(name))
+      throw InputError({.id = "mlsysim.cli.243",
+                        .message = fmt::format("there is a price for '{}', which is not asked about", name),
+                        .key = "price",
+                        .found = fmt::format("'{}'", p),
+                        .expected = fmt::format("one of {}", fmt::join(machines, ", ")),
+                        .hint = "prices name machines as --on does"});
+    if (const auto [known, first] = out.emplace(name, p.substr(equals + 1)); !first)
+      throw InputError({.id = "mlsysim.cli.255",
+                        .message = fmt::format("'{}' has two prices", name),
+                        .key = "price",
+                        .found = fmt::format("{} and {}", known->second, p.substr(equals + 1)),
+                        .expected = "one price of each machine",
+                        .hint = "leave one out"});
   }
-  return {};
+  return out;
 }
 
-Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
+Asked ask(ScenarioRequest request, const SizeRequest& asked) {
+  const auto longest = request.fields.extract("max_seq_len");  // of recorded traffic
   if (request.targets.size() != 1 || asked.on.empty())
     throw InputError(
         {.id = "mlsysim.cli.242",
@@ -61,28 +82,31 @@ Asked ask(const ScenarioRequest& request, const SizeRequest& asked) {
          .expected = "MODEL --on MACHINE",
          .hint = "e.g. mlsysim size Llama3_70B --on H100 --rate 10/s --ttft '2 s' --itl '30 ms'"});
   refuse_counts(request);
-  for (const auto& p : asked.prices)
-    if (const auto name = p.substr(0, p.find('='));
-        std::find(asked.on.begin(), asked.on.end(), name) == asked.on.end())
-      throw InputError({.id = "mlsysim.cli.243",
-                        .message = fmt::format("there is a price for '{}', which is not asked about", name),
-                        .key = "price",
-                        .found = fmt::format("'{}'", p),
-                        .expected = fmt::format("one of {}", fmt::join(asked.on, ", ")),
-                        .hint = "prices name machines as --on does"});
-  Asked out;
-  for (const auto& machine : asked.on) {
+  const auto on_machine = [&](const std::string& machine) {
     ScenarioRequest one = request;
     one.targets.push_back(machine);
-    if (const auto price = price_of(asked.prices, machine); !price.empty()) one.fields["rent"] = price;
+    if (!asked.tokens.empty() || !asked.within.empty()) one.fields["mode"] = "train";
+    return one;
+  };
+  const auto name_of = [&](const std::string& machine) {
+    return machine_name(scenario_of(on_machine(machine)).scenario);
+  };
+  std::vector<std::string> names;
+  for (const auto& machine : asked.on) names.push_back(name_of(machine));
+  const auto prices = prices_of(asked.prices, name_of, {names.begin(), names.end()});
+  Asked out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ScenarioRequest one = on_machine(asked.on[i]);
+    if (const auto price = prices.find(names[i]); price != prices.end()) one.fields["rent"] = price->second;
     // Where no price is given the market's is taken, so that all machines are paid in one way.
     if (!one.fields.contains("payment") && !one.fields.contains("unit_cost"))
       one.fields["payment"] = "rented";
-    if (!asked.tokens.empty() || !asked.within.empty()) one.fields["mode"] = "train";
     out.machines.push_back(scenario_of(one));
   }
   out.question = mlsysim::size_question(out.machines.front().scenario, asked);
   out.question.limits = asked.limits;
+  if (longest) out.question.longest_request = AnyQuantity::parse(longest.mapped()).base();
+  for (const auto& [name, text] : request.fields) out.question.stated.insert(name);
   for (auto& m : out.machines) m.scenario.arrival_rate.reset();
   return out;
 }
@@ -177,7 +201,6 @@ Answer claim_question(const ScenarioRequest& request, const RenderOptions& optio
   const Claim claim = Claim::parse(fmt::format("{}", fmt::join(request.targets, " ")));
   ScenarioRequest one = request;
   one.targets = {claim.model, claim.machine};
-  if (claim.devices > 0) one.fields["accelerators"] = fmt::format("{:g}", claim.devices);
   const auto built = scenario_of(one);
   const auto verdict = judge(claim, built.scenario);
   return {render(claim, verdict, options),

@@ -103,6 +103,25 @@ std::string brief_help(const FieldInfo& f) {
   return whole.size() <= kHelpColumns ? whole : out;
 }
 
+/// Sets a field; numbers of requests under two names must not contradict each other.
+void give_field(ScenarioRequest& request, const std::string& name, const std::string& text) {
+  constexpr std::array<std::string_view, 3> counts{"batch_size", "concurrency", "burst"};
+  const bool is_count = std::find(counts.begin(), counts.end(), name) != counts.end();
+  for (const auto other : counts) {
+    const auto found = request.fields.find(std::string(other));
+    if (!is_count || other == name || found == request.fields.end()) continue;
+    const bool one_load = other == counts[0] || name == counts[0];
+    if (one_load && found->second == text) continue;
+    throw InputError({.id = "mlsysim.cli.256",
+                      .message = "two loads are given",
+                      .key = name,
+                      .found = fmt::format("{} {} and {} {}", other, found->second, name, text),
+                      .expected = "one of batch_size, concurrency and burst",
+                      .hint = "leave one out"});
+  }
+  request.fields[name] = text;
+}
+
 }  // namespace
 
 std::string dashed(std::string_view name) {
@@ -156,7 +175,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
     }
     auto* option = app.add_option_function<std::string>(
         fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), other_form(f.name)),
-        [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; },
+        [this, name = f.name](const std::string& text) { give_field(scenario_, name, text); },
         shows_all_ ? help_of(f) : brief_help(f));
     option->type_name(type_word(f))
         ->group(shows_all_                 ? group_of(f.name)
@@ -173,8 +192,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       app.add_option_function<std::string>(
              fmt::format("--{}", name_of(load)),
              [this, load](const std::string& text) {
-               scenario_.fields.erase("batch_size");
-               scenario_.fields[std::string(name_of(load))] = text;
+               give_field(scenario_, std::string(name_of(load)), text);
              },
              load == Load::burst
                  ? "requests that all arrive at once: a static batch (batch_size with load burst)"

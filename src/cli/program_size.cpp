@@ -48,6 +48,7 @@ void Program::size_commands() {
             ->check(CLI::IsMember({"50", "80", "95"}));
     values_[level].choices = {"50", "80", "95"};
     scenario_options(app, std::nullopt);
+    app.preparse_callback([this](std::size_t) { scenario_.takes_longest = true; });
   };
   auto* s = command(
       app_, "size", "Find how many devices serve a request rate or finish a training run",

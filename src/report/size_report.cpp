@@ -107,6 +107,9 @@ Json json_of(const SizedPlan& p) {
     j["training_time_d"] = number_in(p.training_time, "d");
     j["mfu"] = detail::json_number(p.mfu);
     j["goodput_ratio"] = detail::json_number(p.goodput_ratio);
+    j["zero_stage"] = p.scenario.zero_stage;
+    if (p.scenario.microbatch_size) j["microbatch_size"] = *p.scenario.microbatch_size;
+    if (p.scenario.recomputation) j["recomputation"] = std::string(name_of(*p.scenario.recomputation));
     if (p.run_cost) j["run_cost_usd"] = number_in(*p.run_cost, "USD");
   } else {
     j["running_requests"] = detail::json_number(p.running);
@@ -169,40 +172,58 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
-/// "16 % less than H200 (80 %: 4 to 27 %)"
-std::string against(const DecideOption& o, int level) {
+/// "80 %: +4 to +27 %", in which an end is open where a machine may miss its limits on any number of devices.
+std::string against(const DecideOption& o, const DecideOption& choice, int level) {
   if (!o.compared) return "no price is known";
+  if (choice.cost == 0) return "the choice costs nothing";
   const auto percent = [](double quotient) { return 100 * (quotient - 1); };
-  if (!std::isfinite(o.against_high))
-    return fmt::format("{:+.0f} % ({} %: from {:+.0f} %)", percent(o.cost * 0 + o.against_low), level,
-                       percent(o.against_low));
-  return fmt::format("{} %: {:+.0f} to {:+.0f} %", level, percent(o.against_low), percent(o.against_high));
+  const bool low = o.against_low > 0, high = std::isfinite(o.against_high);
+  if (low && high)
+    return fmt::format("{} %: {:+.0f} to {:+.0f} %", level, percent(o.against_low), percent(o.against_high));
+  if (low)
+    return fmt::format("{} %: from {:+.0f} %, or it may miss the limits", level, percent(o.against_low));
+  if (high)
+    return fmt::format("{} %: up to {:+.0f} %, or the choice may miss the limits", level,
+                       percent(o.against_high));
+  return fmt::format("{} %: either may miss the limits", level);
+}
+
+/// The most that the choice can lose, as a sentence without its end.
+std::string regret_words(const DecideAnswer& a) {
+  if (std::isfinite(a.regret))
+    return fmt::format("the choice can lose {} {} at most, over all errors that {} % intervals hold",
+                       money(a.regret), a.unit, a.level);
+  return fmt::format(
+      "what the choice can lose has no bound: within {} % intervals it may miss the limits on any number of "
+      "devices where another machine meets them",
+      a.level);
 }
 
 std::string verdict(const DecideQuestion& q, const DecideAnswer& a) {
   const auto& best = a.options.front();
-  std::string out = fmt::format(
-      "{}: {} for {}", best.machine,
-      a.priced ? money(best.cost) + " USD/h" : fmt::format("{:g} devices", best.cost), words_of(q.ask));
-  const DecideOption* second = a.options.size() > 1 && a.options[1].feasible() ? &a.options[1] : nullptr;
+  const auto cost = [&](const DecideOption& o) {
+    return a.priced ? money(o.cost) + " USD/h" : fmt::format("{:g} devices", o.cost);
+  };
+  std::string out = fmt::format("{}: {} for {}", best.machine, cost(best), words_of(q.ask));
+  const DecideOption* second = a.options.size() > 1 && a.options[1].meets_limits() ? &a.options[1] : nullptr;
   if (second == nullptr) return out + "; no other machine does it";
   if (!second->compared) return out + "; the price of the others is not known";
+  if (best.cost == 0) return out + fmt::format("; {} costs {}", second->machine, cost(*second));
   const double more = 100 * (second->cost / best.cost - 1);
   if (second->apart)
-    return out +
-           fmt::format("; {} costs {:.0f} % more ({})", second->machine, more, against(*second, a.level));
+    return out + fmt::format("; {} costs {:.0f} % more ({})", second->machine, more,
+                             against(*second, best, a.level));
   return out + fmt::format("; {} cannot be told apart: {:+.0f} % ({})", second->machine, more,
-                           against(*second, a.level));
+                           against(*second, best, a.level));
 }
 
 std::vector<std::string> changes_of(const DecideAnswer& a) {
   std::vector<std::string> out;
   for (const auto& f : a.flips) {
     const std::string unit = f.unit.empty() ? "" : " " + f.unit;
-    const bool known = f.now != 0 || f.unit != "USD/h";
-    const std::string now = known ? fmt::format("now {:.4g}{}", f.now, unit) : "no price is known";
+    const std::string now = f.now ? fmt::format("now {:.4g}{}", *f.now, unit) : "no price is known";
     std::string line = fmt::format("{}: {} {} {:.4g}{} ({})", f.figure, f.winner,
-                                   f.at < f.now || !known ? "below" : "from", f.at, unit, now);
+                                   !f.now || f.at < *f.now ? "below" : "from", f.at, unit, now);
     if (f.deviations) line += fmt::format(", {:.1f} standard deviations away", *f.deviations);
     out.push_back(std::move(line));
   }
@@ -214,8 +235,8 @@ Table options_table(const DecideAnswer& a) {
   t.columns = {{"machine"}, {"feasible"}, {"meets limits"},      {"priced"}, {"devices"}, {"interval"},
                {"plan"},    {"cost", ""}, {"against the choice"}};
   for (const auto& o : a.options) {
-    if (!o.feasible()) {
-      t.rows.push_back({o.machine, "no", "no", "", "", "", o.why_not, "", ""});
+    if (!o.meets_limits()) {
+      t.rows.push_back({o.machine, o.fits ? "yes" : "no", "no", "", "", "", o.why_not, "", ""});
       continue;
     }
     const auto& s = *o.size;
@@ -223,9 +244,9 @@ Table options_table(const DecideAnswer& a) {
         {o.machine, "yes", "yes", s.best.cost ? "yes" : "no", s.best.devices,
          fmt::format("{:.4g} to {:.4g}", s.lower, s.upper), s.best.degrees(),
          s.best.cost ? fmt::format("{} USD/h", money(s.best.cost->in(unit::USD / unit::h))) : "unknown",
-         &o == &a.options.front()
-             ? std::string("the choice")
-             : against(o, a.level) + (o.apart || !o.compared ? "" : ", cannot be told apart")});
+         &o == &a.options.front() ? std::string("the choice")
+                                  : against(o, a.options.front(), a.level) +
+                                        (o.apart || !o.compared ? "" : ", cannot be told apart")});
   }
   return t;
 }
@@ -234,7 +255,11 @@ Json json_of(const CostAt& c) {
   return {{"machine", c.machine},
           {"factor", detail::json_number(c.factor)},
           {"devices", detail::json_number(c.devices)},
-          {"cost", detail::json_number(c.cost)}};
+          {"cost", detail::json_number(c.cost)},
+          {"tp_size", c.plan.tp},
+          {"pp_size", c.plan.pp},
+          {"ep_size", c.plan.ep},
+          {"pools", c.pools}};
 }
 
 /// Costs of the machines with their intervals, in one picture.
@@ -242,10 +267,11 @@ std::string picture(const DecideAnswer& a) {
   std::vector<const DecideOption*> shown_options;
   double most = 0;
   for (const auto& o : a.options)
-    if (o.feasible() && o.compared) {
+    if (o.meets_limits()) {
       shown_options.push_back(&o);
-      most = std::max({most, o.cost, std::isfinite(o.upper) ? o.upper : 0.0});
+      if (o.compared) most = std::max({most, o.cost, std::isfinite(o.upper) ? o.upper : 0.0});
     }
+  if (!(most > 0)) most = 1;
   constexpr int row = 34, left = 130, width = 520;
   std::string out = fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"cost of each machine with its interval\">",
@@ -257,6 +283,11 @@ std::string picture(const DecideAnswer& a) {
     };
     out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", left - 10, y + 20,
                        markup_escaped(o->machine));
+    if (!o->compared) {
+      out += fmt::format("<text x=\"{}\" y=\"{}\">no price is known</text>", left, y + 20);
+      y += row;
+      continue;
+    }
     out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"22\" fill=\"{}\"/>", left, y + 4,
                        x(o->cost) - left, o == &a.options.front() ? "#1f6f8b" : "#b9c7cc");
     out += fmt::format("<path d=\"M{:.1f} {} H{:.1f}\" stroke=\"#222\" stroke-width=\"2\"/>", x(o->lower),
@@ -270,15 +301,15 @@ std::string picture(const DecideAnswer& a) {
 }
 
 Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
-  Json options_json = Json::array(), parts = Json::array(), flips = Json::array(), next = Json::array();
+  Json options_json = Json::array(), flips = Json::array(), next = Json::array();
   for (const auto& o : a.options) {
     Json j{{"machine", o.machine},
-           {"feasible", o.feasible()},
-           {"meets_limits", o.feasible()},
-           {"priced", a.priced && o.compared && o.priced()}};
-    if (o.feasible() && !o.compared) {
+           {"feasible", o.fits},
+           {"meets_limits", o.meets_limits()},
+           {"priced", o.priced()}};
+    if (o.meets_limits() && !o.compared) {
       j["size"] = json_of(*o.size);
-    } else if (o.feasible()) {
+    } else if (o.meets_limits()) {
       j["cost"] = detail::json_number(o.cost);
       j["lower"] = detail::json_number(o.lower);
       j["upper"] = detail::json_number(o.upper);
@@ -292,15 +323,19 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
     }
     options_json.push_back(std::move(j));
   }
-  for (const auto& p : a.certificate)
-    parts.push_back({{"common", {p.low, p.high}},
+  const auto parts_of = [](const std::vector<RegretPart>& parts, const char* factor) {
+    Json out = Json::array();
+    for (const auto& p : parts)
+      out.push_back({{factor, {p.low, p.high}},
                      {"choice", json_of(p.choice)},
                      {"other", json_of(p.other)},
                      {"bound", detail::json_number(p.bound)}});
+    return out;
+  };
   for (const auto& f : a.flips)
     flips.push_back({{"figure", f.figure},
                      {"unit", f.unit},
-                     {"now", f.now},
+                     {"now", f.now.value_or(0)},
                      {"at", detail::json_number(f.at)},
                      {"winner", f.winner},
                      {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
@@ -320,7 +355,8 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
                {{"most", detail::json_number(a.regret)},
                 {"correlation", a.shared},
                 {"common", {a.common_low, a.common_high}},
-                {"certificate", std::move(parts)}}},
+                {"certificate", parts_of(a.certificate, "common")},
+                {"same_device", parts_of(a.same_device, "factor")}}},
               {"flips", std::move(flips)},
               {"next", std::move(next)}};
 }
@@ -367,7 +403,8 @@ std::string render(const SizeQuestion& q, const SizeAnswer& a, const RenderOptio
   lines.push_back("cost: " + cost_words(p));
   if (!a.class_figures.empty()) lines.push_back("not measured: " + a.class_figures);
   lines.push_back(fmt::format(
-      "proof: all {} plans of powers of two were evaluated, {} meet the limits{}", a.plans, a.fitting,
+      "proof: all {} plans of powers of two were evaluated{}, {} meet the limits{}", a.plans,
+      trains(p) ? " at the stages of ZeRO, micro-batches and recomputations that are open" : "", a.fitting,
       a.pools > 0 ? fmt::format("; {} pairs of pools were evaluated or cannot take fewer "
                                 "devices",
                                 a.pools)
@@ -407,13 +444,11 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
   if (!a.priced)
     out +=
         "compared by devices: the price of a machine is not known; --price 'MACHINE=3.2 USD/h' gives one\n";
-  if (a.options.size() > 1 && a.options[1].feasible())
-    out += fmt::format(
-        "the choice can lose {} {} at most, over all errors that {} % intervals hold (certified in {} "
-        "parts)\n",
-        money(a.regret), a.unit, a.level, a.certificate.size());
+  if (a.options.size() > 1 && a.options[1].meets_limits())
+    out += fmt::format("{} (certified in {} parts)\n", regret_words(a),
+                       a.certificate.size() + a.same_device.size());
   for (const auto& o : a.options)
-    if (o.feasible() && !o.size->class_figures.empty())
+    if (o.meets_limits() && !o.size->class_figures.empty())
       out += "not measured: " + o.size->class_figures + "\n";
   out += "\n" + render(table, options);
   if (const auto changes = changes_of(a); !changes.empty()) {
@@ -428,7 +463,7 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
   }
   bool launches = false;
   for (const auto& o : a.options)
-    if (o.feasible() && !o.size->launch.empty()) {
+    if (o.meets_limits() && !o.size->launch.empty()) {
       if (!launches) out += "\nlaunch of a replica\n";
       launches = true;
       out += item(fmt::format("{}: {}", o.machine, o.size->launch));
@@ -438,13 +473,14 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
 
 std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOptions& options) {
   const std::string asked =
-      fmt::format("{} on {:g} x {}: {} of each{}", claim.model, claim.devices, claim.machine,
-                  shown(claim.rate), claim.limit ? " at " + claim.limit->text() : "");
+      fmt::format("{} on {}: {} of each of {:g}{}", claim.model, claim.machine, shown(v.claimed), v.devices,
+                  claim.limit ? " at " + claim.limit->text() : "");
   if (options.format == OutputFormat::json)
     return detail::json_document(Json{{"schema", "mlsysim/claim@1"},
                                       {"claim", asked},
                                       {"verdict", std::string(name_of(v.kind))},
-                                      {"claimed_per_device", number_in(claim.rate, "token/s")},
+                                      {"claimed_per_device", number_in(v.claimed, "token/s")},
+                                      {"devices", v.devices},
                                       {"bound_per_device", number_in(v.bound, "token/s")},
                                       {"bound_by", v.bound_by},
                                       {"predicted_per_device", number_in(v.predicted, "token/s")},
@@ -459,7 +495,9 @@ std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOption
   std::string verdict;
   switch (v.kind) {
     case ClaimVerdict::Kind::impossible:
-      verdict = fmt::format("impossible: {} allows {} at most", v.bound_by, shown(v.bound));
+      verdict = v.bound > TokenRate<>()
+                    ? fmt::format("impossible: {} allows {} at most", v.bound_by, shown(v.bound))
+                    : fmt::format("impossible: {}", v.bound_by);
       break;
     case ClaimVerdict::Kind::heroic:
       verdict =
@@ -494,15 +532,13 @@ std::string decision_page(const DecideQuestion& q, const DecideAnswer& a) {
       "system-ui,sans-serif}"
       ".small{font-size:.8em;color:#555}@page{size:A4;margin:1.5cm}</style>\n";
   out += fmt::format("<h1>{}</h1>\n", markup_escaped(verdict(q, a)));
-  if (a.options.size() > 1 && a.options[1].feasible())
-    out +=
-        fmt::format("<p>The choice can lose at most {} {}, over all errors that {} % intervals hold.</p>\n",
-                    money(a.regret), a.unit, a.level);
+  if (a.options.size() > 1 && a.options[1].meets_limits())
+    out += fmt::format("<p>{}.</p>\n", markup_escaped(regret_words(a)));
   out += picture(a) +
          "\n<table><tr><th>machine<th>devices<th>plan<th>interval<th>cost<th>first token (99 %)<th>between "
          "tokens</tr>\n";
   for (const auto& o : a.options) {
-    if (!o.feasible()) {
+    if (!o.meets_limits()) {
       out += fmt::format("<tr><td>{}<td colspan=6>{}</tr>\n", markup_escaped(o.machine),
                          markup_escaped(o.why_not));
       continue;
@@ -522,7 +558,7 @@ std::string decision_page(const DecideQuestion& q, const DecideAnswer& a) {
   }
   out += "<p class=\"small\">";
   for (const auto& o : a.options) {
-    if (!o.feasible()) continue;
+    if (!o.meets_limits()) continue;
     if (!o.size->class_figures.empty()) out += markup_escaped(o.size->class_figures) + ". ";
     if (!o.size->launch.empty())
       out += fmt::format("{}: <code>{}</code>. ", markup_escaped(o.machine),

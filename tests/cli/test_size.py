@@ -104,7 +104,7 @@ DECISION = ["decide", "Llama3_70B", "--on", "A100,H100,H200", "--rate", "5/s", "
 def test_a_decision_ranks_and_says_how_sure_it_is(run):
     code, answer = asked(run, *DECISION)
     assert code == 0
-    feasible = [o for o in answer["options"] if o["feasible"]]
+    feasible = [o for o in answer["options"] if o["meets_limits"]]
     assert [o["cost"] for o in feasible] == sorted(o["cost"] for o in feasible) and answer["unit"] == "USD/h"
     for o in feasible:
         assert o["lower"] <= o["cost"] <= o["upper"]
@@ -224,4 +224,163 @@ def test_pools_are_launched_as_two_commands(run, engine, words):
 
 def test_a_decision_has_pools_as_well(run):
     code, answer = asked(run, "decide", "Llama3_70B", "--on", "H100,H200", *POOLS[3:], "--disaggregated")
-    assert code == 0 and all(o["size"]["pools"] > 0 for o in answer["options"] if o["feasible"])
+    assert code == 0 and all(o["size"]["pools"] > 0 for o in answer["options"] if o["meets_limits"])
+
+
+def test_a_regret_is_that_of_the_best_plans(run):
+    """A machine whose best plan at a shorter time has other degrees than its best plan now."""
+    answer = asked(run, "decide", "Llama3_70B", "--on", "A100,H100,H200", "--rate", "5/s", "--ttft", "2 s", "--itl", "40 ms", *LENGTHS)[1]
+    price = {o["machine"]: o["cost"] / o["size"]["best"]["devices"] for o in answer["options"] if "cost" in o}
+    rate = 5
+    for part in answer["regret"]["certificate"]:
+        at = part["other"]
+        if at["cost"] is None:
+            continue
+        limits = (2000 / at["factor"], 40 / at["factor"])
+        for tp in (2, 4, 8):
+            fewer = math.ceil(at["cost"] / price[at["machine"]] / tp - 1e-9) - 1
+            if fewer < 1:
+                continue
+            card = numbers_of(asked(run, "eval", "Llama3_70B", at["machine"], f"--accelerators={tp}", f"--tp-size={tp}",
+                                    f"--rate={rate * at['factor'] / fewer!r}/s", *LENGTHS)[1])
+            assert "overload" in card or card["status"] == "FAIL" or card["ttft"] > limits[0] * 0.99 or card["itl"] > limits[1] * 0.99, (part, tp)
+
+
+def test_errors_of_one_device_cancel(run):
+    ask = ["decide", "Llama3_70B", "--on", "H100,DGX_H100", "--rate", "5/s", "--itl", "30 ms", *LENGTHS]
+    answer = asked(run, *ask, "--price", "H100=3 USD/h", "--price", "DGX_H100=3 USD/h")[1]
+    first, second = answer["options"]
+    assert first["cost"] == second["cost"] and answer["regret"]["most"] == 0
+    assert second["against_choice"] == [1, 1] and not second["apart"]
+    dear = asked(run, *ask, "--price", "H100=3 USD/h", "--price", "DGX_H100=6 USD/h")[1]
+    assert dear["options"][1]["apart"] and dear["regret"]["most"] == 0
+
+
+def test_a_choice_that_may_miss_its_limits_has_no_bound(run):
+    ask = ["decide", "DeepSeek_V3", "--on", "H100,H200", "--rate", "1/s", "--itl", "10 ms", "--seq-len", "4096", "--output-tokens", "1024"]
+    answer = asked(run, *ask)[1]
+    if answer["options"][0]["upper"] is None:
+        assert answer["regret"]["most"] is None
+    text = run(*ask).out
+    assert " inf" not in text and "-100 %" not in text
+
+
+def test_feasible_is_not_meeting_the_limits(run):
+    answer = asked(run, "decide", "Llama3_70B", "--on", "A100,H200", "--rate", "5/s", "--itl", "12 ms", *LENGTHS)[1]
+    rows = {o["machine"]: (o["feasible"], o["meets_limits"]) for o in answer["options"]}
+    assert rows["H200"] == (True, True) and rows["A100"] == (True, False)
+
+
+def test_nothing_is_a_price(run):
+    answer = asked(run, "decide", "Llama3_8B", "--on", "H100,MI300X", "--rate", "5/s", "--price", "MI300X=0 USD/h", *LENGTHS)[1]
+    assert answer["unit"] == "USD/h" and answer["options"][0]["machine"] == "MI300X"
+    assert [o["priced"] for o in answer["options"]] == [True, True]
+
+
+def test_prices_name_machines_as_the_zoo_does(run, refused):
+    common = ["decide", "Llama3_8B", "--on", "h100,H200", "--rate", "5/s", *LENGTHS]
+    options = asked(run, *common, "--price", "H100=1.5 USD/h")[1]["options"]
+    best = next(o for o in options if o["machine"] == "H100")["size"]["best"]
+    assert best["cost_usd_per_h"] == pytest.approx(1.5 * best["devices"])
+    refused(*common, "--price", "H100=1.5 USD/h", "--price", "h100=3 USD/h", parts=["mlsysim.cli.255", "H100"])
+    refused(*common, "--price", "A100=1.5 USD/h", parts=["mlsysim.cli.243", "A100"])
+
+
+def test_a_page_shows_machines_without_a_price(run):
+    page = run("decide", "DeepSeek_V3", "--on", "H200,B200,MI355X", "--rate", "10/s", "--itl", "30 ms", *LENGTHS, "-o", "html").out
+    assert "MI355X" in page[page.index("<svg"):page.index("</svg>")]
+
+
+def test_a_flip_of_the_rate_is_where_another_machine_costs_less(run):
+    ask = ["decide", "Llama3_70B", "--on", "H100,H200", "--itl", "30 ms", *LENGTHS]
+    answer = asked(run, *ask, "--rate", "5/s")[1]
+    flips = [f for f in answer["flips"] if f["figure"] == "rate"]
+    assert flips, answer["flips"]
+    for f in flips:
+        assert asked(run, *ask, "--rate", f"{f['at']!r}/s")[1]["options"][0]["machine"] == f["winner"] != answer["options"][0]["machine"]
+
+
+def test_fleets_have_their_names_and_no_more_than_their_devices(run):
+    words = ["--tokens", "1T", "--within", "60 d", "--batch-size", "1024", "--seq-len", "8192"]
+    answer = asked(run, "decide", "Llama3_8B", "--on", "Research_256,Frontier_8K", *words)[1]
+    assert {o["machine"] for o in answer["options"]} == {"Research_256", "Frontier_8K"}
+    assert all("decode" not in n["what"] for n in answer["next"])
+    assert run("size", "Llama3_8B", "--on", "Research_256", "--tokens", "15T", "--within", "20 d", *words[4:]).code == 2
+
+
+def test_a_training_run_is_sized_over_its_choices(run):
+    words = ["size", "Llama3_8B", "--on", "H100", "--tokens", "15T", "--within", "90 d", "--batch-size", "2048", "--seq-len", "8192"]
+    best = asked(run, *words)[1]["best"]
+    for more in (["--zero-stage", "2"], ["--zero-stage", "0"], ["--recomputation", "full"], ["--microbatch-size", "1"]):
+        code, fixed = asked(run, *words, *more)
+        assert code == 2 or best["devices"] <= fixed["best"]["devices"], more
+        assert code == 2 or more[0] != "--zero-stage" or fixed["best"]["zero_stage"] == float(more[1])
+    card = asked(run, "eval", "Llama3_8B", "H100", "--mode", "train", "--batch-size", "2048", "--seq-len", "8192", f"--accelerators={best['devices']:g}",
+                 f"--tp-size={best['tp_size']:g}", f"--pp-size={best['pp_size']:g}", f"--zero-stage={best['zero_stage']:g}",
+                 *(f"--{n.replace('_', '-')}={best[n]}" for n in ("microbatch_size", "recomputation") if n in best))[1]
+    assert card["f_status"] == "PASS" or card["feasible"]
+
+
+def test_nothing_to_train_is_refused(refused):
+    common = ["size", "Llama3_8B", "--on", "H100", "--batch-size", "64"]
+    refused(*common, "--tokens", "0", "--within", "90 d", parts=["mlsysim.explore.189", "tokens"])
+    refused(*common, "--tokens", "1T", "--within", "0 d", parts=["mlsysim.explore.189", "within"])
+
+
+def test_too_few_devices_are_what_is_missing(run):
+    answer = asked(run, "size", "Llama3_8B", "--on", "H100", "--rate", "500/s", "--most-devices", "4")[1]
+    assert answer["feasible"] is False and "limit" not in answer["smallest_change"] and "devices" in answer["smallest_change"]
+
+
+def test_a_launch_has_room_for_chance_and_for_the_longest_request(run, tmp_path):
+    best = asked(run, "size", "Llama3_70B", "--on", "H100", "--rate", "5/s", "--itl", "30 ms", "--engine", "vllm", *LENGTHS)[1]
+    words = best["launch"].split()
+    running = best["best"]["running_requests"]
+    assert int(words[words.index("--max-num-seqs") + 1]) >= running + 2 * math.sqrt(running)
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join('{"timestamp": %d, "input_length": %d, "output_length": 200}\n' % (1000 * i, 1000 + 500 * (i % 7)) for i in range(50)))
+    done = run("size", "Llama3_70B", "--on", "H100", "--itl", "30 ms", "--engine", "vllm", "--traffic-file", trace, "-o", "json")
+    words = done.json()["launch"].split()
+    assert int(words[words.index("--max-model-len") + 1]) >= 4000 + 200 and "not used: max_seq_len" not in done.err
+
+
+@pytest.mark.parametrize("limit", ["p99 2 s", "p99 <= 2 s", "p99 ttft <= 2 s", "p99_ttft <= 2 s"])
+def test_forms_of_a_limit(run, limit):
+    asked_of = asked(run, "size", "Llama3_8B", "--on", "H100", "--rate", "5/s", "--ttft", limit)[1]["asked"]
+    assert asked_of["limits"] == [{"result": "p99_ttft", "most_ms": 2000}]
+
+
+@pytest.mark.parametrize("claim, part", [
+    ("Llama3_70B 8xH100 412 token/s/gpu purple monkey", "purple"),
+    ("Llama3_70B 8xH100 0 token/s", "0"),
+    ("Llama3_70B 8xH100 412 token/s/gpu at p99", "p99"),
+])
+def test_words_of_a_claim_are_all_understood(refused, claim, part):
+    refused("claim", claim, parts=["mlsysim.explore.187", part])
+
+
+def test_a_claim_heeds_its_statistic_its_degrees_and_its_machine(run, refused):
+    verdict = lambda text, *more: asked(run, "claim", text, *LENGTHS, *more)[1]  # noqa: E731
+    mean, high = (verdict(f"Llama3_70B 8xH100 412 token/s/gpu at {limit} 20 ms") for limit in ("itl", "p99 itl"))
+    assert high["predicted_per_device"] < mean["predicted_per_device"]
+    assert verdict("Llama3_70B 8xH100 412 token/s/gpu", "--tp-size", "2")["plan"].startswith("tp 2,")
+    assert verdict("Llama3_70B DGX_H100 3296 token/s")["claimed_per_device"] == 412
+    seven = verdict("Llama3_70B 7xH100 100 token/s/gpu")
+    assert seven["devices"] == 7 and "idle" in seven["plan"] and seven["predicted_per_device"] > 0
+    code, fast = asked(run, "claim", "Llama3_70B 8xH100 412 token/s/gpu at itl 1 us", *LENGTHS)
+    assert (code, fast["bound_per_device"]) == (2, 0) and fast["bound_by"]
+    refused("claim", "Llama3_70B 8xH100 412 token/s/gpu", "--concurrency", "8", parts=["mlsysim.explore.190"])
+
+
+def test_a_number_of_devices_is_found_at_the_degrees_that_it_brings(run):
+    done = run("solve", "Llama3_70B", "H100", "itl <= 20 ms", "accelerators", "-o", "json")
+    assert done.code == 0
+    found = done.json()["value"]
+    itl = lambda n: numbers_of(asked(run, "eval", "Llama3_70B", "H100", f"--accelerators={n:g}")[1])["itl"]  # noqa: E731
+    assert itl(found) <= 20 and all(itl(n) > 20 for n in range(1, int(found)))
+
+
+@pytest.mark.parametrize("loads", [["--burst", "4", "--concurrency", "8"], ["--batch-size", "4", "--concurrency", "8"],
+                                   ["--concurrency", "8", "--batch-size", "4"]])
+def test_two_numbers_of_requests_contradict_each_other(refused, loads):
+    refused("eval", "Llama3_8B", "H100", *loads, parts=["mlsysim.cli.256", "4", "8"])

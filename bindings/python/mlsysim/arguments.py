@@ -10,6 +10,10 @@ from .errors import _input_error
 def with_load(options):
     """Options of a scenario under its own names: concurrency=8 is batch_size=8, load="concurrency", and tp=8 is tp_size=8."""
     options = dict(options)
+    given = [name for name in ("batch_size", "concurrency", "burst") if options.get(name) is not None]
+    if len(given) > 1:
+        raise _input_error("two loads are given", key=given[1], found=" and ".join(f"{name}={options[name]!r}" for name in given),
+                           expected="one of batch_size, concurrency and burst", id="mlsysim.python.263")
     for load in ("concurrency", "burst"):
         if load in options:
             options["batch_size"] = options.pop(load)

@@ -51,7 +51,7 @@ class Decision(Size):
     def _rows(self):
         if not self.feasible:
             return super()._rows()
-        names = ["machine", "feasible", "priced", "cost", "lower", "upper", "apart"]
+        names = ["machine", "feasible", "meets_limits", "priced", "cost", "lower", "upper", "apart"]
         return self.verdict, names, [[o.get(n) for n in names] for o in self.options], ""
 
 
@@ -74,7 +74,8 @@ def _asked(options, rate):
         if name in options:
             raise _input_error(f"'{name}' is part of the answer", key=name, found=repr(options[name]),
                                expected="a rate and limits, or tokens and a time", id="mlsysim.python.260")
-    return {name: value if isinstance(value, (int, float)) else str(value) for name, value in asked.items()}
+    asked = {name: value if isinstance(value, (int, float)) else str(value) for name, value in asked.items()}
+    return asked | {"stated": list(with_load(options))}
 
 
 def _scenario(model, machine, options, rent=None):
@@ -85,10 +86,6 @@ def _scenario(model, machine, options, rent=None):
     if "unit_cost" not in scenario:
         scenario.setdefault("payment", "rented")
     return scenario
-
-
-def _name(machine):
-    return getattr(machine, "name", machine)
 
 
 def size(model, on, rate=None, *, price=None, **options):
@@ -105,19 +102,26 @@ def size(model, on, rate=None, *, price=None, **options):
 
 def decide(model, on, rate=None, *, price=None, **options):
     """Which of the machines `on` does it at the least cost, how sure that is, and what would change it. `price`: {machine: rent}."""
+    on = [on] if isinstance(on, (str, _core.HardwareNode, _core.Node, _core.Fleet)) else list(on)
     asked = _asked(options, rate)
-    prices = {_name(m): rent for m, rent in (price or {}).items()}
-    machines = [_scenario(model, m, options, prices.pop(_name(m), None)) for m in on]
-    if prices:
-        raise _input_error("there is a price for a machine that is not asked about", key="price", found=", ".join(map(str, prices)),
-                           expected=", ".join(map(_name, on)), id="mlsysim.python.261")
+    prices = {}
+    for machine, rent in (price or {}).items():
+        name = _core._machine_name(_scenario(model, machine, options))
+        if name in prices:
+            raise _input_error(f"'{name}' has two prices", key="price", found=f"{prices[name]} and {rent}", expected="one price of each machine",
+                               id="mlsysim.python.262")
+        prices[name] = rent
+    names = [_core._machine_name(_scenario(model, machine, options)) for machine in on]
+    if unknown := prices.keys() - set(names):
+        raise _input_error("there is a price for a machine that is not asked about", key="price", found=", ".join(sorted(unknown)),
+                           expected=", ".join(names), id="mlsysim.python.261")
+    machines = [_scenario(model, machine, options, prices.get(name)) for machine, name in zip(on, names)]
     return Decision(_core._decide(machines, asked))
 
 
 def claim(text, **options):
     """Whether a rate that somebody states can be: claim("Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms", seq_len=2048)."""
-    from .registries import Hardware, Models
+    from .registries import Models
 
-    model, machine, devices = _core._claim_words(text)
-    scenario = dict(with_load(options), workload=Models[model], hardware=Hardware[machine], accelerators=devices)
-    return Claim(_core._claim(text, scenario))
+    model, machine = _core._claim_words(text)
+    return Claim(_core._claim(text, dict(with_load(options), workload=Models[model], hardware=machine)))

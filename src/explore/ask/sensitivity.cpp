@@ -22,9 +22,9 @@ constexpr double kMoved = 0.01;    // change of the result at which an input mat
 constexpr int kOctaves = 20;       // how far inputs are moved to find limits: factors of 2^20
 
 /// One result of a law as a function of one input, in batches.
-class Line {
+class LineOfInput {
  public:
-  Line(const Subject& s, std::size_t result, std::span<const std::size_t> inputs)
+  LineOfInput(const Subject& s, std::size_t result, std::span<const std::size_t> inputs)
       : kernel_(s.entry, {result}), columns_(s.point.begin(), s.point.end()) {
     if (s.entry.is_law()) kernel_.vary(inputs, s.point);
   }
@@ -133,7 +133,7 @@ std::vector<double> middles_between(double near, double far, std::size_t most) {
 }
 
 /// Where the result first has moved by `kMoved`, going away from `x`: the nearest octave, then halved down.
-std::optional<double> first_effect(Line& line, std::size_t input, double here, double x,
+std::optional<double> first_effect(LineOfInput& line, std::size_t input, double here, double x,
                                    const std::vector<double>& xs, const std::vector<double>& ys) {
   // A share of zero is not defined: there every change counts.
   const auto moved = [&](double y) {
@@ -290,7 +290,7 @@ void set_slopes_of_count(const SensitivityReport& r, double low, double high, do
 /// The largest change that the better direction can bring where the model still fits, and where an input
 /// without effect begins to matter.
 /// @param ys the results at `xs`, see `octaves`
-void look_far(const Subject& subject, Line& line, std::size_t i, const std::vector<double>& xs,
+void look_far(const Subject& subject, LineOfInput& line, std::size_t i, const std::vector<double>& xs,
               const std::vector<double>& ys, const SensitivityReport& r, Lever& l) {
   const double x = l.value;
   const bool better_up = l.at_upper < l.at_lower;
@@ -311,7 +311,7 @@ void look_far(const Subject& subject, Line& line, std::size_t i, const std::vect
 
 /// Everything about input `i` of the result `out`, whose value and step are in `r`.
 Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gradient& g,
-               const SensitivityReport& r, Line& line) {
+               const SensitivityReport& r, LineOfInput& line) {
   const FieldInfo& in = subject.entry.inputs[i];
   const double x = subject.point[i];
   const Sensitivity& s = g.at(out, i);
@@ -408,7 +408,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
                       .assumptions = subject.assumptions,
                       .warnings = subject.warnings};
   detail::check_result(field, r.value);
-  Line line(subject, out, wanted);
+  LineOfInput line(subject, out, wanted);
   for (const std::size_t i : wanted) r.levers.push_back(lever_of(subject, i, out, g, r, line));
   std::stable_sort(r.levers.begin(), r.levers.end(),
                    [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });

@@ -1,5 +1,6 @@
+#include "explore/ask/fewest_devices.hpp"
+#include "explore/ask/size_plans.hpp"
 #include "explore/ask/size_pools.hpp"
-#include "explore/ask/size_units.hpp"
 
 #include <mlsysim/engine/detail/launch_writer.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
@@ -24,36 +25,9 @@ namespace {
 
 using detail::Machines;
 using detail::ServedUnit;
-using detail::set_degrees;
 
 /// Units that serve a rate, each at most `most`.
 double units_for(double rate, double most) { return std::max(1.0, std::ceil(rate / most * (1 - 1e-9))); }
-
-Scenario served_at_a_rate(const Scenario& base) {
-  Scenario s = base;
-  s.mode = Mode::serve;
-  s.load = Load::rate;
-  s.batch_size = 1;
-  s.arrival_rate = 1.0 * (unit::request / unit::s);
-  return s;
-}
-
-/// All degrees that are tried.
-std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool trains) {
-  if (!q.only.empty()) return q.only;
-  const double node = detail::devices_of_a_node(machines), experts = detail::experts_of(*q.scenario.workload);
-  const double most = std::min(q.most_replica_devices, q.most_devices);
-  std::vector<Degrees> out;
-  const auto given = [](const std::optional<double>& x, std::vector<double> all) {
-    return x ? std::vector<double>{*x} : all;
-  };
-  const auto one = [](double x) { return x > 1 ? std::optional(x) : std::nullopt; };
-  for (const double tp : given(q.scenario.tp_size, detail::degrees_up_to(std::max(node, 1.0), node)))
-    for (const double pp : given(one(q.scenario.pp_size), detail::degrees_up_to(trains ? 64 : 4)))
-      for (const double ep : given(one(q.scenario.ep_size), detail::degrees_up_to(std::min(experts, most))))
-        if (const Degrees d{tp, pp, ep}; d.devices() <= most) out.push_back(d);
-  return out;
-}
 
 /// Counts the parameters of a device that are estimates of its class; empty where there are none.
 std::string class_figures(const std::vector<Assumption>& assumptions, const std::string& device) {
@@ -61,6 +35,52 @@ std::string class_figures(const std::vector<Assumption>& assumptions, const std:
                                       [](const Assumption& a) { return rests_on_class(a); });
   return of_class == 0 ? std::string()
                        : fmt::format("{} figures of {} are estimates of its class", of_class, device);
+}
+
+/// The replicas of a scenario as they are launched: for the longest request, and for as many requests in
+/// flight as there are but in a thousandth of the time. Their number is a Poisson number, which arrivals by
+/// chance make.
+Scenario launched(const SizeQuestion& q, Scenario s, double replicas) {
+  if (s.mode == Mode::train) return s;
+  constexpr double deviations = 3.1;
+  const double each = s.batch_size / replicas;
+  s.batch_size = std::ceil(each + deviations * std::sqrt(each)) * replicas;
+  if (q.longest_request) s.seq_len = std::max(1.0, *q.longest_request - s.output_tokens.value_or(0));
+  return s;
+}
+
+}  // namespace
+
+namespace detail {
+
+bool trains(const SizeQuestion& q) { return q.scenario.mode == Mode::train || q.within || q.tokens; }
+
+Scenario sized_scenario(const SizeQuestion& q) {
+  Scenario s = q.scenario;
+  if (trains(q)) {
+    s.mode = Mode::train;
+    return s;
+  }
+  s.mode = Mode::serve;
+  s.load = Load::rate;
+  s.batch_size = 1;
+  s.arrival_rate = 1.0 * (unit::request / unit::s);
+  return s;
+}
+
+std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool trains) {
+  const double node = devices_of_a_node(machines), experts = experts_of(*q.scenario.workload);
+  const double most = std::min(q.most_replica_devices, q.most_devices);
+  std::vector<Degrees> out;
+  const auto given = [&](const char* name, double x, std::vector<double> all) {
+    return x > 1 || q.stated.contains(name) ? std::vector<double>{x} : all;
+  };
+  const auto& tp_size = q.scenario.tp_size;
+  for (const double tp : tp_size ? std::vector<double>{*tp_size} : degrees_up_to(std::max(node, 1.0), node))
+    for (const double pp : given("pp_size", q.scenario.pp_size, degrees_up_to(trains ? 64 : 4)))
+      for (const double ep : given("ep_size", q.scenario.ep_size, degrees_up_to(std::min(experts, most))))
+        if (const Degrees d{tp, pp, ep}; d.devices() <= most) out.push_back(d);
+  return out;
 }
 
 void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plans, Machines& machines) {
@@ -78,17 +98,19 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   out.keep = machines.keep();
   if (q.level == 0) return;
   Scenario one = out.best.scenario;
-  if (q.scenario.workload != nullptr && one.mode != Mode::train) {
+  double replicas = 1;  // that are bought together
+  if (one.mode != Mode::train) {
+    replicas = out.best.replicas / std::round(q.rate / *one.arrival_rate);
     one.load = Load::concurrency;
     one.arrival_rate.reset();
-    one.batch_size = std::max(1.0, std::ceil(out.best.running * one.decode_replicas.value_or(1)));
+    one.batch_size = std::max(1.0, std::ceil(out.best.running * replicas));
   }
   const auto card = SystemEvaluator::evaluate(out.best.scenario);
   out.software = card.runtime;
   out.assumptions = card.assumptions;
   out.warnings = card.warnings;
   out.class_figures = class_figures(card.assumptions, machines.device().name);
-  out.launch = detail::launch_command(one);
+  out.launch = detail::launch_command(launched(q, one, replicas));
 
   const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
   const Subject subject = subject_of(one);
@@ -96,16 +118,26 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   if (found.empty()) return;
   out.time_low = found.front().lower / found.front().value;
   out.time_high = found.front().upper / found.front().value;
-  out.lower = devices_at(q, out.best, out.time_low);
-  out.upper = devices_at(q, out.best, out.time_high);
+  FewestDevices needed(q, [](VariedQuestion& varied, double x) { varied.time_factor = x; });
+  out.lower = needed.at(out.time_low).devices;
+  out.upper = needed.at(out.time_high).devices;
 }
 
-Infeasible nothing_fits(std::string nearest, std::string_view plan, std::size_t plans, std::string change) {
+void NearestPlan::take(double by, std::string what, const Degrees& d, std::string would_help) {
+  if (!(by < missing)) return;
+  missing = by;
+  words = std::move(what);
+  plan = words_of(d);
+  change = std::move(would_help);
+}
+
+Infeasible nothing_fits(const NearestPlan& nearest, std::size_t plans) {
   Infeasible why;
-  why.reason =
-      fmt::format("no plan meets the limits: {} plans were evaluated; nearest, {}: {}", plans, plan, nearest);
-  why.smallest_change = std::move(change);
-  why.facts = {{"plans", fmt::format("{}", plans)}, {"nearest", std::string(plan)}};
+  why.reason = fmt::format("no plan meets the limits: {} plans were evaluated; nearest{}: {}", plans,
+                           nearest.plan.empty() ? "" : ", " + nearest.plan,
+                           nearest.words.empty() ? "no degree divides the model" : nearest.words);
+  why.smallest_change = nearest.change;
+  why.facts = {{"plans", fmt::format("{}", plans)}, {"nearest", nearest.plan}};
   return why;
 }
 
@@ -117,6 +149,26 @@ std::string words_of(const Degrees& d) {
   return out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x "));
 }
 
+ServedUnit served_unit(const SizeQuestion& q, Machines& machines, const Degrees& d) {
+  double devices = 0;
+  Scenario s = machines.on(d.devices(), &devices);
+  set_degrees(s, d);
+  return {s, devices, q.limits};
+}
+
+double ServedMost::for_rate(RequestRate<> wanted) const {
+  return rate > 0 ? units_for(wanted.base(), rate) * devices : std::numeric_limits<double>::infinity();
+}
+
+ServedMost served_most(const SizeQuestion& q, Machines& machines, const Degrees& d, double time_factor) {
+  const ServedUnit unit = served_unit(q, machines, d);
+  return {.rate = unit.most(time_factor).rate, .devices = unit.devices()};
+}
+
+}  // namespace detail
+
+namespace {
+
 Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
   if (!(q.rate > RequestRate<>()))
     throw InputError({.id = "mlsysim.explore.181",
@@ -125,35 +177,32 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
                       .found = "no rate",
                       .expected = "requests that arrive in a second, or tokens of a training run",
                       .hint = "e.g. --rate 10/s, or --mode train --tokens 15T --within '90 d'"});
-  Machines machines(served_at_a_rate(q.scenario));
+  Machines machines(detail::sized_scenario(q));
   SizeAnswer out;
   std::vector<SizedPlan> plans;
   std::vector<Degrees> tried;
-  std::string nearest, nearest_plan;
-  double missing = 1e300;
-  for (const Degrees& d : degrees_of(q, machines, false)) {
+  detail::NearestPlan nearest;
+  for (const Degrees& d : detail::degrees_of(q, machines, false)) {
     try {
-      double devices = 0;
-      Scenario s = machines.on(d.devices(), &devices);
+      const ServedUnit unit = detail::served_unit(q, machines, d);
+      const double devices = unit.devices();
       if (devices > q.most_devices) continue;
-      set_degrees(s, d);
-      const ServedUnit unit(s, devices, q.limits);
       tried.push_back(d);
       ++out.plans;
       const auto most = unit.most();
       if (!(most.rate > 0)) {
-        if (most.missing < missing)
-          missing = most.missing, nearest = most.nearest, nearest_plan = words_of(d);
+        nearest.take(most.missing, most.nearest, d,
+                     most.missing >= 1e9
+                         ? "more devices for a replica, a narrower format, or devices with more memory"
+                         : fmt::format("a limit {:.3g} times as long, or another machine", most.missing));
         continue;
       }
       const double units = units_for(q.rate.base(), most.rate);
       if (units * devices > q.most_devices) {
-        const double over = units * devices / q.most_devices;
-        if (over < missing) {
-          missing = over;
-          nearest = fmt::format("{:g} devices, limited by {}", units * devices, most.limited_by);
-          nearest_plan = words_of(d);
-        }
+        nearest.take(units * devices / q.most_devices,
+                     fmt::format("{:g} devices, limited by {}", units * devices, most.limited_by), d,
+                     fmt::format("{:g} devices, of which there are {:g}; or another machine", units * devices,
+                                 q.most_devices));
         continue;
       }
       ++out.fitting;
@@ -171,7 +220,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       plan.token_throughput = e.token_throughput * units;
       if (const auto& macro = unit.problem().macro; macro.has_power && macro.has_price)
         plan.cost = e.macro.tco / macro.period() * units;
-      plan.scenario = s;
+      plan.scenario = unit.scenario();
       plan.scenario.arrival_rate = RequestRate<>::from_base(q.rate.base() / units);
       plans.push_back(std::move(plan));
     } catch (const DomainError&) {  // degrees that do not divide the model or the devices
@@ -184,169 +233,25 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
     out.pools = found.pairs;
     std::ranges::move(found.plans, std::back_inserter(plans));
   }
-  if (plans.empty())
-    return nothing_fits(nearest.empty() ? "no degree divides the model" : nearest, nearest_plan, out.plans,
-                        missing >= 1e9
-                            ? "more devices for a replica, a narrower format, or devices with more memory"
-                            : fmt::format("a limit {:.3g} times as long, or another machine", missing));
-  finish(q, out, plans, machines);
+  if (plans.empty()) return detail::nothing_fits(nearest, out.plans);
+  detail::finish(q, out, plans, machines);
   out.headroom = 1 - q.rate / out.best.most_rate;
-  return out;
-}
-
-/// A training plan on any number of devices.
-struct TrainedUnit {
-  TrainingProblem<> problem;
-  Scenario scenario;
-
-  [[nodiscard]] TrainingEstimate<> at(double devices) const {
-    TrainingProblem<> p = problem;
-    p.accelerators = devices;
-    return evaluate(p);
-  }
-};
-
-std::optional<TrainedUnit> trained(const SizeQuestion& q, Machines& machines, const Degrees& d,
-                                   double devices, double* bought) {
-  Scenario s = machines.on(devices, bought);
-  set_degrees(s, d);
-  Notes quiet;
-  const ResolvedScenario r(s, quiet);
-  TrainedUnit out{std::get<TrainingProblem<>>(settle(r, quiet)), s};
-  if (q.tokens) {
-    out.problem.has_tokens = true;
-    out.problem.training_tokens = *q.tokens;
-  }
-  return out;
-}
-
-/// The plan that misses the limits by the smallest factor, with the miss in words.
-struct Nearest {
-  double missing = 1e300;
-  std::string words, plan;
-  void take(double by, std::string what, const Degrees& d) {
-    if (!(by < missing)) return;
-    missing = by;
-    words = std::move(what);
-    plan = words_of(d);
-  }
-};
-
-/// The fewest copies of a model that train in time; none where the most that have work do not.
-std::optional<double> fewest_devices(const SizeQuestion& q, Machines& machines, const Degrees& d, double most,
-                                     Nearest& nearest) {
-  const auto at = [&](double devices) -> std::optional<TrainingEstimate<>> {
-    double bought = 0;
-    const auto unit = trained(q, machines, d, devices, &bought);
-    return bought == devices ? std::optional(unit->at(devices)) : std::nullopt;
-  };
-  const auto meets = [&](const std::optional<TrainingEstimate<>>& e) {
-    return e && e->training_time <= *q.within && e->memory.total <= e->memory.capacity;
-  };
-  const auto all = at(most);
-  if (!meets(all)) {
-    if (!all) return std::nullopt;
-    const bool full = all->memory.total > all->memory.capacity;
-    nearest.take(std::max(all->training_time / *q.within, all->memory.total / all->memory.capacity),
-                 full ? fmt::format("needs {} of {} on each of {:g} devices",
-                                    pretty(AnyQuantity(all->memory.total), 3),
-                                    pretty(AnyQuantity(all->memory.capacity), 3), most)
-                      : fmt::format("{} on {:g} devices", pretty(AnyQuantity(all->training_time), 3), most),
-                 d);
-    return std::nullopt;
-  }
-  const double step = d.devices();
-  double enough = most, few = 0;  // multiples of a copy, by halving
-  while (enough - few > step) {
-    const double middle = std::floor((few + enough) / 2 / step) * step;
-    bool fits = false;
-    try {
-      fits = middle >= step && meets(at(middle));
-    } catch (const Error&) {  // devices that do not fill nodes
-    }
-    (fits ? enough : few) = middle;
-    if (middle < step) break;
-  }
-  return enough;
-}
-
-SizedPlan trained_plan(const TrainedUnit& unit, const Degrees& d, double devices) {
-  const auto e = unit.at(devices);
-  SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
-  plan.devices = devices;
-  plan.replicas = e.dp_size;
-  plan.training_time = e.training_time;
-  plan.token_throughput = e.token_throughput;
-  plan.mfu = e.mfu;
-  plan.goodput_ratio = e.reliability.goodput_ratio;
-  plan.limited_by = "the time";
-  if (const auto& macro = unit.problem.macro; macro.has_power && macro.has_price) {
-    plan.cost = e.macro.tco / macro.period();
-    plan.run_cost = e.macro.run_cost;
-  }
-  plan.scenario = unit.scenario;
-  return plan;
-}
-
-Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
-  if (!q.within)
-    throw InputError({.id = "mlsysim.explore.182",
-                      .message = "a training run is sized for a time",
-                      .key = "within",
-                      .found = "no time",
-                      .expected = "the time in which the run must end",
-                      .hint = "e.g. --tokens 15T --within '90 d'"});
-  Scenario base = q.scenario;
-  base.mode = Mode::train;
-  if (!q.tokens && !base.workload->training.tokens)
-    throw InputError(
-        {.id = "mlsysim.explore.183",
-         .message = fmt::format("nobody says on how many tokens '{}' is trained", base.workload->name),
-         .key = "tokens",
-         .found = "no tokens",
-         .expected = "tokens of the run",
-         .hint = "e.g. --tokens 15T"});
-  Machines machines(base);
-  SizeAnswer out;
-  std::vector<SizedPlan> plans;
-  Nearest nearest;
-  for (const Degrees& d : degrees_of(q, machines, true)) {
-    try {
-      // As many copies of the model as the batch has sequences are the most that have work.
-      const double step = d.devices(),
-                   most = std::floor(std::min(q.most_devices, base.batch_size * step) / step) * step;
-      if (most < step) continue;
-      ++out.plans;
-      const auto enough = fewest_devices(q, machines, d, most, nearest);
-      if (!enough) continue;
-      ++out.fitting;
-      double bought = 0;
-      plans.push_back(trained_plan(*trained(q, machines, d, *enough, &bought), d, *enough));
-    } catch (const DomainError&) {
-    } catch (const InputError&) {
-      if (out.plans == 0 && d.devices() == 1) throw;
-    }
-  }
-  if (plans.empty())
-    return nothing_fits(
-        nearest.words.empty() ? "no degree divides the model" : nearest.words, nearest.plan, out.plans,
-        fmt::format(
-            "a time {:.3g} times as long, or a larger batch, such as --batch-size {:g}: each copy of the "
-            "model has at least one of its sequences",
-            nearest.missing,
-            std::exp2(std::ceil(std::log2(std::max(2.0, base.batch_size * nearest.missing))))));
-  finish(q, out, plans, machines);
-  out.headroom = 1 - out.best.training_time / *q.within;
   return out;
 }
 
 }  // namespace
 
+std::string machine_name(const Scenario& s) {
+  if (s.fleet != nullptr) return s.fleet->name;
+  return s.accelerators ? fmt::format("{:g} x {}", *s.accelerators, s.hardware->name) : s.hardware->name;
+}
+
 std::string SizedPlan::degrees() const {
-  const auto own = words_of({tp, pp, ep});
+  auto own = detail::words_of({tp, pp, ep});
+  if (scenario.mode == Mode::train) own += detail::words_of_training(scenario);
   if (prefill.workers == 0) return own;
-  return fmt::format("prefill {:g} x ({}) + decode {:g} x ({})", prefill.workers, words_of(prefill.each),
-                     replicas, own);
+  return fmt::format("prefill {:g} x ({}) + decode {:g} x ({})", prefill.workers,
+                     detail::words_of(prefill.each), replicas, own);
 }
 
 Outcome<SizeAnswer> size(const SizeQuestion& q) {
@@ -357,25 +262,9 @@ Outcome<SizeAnswer> size(const SizeQuestion& q) {
                       .found = "none",
                       .expected = "a model",
                       .hint = "name a model of the zoo"});
-  return q.scenario.mode == Mode::train || q.within || q.tokens ? size_training(q) : size_serving(q);
-}
-
-double devices_at(const SizeQuestion& q, const SizedPlan& plan, double factor) {
-  if (plan.scenario.mode == Mode::train) {
-    // Copies of the model share the batch, so that devices are as many times more as the time is longer.
-    const double copies = plan.devices / plan.replica_devices();
-    const double needed = copies * (plan.training_time * factor / *q.within);
-    return std::max(1.0, std::ceil(needed * (1 - 1e-9))) * plan.replica_devices();
-  }
-  if (plan.prefill.workers > 0) {
-    Machines machines(served_at_a_rate(q.scenario));
-    return detail::pool_devices(q, machines, plan.prefill.each, {plan.tp, plan.pp, plan.ep}, factor);
-  }
-  const double unit_devices = plan.devices / std::round(q.rate / *plan.scenario.arrival_rate);
-  const ServedUnit unit(plan.scenario, unit_devices, q.limits);
-  const auto most = unit.most(factor);
-  if (!(most.rate > 0)) return std::numeric_limits<double>::infinity();
-  return units_for(q.rate.base(), most.rate) * unit_devices;
+  SizeQuestion bounded = q;
+  bounded.most_devices = std::min(q.most_devices, Machines(q.scenario).there_are());
+  return detail::trains(q) ? detail::size_training(bounded) : size_serving(bounded);
 }
 
 }  // namespace mlsysim

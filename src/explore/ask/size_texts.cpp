@@ -52,13 +52,19 @@ ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
                       .expected = fmt::format("a time, of the mean or behind one of {}", statistics_of(time)),
                       .hint = fmt::format("e.g. --{} 'p99 2 s'", time)});
   };
+  const auto starts_word = [&](std::string_view word) {
+    return rest.starts_with(word) && rest.find_first_of(" _<=", word.size()) == word.size();
+  };
   if (!rest.empty() && (rest.front() == 'p' || rest.starts_with("mean"))) {
-    const auto end = rest.find_first_of(" <=");
+    const auto end = rest.find_first_of(" _<=");
     if (end == std::string_view::npos) refuse(fmt::format("'{}'", text));
     out.statistic = rest.substr(0, end);
-    rest.remove_prefix(end);
+    rest.remove_prefix(rest[end] == '_' ? end + 1 : end);
     skip();
   }
+  for (const auto name : {time, time == "itl" ? std::string_view("tpot") : time})  // "p99 ttft <= 2 s"
+    if (starts_word(name)) rest.remove_prefix(name.size());
+  skip();
   if (out.result().empty()) refuse(fmt::format("'{}' of '{}'", out.statistic, text));
   try {
     out.most = AnyQuantity::parse(rest).as<dim::time>();
@@ -93,6 +99,17 @@ SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
     q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
   }
   if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
+  const auto positive = [](const char* name, bool is, const std::string& text) {
+    if (!is)
+      throw InputError({.id = "mlsysim.explore.189",
+                        .message = "there is nothing to train",
+                        .key = name,
+                        .found = fmt::format("{} '{}'", name, text),
+                        .expected = "more than 0",
+                        .hint = "e.g. --tokens 15T --within '90 d'"});
+  };
+  positive("tokens", !q.tokens || *q.tokens > 0, texts.tokens);
+  positive("within", !q.within || *q.within > Time<>(), texts.within);
   q.most_devices = checked_devices("most_devices", texts.most_devices);
   q.most_replica_devices = checked_devices("most_replica_devices", texts.most_replica_devices);
   q.level = texts.level;

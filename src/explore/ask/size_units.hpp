@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,6 +74,12 @@ class Machines {
   /// Devices that are bought together.
   [[nodiscard]] double together() const { return node_ != nullptr ? node_->accelerators_per_node : 1; }
   [[nodiscard]] std::string name() const { return node_ != nullptr ? node_->name : base_.hardware->name; }
+  /// Devices that there are: a fleet or a number of devices has no more; infinite where nobody says it.
+  [[nodiscard]] double there_are() const {
+    if (node_ == nullptr) return base_.accelerators.value_or(std::numeric_limits<double>::infinity());
+    return base_.fleet->name == node_->name ? std::numeric_limits<double>::infinity()
+                                            : base_.fleet->total_accelerators();
+  }
   /// A scenario on at least so many of them. @param devices receives how many they are
   [[nodiscard]] Scenario on(double wanted, double* devices) {
     Scenario s = base_;
@@ -85,11 +92,11 @@ class Machines {
     }
     const double nodes = std::ceil(wanted / together());
     *devices = nodes * together();
-    fleets_->push_back({.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name,
-                        .node = node_,
-                        .count = nodes});
-    if (base_.fleet->fabric != nullptr) fleets_->back().fabric = base_.fleet->fabric;
-    s.fleet = &fleets_->back();
+    Fleet& fleet = fleets_->emplace_back(*base_.fleet);
+    fleet.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name;
+    fleet.count = nodes;
+    fleet.stated_accelerators.reset();
+    s.fleet = &fleet;
     return s;
   }
   /// A scenario with prefill workers beside replicas that generate tokens.

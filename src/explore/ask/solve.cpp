@@ -117,8 +117,8 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
       check_range(field, (*end)->base());
   // Counts with which there is no plan are no answers.
   const FieldInfo* fits = field.integral ? find_field(subject.entry.results, "plan_fits") : nullptr;
-  const bool degree =
-      fits != nullptr && std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end();
+  const bool of_plan = std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end(),
+             degree = fits != nullptr && of_plan;
   const double target = asked.right()(std::span<const double>{});
   const auto in_unit = [&](const AnyQuantity& q) { return field.unit.empty() ? q.base() : q.in(field.unit); };
   LawEntry entry = subject.entry;
@@ -127,7 +127,7 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
   if (domain.low) entry.inputs[input].low = std::max(entry.inputs[input].low, in_unit(*domain.low));
   if (domain.high)
     entry.inputs[input].high = std::min(entry.inputs[input].high, in_unit(*domain.high));
-  else if (degree)
+  else if (of_plan)
     entry.inputs[input].high = std::min(entry.inputs[input].high, kMostDevices);
   const auto only = fits == nullptr
                         ? std::nullopt

@@ -23,7 +23,7 @@ struct SearchResult {
 /// Best first over boxes. Unless it is asked for, it gives up when bounds have cost as much as evaluating
 /// every point (then `proven` is false).
 [[nodiscard]] SearchResult branch_and_bound(const Space& space, const Question& question,
-                                            const ExploreOptions& options, double most_boxes);
+                                            const ExploreOptions& options);
 /// Why the question cannot be answered by bounds; empty when it can.
 [[nodiscard]] std::string no_bounds(const Space& space, const Question& question,
                                     const ExploreOptions& options);

@@ -256,7 +256,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
     const bool number = f.kind == ValueKind::number || f.kind == ValueKind::quantity;
     if (!number || std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     Value v = f.read(&card->scenario);
-    if (f.name == "tp_size" && r.mode() != Mode::infer) v = r.tp_size();
+    if (f.name == "tp_size" && r.mode() == Mode::train) v = r.tp_size();
     if (f.name == "seq_len") v = r.seq_len();
     if (!std::holds_alternative<double>(v)) continue;
     card->inputs.push_back(f);
@@ -320,6 +320,20 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
   if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }
 
+/// A subject without inputs and results.
+Subject begun(const Scenario& scenario, const ResolvedScenario& r) {
+  Subject out;
+  out.estimates = [scenario] { return estimates_behind(scenario); };
+  out.title = fmt::format("{} on {}, {}{}", r.asked().workload->name, r.fleet().name, name_of(r.mode()),
+                          setting_words(scenario));
+  out.entry.info = {.id = "Scenario",
+                    .equation = "scorecard = f(scenario, device, network, facility, model)",
+                    .source = "",
+                    .where = "",
+                    .assumptions = "one number at a time varies; the others stay"};
+  return out;
+}
+
 }  // namespace
 
 Subject subject_of(const Scenario& scenario, std::span<const std::string> varied) {
@@ -343,15 +357,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (among(varied, name)) asked.*degree = 1;
   give_free(asked, varied);
   const ResolvedScenario r(asked, notes);
-  Subject out;
-  out.estimates = [scenario] { return estimates_behind(scenario); };
-  out.title = fmt::format("{} on {}, {}{}", asked.workload->name, r.fleet().name, name_of(r.mode()),
-                          setting_words(scenario));
-  out.entry.info = {.id = "Scenario",
-                    .equation = "scorecard = f(scenario, device, network, facility, model)",
-                    .source = "",
-                    .where = "",
-                    .assumptions = "one number at a time varies; the others stay"};
+  Subject out = begun(scenario, r);
   if (detail::is_whole_pass(r)) {
     use_scorecard(out, r);
     return out;
@@ -420,6 +426,15 @@ std::vector<double> detail::ScenarioPoint::at(const Scenario& moved) const {
 Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs) {
   Scenario asked = scenario;
   give_free(asked, inputs);
+  // Replicas that are as wide as the devices allow change with their number: no law at fixed degrees says it.
+  if (among(inputs, "accelerators") && !asked.tp_size && asked.fleet == nullptr) {
+    Notes quiet;
+    if (const ResolvedScenario r(asked, quiet); r.mode() == Mode::serve) {
+      Subject out = begun(asked, r);
+      use_scorecard(out, r);
+      return out;
+    }
+  }
   auto out = subject_of(asked);
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),

@@ -21,7 +21,8 @@ struct DecideOption {
   std::string machine;
   std::optional<SizeAnswer> size;  ///< absent where no plan meets the limits
   std::string why_not, change;     ///< then: the reason, and the smallest change
-  double price = 0;                ///< of one device and hour [USD/h]; 0 where none is known
+  bool fits = false;               ///< some plan fits in memory, whatever the limits
+  std::optional<double> price;     ///< of one device and hour [USD/h]; absent where none is known
   double cost = 0;       ///< what is compared: USD an hour, or devices where fewer than two have a price
   bool compared = true;  ///< false: without a price among machines that have one
   double lower = 0, upper = 0;  ///< of the interval
@@ -30,28 +31,31 @@ struct DecideOption {
   double against_low = 0, against_high = 0;  ///< cost over that of the choice, interval of the quotient
   bool apart = true;                         ///< that interval does not hold 1
 
-  [[nodiscard]] bool feasible() const { return size.has_value(); }
-  [[nodiscard]] bool priced() const { return price > 0; }
+  [[nodiscard]] bool meets_limits() const { return size.has_value(); }
+  [[nodiscard]] bool priced() const { return price.has_value(); }
 };
 
-/// Costs of an option at one factor on its times, for the certificate.
+/// The least cost of an option over all plans, at one factor on its times, for the certificate.
 struct CostAt {
   std::string machine;
   double factor = 1, devices = 0, cost = 0;
+  Degrees plan;        ///< of a replica of the plan that costs least
+  bool pools = false;  ///< the plan has workers for prompts of their own
 };
-/// One part of the range of the common factor, with the bound of the regret in it: the cost of the choice at
-/// its upper end less the least cost of the others at its lower end. Costs do not fall with the factor.
+/// One part of the range of a factor, with the bound of the regret in it: the cost of the choice at its upper
+/// end less the least cost of the others at its lower end. Costs do not fall with the factor.
 struct RegretPart {
-  double low = 1, high = 1;  ///< of the common factor
-  CostAt choice;             ///< at high, and at the upper end of its own factor
-  CostAt other;              ///< at low, and at the lower end of its own factor
+  double low = 1, high = 1;
+  CostAt choice;  ///< at high, and at the upper end of its own factor
+  CostAt other;   ///< at low, and at the lower end of its own factor
   double bound = 0;
 };
 
 /// A value of one input at which another machine is the choice.
 struct FlipPoint {
   std::string figure, unit;
-  double now = 0, at = 0;            ///< in `unit`; now is 0 where no price is known
+  std::optional<double> now;  ///< in `unit`; absent where no price is known
+  double at = 0;
   std::string winner;                ///< beyond it
   std::optional<double> deviations;  ///< distance in standard deviations, where the zoo gives a range
 };
@@ -70,7 +74,8 @@ struct DecideAnswer {
   double regret = 0;                       ///< the most that the choice can lose over the box [unit]
   double shared = 0;                       ///< correlation of the errors of two machines
   double common_low = 1, common_high = 1;  ///< of the factor that all machines have in common
-  std::vector<RegretPart> certificate;
+  std::vector<RegretPart> certificate;     ///< by the common factor
+  std::vector<RegretPart> same_device;     ///< by the factor that machines with the device of the choice have
   std::vector<FlipPoint> flips;
   std::vector<NextMeasurement> next;
   int level = 80;
@@ -83,7 +88,9 @@ struct DecideAnswer {
 /// they are predicted by the same laws: what residuals of one model and engine on different devices have in
 /// common. So the factor of a machine is a common one times its own; the interval of a quotient of two costs
 /// is that of their own factors. The regret is certified by branch and bound over the common factor, each
-/// machine's own factor at the end that is worst for the choice.
+/// machine's own factor at the end that is worst for the choice. Machines of one device have their whole
+/// factor in common: there the branches are over that factor, and parts of a ten thousandth are compared at
+/// their ends.
 /// @return the answer, or why no machine does it
 /// @throws as size
 [[nodiscard]] Outcome<DecideAnswer> decide(const DecideQuestion& question);

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct Degrees {
   [[nodiscard]] double devices() const { return tp * pp * ep; }
 };
 
+/// The name of a fleet, of a node or of a device, with the number of devices where it is stated.
+[[nodiscard]] std::string machine_name(const Scenario& scenario);
+
 /// Workers that process prompts, beside replicas that generate tokens.
 struct PrefillPool {
   Degrees each;        ///< of a worker
@@ -56,9 +60,11 @@ struct SizeQuestion {
   double most_devices = 65536;       ///< in all
   double most_replica_devices = 64;  ///< that one replica may take
   int level = 80;                    ///< percent of the interval; 0: none is made
-  std::vector<Degrees> only{};       ///< degrees that are tried; empty: all
-  bool disaggregated = false;        ///< pools for prompts and for tokens are plans as well
-  const ErrorBook* book = nullptr;   ///< measurements behind the interval; null: the tables of the zoo
+  std::set<std::string, std::less<>>
+      stated{};  ///< fields that are not searched, though they may be at their default
+  std::optional<double> longest_request{};  ///< [token] that a replica is launched for; absent: the lengths
+  bool disaggregated = false;               ///< pools for prompts and for tokens are plans as well
+  const ErrorBook* book = nullptr;          ///< measurements behind the interval; null: the tables of the zoo
 };
 
 /// A question as people write it; empty texts are not asked.
@@ -88,7 +94,7 @@ struct SizedPlan {
   std::optional<Money<>> run_cost;  ///< of a training run
   Scenario scenario;                ///< the plan as a scenario
 
-  /// "tp 8", "tp 2 x ep 4", "prefill 2 x (tp 1) + decode 4 x (tp 1)"
+  /// "tp 8", "tp 2 x ep 4, zero 1, micro-batch 2", "prefill 2 x (tp 1) + decode 4 x (tp 1)"
   [[nodiscard]] std::string degrees() const;
   [[nodiscard]] double replica_devices() const { return tp * pp * ep; }
 };
@@ -117,14 +123,14 @@ struct SizeAnswer {
 /// bisection, since all times grow with the load; the enumeration is the proof. Of plans with as many devices
 /// the one that can serve most.
 ///
-/// The interval asks again as if all times were longer or shorter by the interval of the time between tokens:
-/// a replica whose times are f times as long serves at a rate the f-th part of what it would under limits the
-/// f-th part.
+/// A training run is tried at each stage of ZeRO, size of micro-batches and recomputation that the scenario
+/// leaves open.
+///
+/// The interval asks again, of all plans, as if all times were longer or shorter by the interval of the time
+/// between tokens: a replica whose times are f times as long serves at a rate the f-th part of what it would
+/// under limits the f-th part.
 /// @return the answer, or why no plan meets the limits and what would have to change
 /// @throws InputError, DomainError for a question that contradicts itself
 [[nodiscard]] Outcome<SizeAnswer> size(const SizeQuestion& question);
-
-/// Devices of a plan, were all times `factor` times as long. @throws as size
-[[nodiscard]] double devices_at(const SizeQuestion& question, const SizedPlan& plan, double factor);
 
 }  // namespace mlsysim

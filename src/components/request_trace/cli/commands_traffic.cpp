@@ -200,7 +200,8 @@ std::string take_traffic(const TrafficRequest& request, ScenarioRequest& scenari
   Taken taken;
   const auto fields = describe<Scenario>();
   for (const auto& input : traffic_inputs(traffic)) {
-    const bool known = find_field(fields, input.first) != nullptr;
+    const bool known = find_field(fields, input.first) != nullptr ||
+                       (scenario.takes_longest && input.first == "max_seq_len");
     taken.add(input, !known || scenario.fields.try_emplace(input.first, input.second).second, known);
   }
   return taken_text(traffic, taken);
