@@ -39,8 +39,7 @@ struct Tally {
 /// A configuration over the defaults of its class.
 class Sizes {
  public:
-  Sizes(const Config& config, DiffusersNetwork& network, Tally& tally)
-      : network(network), t(tally), c_(config) {}
+  Sizes(const Config& config, DiffusersNetwork& out, Tally& tally) : network(out), t(tally), c_(config) {}
   DiffusersNetwork& network;
   Tally& t;
 
@@ -310,7 +309,8 @@ void sd3(const Sizes& s) {
 }
 
 /// Attention to a text beside that of the patches (PixArt, Wan); a table beside the six vectors of the step.
-void crossed(const Sizes& s, const Patches& p, double patch, double width, double norms, double text_width) {
+void cross_attention(const Sizes& s, const Patches& p, double patch, double width, double norms,
+                     double text_width) {
   Tally& t = s.t;
   t.network(1, 1, 256, p.hidden, p.hidden);
   t.product(1, 1, p.hidden, 6 * p.hidden);
@@ -329,7 +329,7 @@ void crossed(const Sizes& s, const Patches& p, double patch, double width, doubl
 void pixart(const Sizes& s) {
   const double patch = s["patch_size"], side = std::floor(s["sample_size"] / patch);
   const Patches p(s, side * side);
-  crossed(s, p, patch * patch, 4 * p.hidden, 0, s["caption_channels"]);
+  cross_attention(s, p, patch * patch, 4 * p.hidden, 0, s["caption_channels"]);
   if (s.holds("use_additional_conditions") && s.flag("use_additional_conditions"))
     for (int i = 0; i < 2; ++i) s.t.network(1, 1, 256, p.hidden / 3, p.hidden / 3);
   s.network.side = 8 * s["sample_size"];
@@ -340,7 +340,7 @@ void wan(const Sizes& s) {
   const auto patch = s.list("patch_size", 3);
   const Patches p(s, std::ceil(21 / patch[0]) * std::floor(60 / patch[1]) * std::floor(104 / patch[2]));
   const double all_heads = 4 * p.hidden, cross_norm = s.flag("cross_attn_norm") ? 2 * p.hidden : 0;
-  crossed(s, p, patch[0] * patch[1] * patch[2], s["ffn_dim"], all_heads + cross_norm, s["text_dim"]);
+  cross_attention(s, p, patch[0] * patch[1] * patch[2], s["ffn_dim"], all_heads + cross_norm, s["text_dim"]);
   s.network.output = "a video of 81 frames of 832 x 480";
 }
 
