@@ -34,6 +34,7 @@ def set_runtime(device, hardware, engine, precision):
 
 def set_operators(plan, engine):
     """What a runtime makes of the operators of a served model."""
+    plan.host_rows = (engine or {}).get("host_rows", 0)
     name = engine and engine["name"]
     if not name or kernels.stated("engine", name, "form", "fused") != "unfused":
         return

@@ -225,7 +225,6 @@ def serve(s):
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
         plan.offload_weights, plan.offload_experts = s.offload_weights, s.offload_experts
         engine = launches.engine_of(s)
-        plan.host_rows = (engine or {}).get("host_rows", 0)
         nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
         plan.host_bandwidth = nominal * default("host_stream") / (plan.tp * plan.pp * plan.ep)
         launches.set_operators(plan, engine)
