@@ -226,7 +226,7 @@ def test_figures_of_topics_that_measure_several_dimensions(run, tmp_path):
     drawn = run("plot", "accuracy", "collectives", "-o", tmp_path / "figure.svg")
     assert drawn.code == 0, drawn.err
     written = sorted(path.name for path in tmp_path.iterdir())
-    assert len(written) > 1 and all(name.startswith("figure-") and (tmp_path / name).read_text().startswith("<svg") for name in written)
+    assert len(written) > 1 and all(name.startswith("figure-") and "<svg" in (tmp_path / name).read_text() for name in written)
     assert sorted(drawn.out.split()) == [str(tmp_path / name) for name in written]
     assert run("plot", "accuracy", "collectives").code == 0
     refused = run("plot", "accuracy", "collectives", "-o", "svg")

@@ -238,7 +238,7 @@ def test_the_template_for_python_is_swept_with_the_dimension_of_its_axis(program
     for axis in (["--axis", "duration=1 ms..4 ms:4"], ["duration=9 s", "--axis", "duration=1 ms,2 ms,3 ms,4 ms"]):
         swept = program("sweep", "PassEnergy", "hardware=H100", *axis, "--show", "pass_energy", "-o", "json")
         assert swept.returncode == 0, swept.stderr
-        assert [point["shown"]["pass_energy"] for point in json.loads(swept.stdout)["points"]] == pytest.approx([0.7, 1.4, 2.1, 2.8])
+        assert [row["pass_energy"] for row in json.loads(swept.stdout)["rows"]] == pytest.approx([0.7, 1.4, 2.1, 2.8])
     best = program("optimize", "PassEnergy", "hardware=H100", "--axis", "duration=1 ms..4 ms:4", "--maximize", "pass_energy", "-o", "json")
     assert json.loads(best.stdout)["best"][0]["objectives"]["pass_energy"] == pytest.approx(2.8)
     # What solve() raises is an error with an id, and for a sweep the reason of a point.

@@ -215,10 +215,10 @@ class TextReader {
 }  // namespace
 
 bool is_explain_text(std::string_view bytes) {
-  const auto has_line = [&](std::string_view lead) {
-    return bytes.starts_with(lead) || bytes.find("\n" + std::string(lead)) != std::string_view::npos;
-  };
-  return has_line("Graph Count:") || has_line(kSentence);
+  while (!bytes.empty())
+    if (const auto line = next_line(bytes); line.starts_with("Graph Count:") || sentence_of(line))
+      return true;
+  return false;
 }
 
 CompileRecord read_explain_text(std::string_view text, const BreakRegistry& registry) {

@@ -117,11 +117,11 @@ TEST_CASE("models can be chosen from the zoo or from the list of a hub", "[ci]")
   CHECK(of_list(ids, "top: 1, by: parameters") == "Qwen/Qwen3-8B ");
   const auto m = matrix(
       "version: \"1\"\nmodels: {top: 3, list: \"" + ids.path().filename().string() +
-      "\"}\nhardware: [H100]\nmetrics: [itl, compiled]\npipelines:\n"
+      "\"}\nhardware: [H100]\nmetrics: [itl]\npipelines:\n"
       "  serve: {batch_size: 4}\n  compile: {resolver: CompilationModel, records: 'x/{model}.json'}\n");
   REQUIRE(m.cells.size() == 6);
   CHECK(m.cells[1].records.filename() == "Qwen--Qwen3-8B.json");
-  CHECK(m.notes.size() == 4);  // a model that is not known, and three that are taken for entries
+  CHECK(m.notes.size() == 5);  // a model that is not known, three that are taken for entries, and a format
   CHECK(run_matrix(m, standard_zoo()).cells[4].status == CellStatus::ok);
 }
 
