@@ -78,12 +78,6 @@ def set_experts(device, hardware, engine, stored):
     device.experts.tuned = constants(rates_of(family, hardware, stored, True) or row) if shapes else None
 
 
-def of_shape(device, op):
-    """Constants of a routed product: of tuned tiles where the library has them for its shape."""
-    e = device.experts
-    return e.tuned if any(abs(op.device_experts - n) + abs(op.expert_width - w) < 0.5 for n, w in e.shapes) else e
-
-
 def set_products(device, hardware, engine, precision):
     """Dense products of the family of the runtime, or of the nearest one that it extends, unless the device has a share of its own."""
     while engine and "products" not in engine:

@@ -4,7 +4,6 @@ import math
 from types import SimpleNamespace
 
 from collectives import collective_time
-from experts import of_shape
 
 
 def ceil_div(a, b):
@@ -45,6 +44,12 @@ def product_time(op, device, executions):
     spread = max(op.k * tiles / d.units, d.split_depth) * step + d.wave
     busy = min(together(whole, memory), together(spread, memory) + d.split)
     return cost(d.launch * min(op.copies, 1) + busy, min(whole, spread + d.split), memory, d.launch)
+
+
+def of_shape(device, op):
+    """Constants of a routed product: of tuned tiles where the library has them for its shape."""
+    e = device.experts
+    return e.tuned if any(abs(op.device_experts - n) + abs(op.expert_width - w) < 0.5 for n, w in e.shapes) else e
 
 
 def expert_product_time(op, d):
