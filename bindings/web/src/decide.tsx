@@ -10,9 +10,9 @@ import { Choice, digits, Table, Words } from "./parts";
 import { built, state, systems, update } from "./state";
 
 interface Plan { devices: number; replicas: number; tp_size: number; pp_size: number; ep_size: number; limited_by: string; p99_ttft_ms?: number; itl_ms?: number; training_time_d?: number; mfu?: number; cost_usd_per_h: number | null }
-interface Option { machine: string; feasible: boolean; cost: number; lower: number; upper: number; against_choice: [number, number | null]; apart: boolean; size: { best: Plan; launch: string }; why_not?: string; smallest_change?: string }
+interface Option { machine: string; feasible: boolean; meets_limits: boolean; cost?: number; lower: number; upper: number; against_choice: [number, number | null]; apart: boolean; size: { best: Plan; launch: string }; why_not?: string; smallest_change?: string }
 interface Decision {
-  unit: string; level: number; options: Option[]; regret: { most: number };
+  unit: string; level: number; options: Option[]; regret: { most: number | null };
   flips: { figure: string; unit: string; now: number; at: number; winner: string; deviations: number | null }[]; next: { machine: string; what: string; gpu_minutes: number; regret_left: number }[];
 }
 
@@ -38,20 +38,20 @@ async function words(): Promise<string[]> {
 
 const labelled = (text: string) => text.split(" ").map(labelOf).join(" ");
 function Ranking({ d }: { d: Decision }) {
-  const [best, ...rest] = d.options, can = d.options.filter((o) => o.feasible), money = d.unit === "USD/h", cost = (v: number) => (money ? `$${digits(v)}/h` : `${digits(v)} devices`);
-  const second = rest.find((o) => o.feasible);
+  const [best, ...rest] = d.options, can = d.options.filter((o) => o.meets_limits && o.cost !== undefined), money = d.unit === "USD/h", cost = (v: number) => (money ? `$${digits(v)}/h` : `${digits(v)} devices`);
+  const second = rest.find((o) => o.meets_limits && o.cost !== undefined);
   const degrees = (p: Plan) => [["TP", p.tp_size], ["PP", p.pp_size], ["EP", p.ep_size]].filter(([, n]) => Number(n) > 1).map(([word, n]) => `${word} ${n}`).join(" \u00d7 ") || "TP 1";
   const trains = best!.size.best.training_time_d !== undefined;
   return (
     <>
-      <p id="decision" class="lead" data-best={best!.machine}><strong>{best!.machine} is the choice: {cost(best!.cost)} with {digits(best!.size.best.devices)} devices.</strong>
-        {" "}{second ? `${second.machine} costs ${percent(second.cost / best!.cost - 1).replace("+", "")} more${second.apart ? "" : ", which is less than the ranges tell apart"}. ` : "No other machine meets the limits. "}
-        {second && `The choice can lose ${cost(d.regret.most)} at most, over all errors that the ${d.level} % ranges hold.`}</p>
-      <BarChart title="cost of each machine" description={`with its ${d.level} % range`} rows={can.map((o, i) => ({ name: o.machine, from: 0, to: o.cost, label: cost(o.cost), whole: i > 0, low: o.lower, high: o.upper }))} />
+      <p id="decision" class="lead" data-best={best!.machine}><strong>{best!.machine} is the choice: {best!.cost === undefined ? "its price is not known," : cost(best!.cost)} with {digits(best!.size.best.devices)} devices.</strong>
+        {" "}{second ? `${second.machine} costs ${percent(second.cost! / best!.cost! - 1).replace("+", "")} more${second.apart ? "" : ", which is less than the ranges tell apart"}. ` : "No other machine meets the limits. "}
+        {second && d.regret.most !== null && `The choice can lose ${cost(d.regret.most)} at most, over all errors that the ${d.level} % ranges hold.`}</p>
+      <BarChart title="cost of each machine" description={`with its ${d.level} % range`} rows={can.map((o, i) => ({ name: o.machine, from: 0, to: o.cost!, label: cost(o.cost!), whole: i > 0, low: o.lower, high: o.upper }))} />
       <Table columns={["machine", "devices", "plan of a replica", ...(trains ? ["days", "MFU"] : ["first token, 99 %", "per token", "limited by"]), `cost, ${d.level} % range`]} rows={d.options.map((o) => {
-        if (!o.feasible) return [o.machine, "none", o.why_not ?? "", "", "", ...(trains ? [] : [""]), o.smallest_change ?? ""];
+        if (!o.meets_limits) return [o.machine, "none", o.why_not ?? "", "", "", ...(trains ? [] : [""]), o.smallest_change ?? ""];
         const p = o.size.best;
-        return [o.machine, p.devices, `${p.replicas} \u00d7 (${degrees(p)})`, ...(trains ? [p.training_time_d!, `${digits(100 * p.mfu!)} %`] : [`${digits(p.p99_ttft_ms!)} ms`, `${digits(p.itl_ms!)} ms`, labelled(p.limited_by)]), `${cost(o.lower)} to ${o.upper === null ? "no limit" : cost(o.upper)}`];
+        return [o.machine, p.devices, `${p.replicas} \u00d7 (${degrees(p)})`, ...(trains ? [p.training_time_d!, `${digits(100 * p.mfu!)} %`] : [`${digits(p.p99_ttft_ms!)} ms`, `${digits(p.itl_ms!)} ms`, labelled(p.limited_by)]), `${o.cost === undefined ? "not known" : `${cost(o.lower)} to ${o.upper === null ? "no limit" : cost(o.upper)}`}`];
       })} />
       {d.flips.length > 0 && <><h3>What would change the choice</h3><ul>{d.flips.map((f) => <li>{f.winner}, if {labelled(f.figure)} were {f.at < f.now ? "below" : "above"} {digits(f.at)} {f.unit} (now {digits(f.now)})
         {f.deviations !== null && `, ${f.deviations.toFixed(1)} standard deviations away`}</li>)}</ul></>}
