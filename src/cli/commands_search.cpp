@@ -405,16 +405,6 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   auto s = space_asked(request, asked);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
     s.question.show = usual_results(s.space->sample().entry.results);
-  // A reader of the best plan wants both times of a request, whatever is maximized.
-  if (asked.command == "optimize" && s.question.show.empty() && asked.state.empty() &&
-      options.format == OutputFormat::text)
-    for (const char* time : {"itl", "ttft"}) {
-      const auto& goals = s.question.objectives;
-      const bool goal =
-          std::any_of(goals.begin(), goals.end(), [&](const auto& o) { return o.text == time; });
-      if (!goal && find_field(s.space->sample().entry.results, time) != nullptr)
-        s.question.show.emplace_back(time);
-    }
   check_interval(asked, s.question);
   const InterruptScope listening;
   const Json head = request_json(request, asked);

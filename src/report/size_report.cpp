@@ -242,7 +242,9 @@ Table options_table(const DecideAnswer& a) {
     const auto& s = *o.size;
     t.rows.push_back(
         {o.machine, "yes", "yes", s.best.cost ? "yes" : "no", s.best.devices,
-         fmt::format("{:.4g} to {:.4g}", s.lower, s.upper), s.best.degrees(),
+         std::isfinite(s.upper) ? fmt::format("{:.4g} to {:.4g}", s.lower, s.upper)
+                                : fmt::format("{:.4g} or more", s.lower),
+         s.best.degrees(),
          s.best.cost ? fmt::format("{} USD/h", money(s.best.cost->in(unit::USD / unit::h))) : "unknown",
          &o == &a.options.front() ? std::string("the choice")
                                   : against(o, a.options.front(), a.level) +

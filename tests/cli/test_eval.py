@@ -111,7 +111,7 @@ def test_what_does_not_fit_exits_with_2_and_says_what_would(run):
     assert answer.code == 2
     answer = answer.json()
     assert answer["feasible"] is False and answer["f_status"] == "FAIL" and answer["status"] == "infeasible"
-    assert answer["f_memory_missing"] == pytest.approx(answer["f_memory_used_gb"] - answer["f_memory_capacity_gb"], rel=1e-9)
+    assert answer["f_memory_shortfall"] == pytest.approx(answer["f_memory_used_gb"] - answer["f_memory_capacity_gb"], rel=1e-9)
     assert answer["remedies"] and all(r["change"] and r["effect"] for r in answer["remedies"])
 
 

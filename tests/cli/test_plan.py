@@ -340,9 +340,9 @@ def test_a_plan_of_several_accelerators_without_a_mode_says_what_it_means(run, t
 def test_second_names_are_keys(run, tmp_path, other, ours):
     def answer(words):
         plan = tmp_path / "plan.yaml"
-        plan.write_text("workload: {name: Llama3_8B, %s}\nhardware: {name: H100, gpus: 1}\n" % words)
+        plan.write_text('version: "1"\nname: test\n' "workload: {name: Llama3_8B, %s}\nhardware: {name: H100, gpus: 1}\n" % words)
         done = run("eval", str(plan), "-o", "json")
         assert done.code == 0, done.err
-        return done.json()["performance"]
+        return {key: value for key, value in done.json().items() if key.startswith("p_")}
 
-    assert answer(other) == answer(ours)
+    assert answer(other) == answer(ours) != {}

@@ -38,7 +38,7 @@ def _resolvers(module):
 
     classes = [cls for cls in _defined.values() if cls.__module__ == module.__name__]
     laws = [value._resolver for value in vars(module).values() if isinstance(value, Law)]
-    return [Stage(cls).declared("submission") for cls in classes] + laws
+    return [Stage(cls).declared("submission", False) for cls in classes] + laws
 
 
 def _grade(folder, course):

@@ -131,7 +131,7 @@ class Exporter {
       if (ep > 1) tell("expert_parallel", "true");
     }
     above_one("pp", s_.pp_size);
-    tell("context", r_.seq_len() + r_.asked().output_tokens.value_or(0));
+    tell("context", r_.seq_len() + s_.output_tokens.value_or(0));
     tell("requests", std::ceil(s_.batch_size / copies));
     if (s_.prefill_chunk_tokens) {
       const double chunk = *s_.prefill_chunk_tokens;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,9 @@ struct FewestDevices::Plans {
   std::vector<Degrees> degrees;
   std::vector<KnownDevices> known;  // of the degrees, and of pools where they are plans as well
   Varies varies;
-  std::map<std::size_t, ServedMost> served;  // where the rate varies
+  std::map<std::size_t, ServedMost> served;         // where the rate varies
+  bool without_pools = false;                       // none needed fewer devices where they were tried
+  std::optional<std::pair<Degrees, Degrees>> pair;  // of the best pools, which keep their degrees
 
   Plans(const SizeQuestion& q, std::function<void(VariedQuestion&, double)> how, Varies what)
       : question(q),
@@ -76,10 +79,16 @@ struct FewestDevices::Plans {
     Machines on(sized_scenario(v.question));
     try {
       if (plan == degrees.size()) {
-        const auto most = std::min(question.most_devices, below - 1);
-        const auto pools =
-            sized_pools(v.question, on, degrees_of_pools(v.question, on), most, v.time_factor).plans;
-        return pools.empty() ? below : pools.front().devices;
+        if (without_pools) return below;
+        if (pair) return pool_devices(v.question, on, pair->first, pair->second, v.time_factor);
+        const auto pools = sized_pools(v.question, on, degrees_of_pools(v.question, on),
+                                       std::min(question.most_devices, below - 1), v.time_factor)
+                               .plans;
+        without_pools = pools.empty();
+        if (without_pools) return below;
+        const auto& best = pools.front();
+        pair = {best.prefill.each, {best.tp, best.pp, best.ep}};
+        return best.devices;
       }
       return trains(v.question) ? training_devices(v.question, on, degrees[plan], v.time_factor, below)
                                 : served_devices(plan, v, on);

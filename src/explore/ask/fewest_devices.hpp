@@ -16,7 +16,8 @@ struct VariedQuestion {
 
 /// The fewest devices over all plans, at any value of one number of the question. No plan needs fewer where
 /// that number is larger, so that what plans need at some values bounds what they need at others, and few of
-/// them are priced.
+/// them are priced. Pools keep the degrees that are best at the first value that is
+/// asked; where others need no more devices there, pools are no plan.
 class FewestDevices {
  public:
   /// Numbers that vary. The most that a replica serves does not hang on the rate.

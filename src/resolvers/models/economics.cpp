@@ -98,8 +98,9 @@ SettledMacro settle(const EconomicsModel::Inputs& in, Notes& notes, std::optiona
   f.embodied_carbon = embodied.value_or(Carbon<>());
   if (!out.has_embodied)
     notes.warn([&] {
-      return fmt::format("carbon covers electricity only: no manufacturing footprint of {} is known",
-                         device.name);
+      return fmt::format(
+          "carbon is at least that of the electricity: no manufacturing footprint of {} is known",
+          device.name);
     });
   const double years = in.amortization_years.value_or(c.amortization_years);
   if (!in.amortization_years) notes.assume("amortization_years", years, kDefaults);

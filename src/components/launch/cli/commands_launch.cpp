@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 #include "cli/reading_notes.hpp"
 
+#include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/launch/fit.hpp>
@@ -101,7 +102,12 @@ Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
 }
 
 Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked) {
-  const auto built = scenario_of(request);
+  auto built = scenario_of(request);
+  // Options that leave out the output mean the usual number; a plan or a launch states its whole context.
+  if (!request.targets.empty() && !names_a_file(request.targets[0])) {
+    Notes quiet;
+    built.scenario.output_tokens = ResolvedScenario(built.scenario, quiet).asked().output_tokens;
+  }
   const auto launch = export_launch(built.scenario, format_of(asked.to), asked.checkpoint);
   Answer out{launch.text};
   for (const auto& lost : launch.not_carried)

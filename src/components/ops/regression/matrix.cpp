@@ -70,8 +70,10 @@ std::filesystem::path records_of(const std::filesystem::path& records, const std
   auto text = records.string();
   if (text.empty()) return {};
   if (const auto at = text.find(place); at != std::string::npos) {
-    auto file = model;  // as hubs and mlsysim.dynamo_export name files: organization--name
-    if (const auto slash = file.find('/'); slash != std::string::npos) file.replace(slash, 1, "--");
+    auto file = model;  // a hub's id as hubs and mlsysim.dynamo_export name files: organization--name
+    const auto slash = file.find('/');
+    if (slash != std::string::npos && slash > 0 && file.find('/', slash + 1) == std::string::npos)
+      file.replace(slash, 1, "--");
     text.replace(at, place.size(), file);
   }
   return folder / text;  // an absolute path stays as it is
