@@ -3,7 +3,6 @@
 #include "ops/regression/budget_text.hpp"
 
 #include <mlsysim/engine/detail/model_name.hpp>
-#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -73,7 +72,7 @@ std::filesystem::path records_of(const std::filesystem::path& records, const std
   if (const auto at = text.find(place); at != std::string::npos) {
     auto file = model;  // a hub's id as hubs and mlsysim.dynamo_export name files: organization--name
     const auto slash = file.find('/');
-    if (slash != std::string::npos && !names_a_file(model)) file.replace(slash, 1, "--");
+    if (slash != std::string::npos && !std::filesystem::exists(model)) file.replace(slash, 1, "--");
     text.replace(at, place.size(), file);
   }
   return folder / text;  // an absolute path stays as it is
