@@ -253,7 +253,7 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
                       .found = fmt::format("{} points", space.size()),
                       .expected = fmt::format("at most {}", kMostRows),
                       .hint = "add --minimize or --maximize, or write them with --rows FILE"});
-  Table t{.schema = "mlsysim/sweep@2", .title = space.problem().title(), .columns = {{"index"}}};
+  Table t{.schema = "mlsysim/sweep@2", .title = space.title(), .columns = {{"index"}}};
   for (const auto& a : space.axes()) t.columns.push_back({a.title()});
   t.columns.push_back({"feasible"});
   const ExpressionScope scope{space.sample().entry.inputs, space.sample().entry.results};
@@ -417,7 +417,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
       asked.shard.empty() && asked.state.empty()) {
     auto rows = row_table(s, asked.interval, options);
-    observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
+    observed.swept(s.space->title(), static_cast<double>(s.space->size()));
     return rows;
   }
   ExploreOptions how;
@@ -426,9 +426,9 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   how.evaluations = asked.evaluations;
   how.seed = asked.seed;
   how.cancel = &interrupted;
-  how.progress = observed.progress(
-      s.space->problem().title(),
-      ::isatty(STDERR_FILENO) != 0 ? std::function<void(const Progress&)>(show_progress) : nullptr);
+  how.progress = observed.progress(s.space->title(), ::isatty(STDERR_FILENO) != 0
+                                                         ? std::function<void(const Progress&)>(show_progress)
+                                                         : nullptr);
   if (shares) return bounded_with_states(s, how, asked, as_given.state, head, options);
   if (mpi && how.strategy == Strategy::branch_and_bound) {
     const auto all = bounded_on_ranks(s, how);
@@ -443,7 +443,7 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
-  observed.swept(s.space->problem().title(), static_cast<double>(s.space->size()));
+  observed.swept(s.space->title(), static_cast<double>(s.space->size()));
   if (mpi) return joined_on_ranks(s, answer, options);
   auto out = answer_of(answer, options);
   if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));

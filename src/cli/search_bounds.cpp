@@ -188,7 +188,7 @@ Answer bounded_with_states(const AskedSpace& s, const ExploreOptions& how, const
         shard.n, found.proven ? "" : ", which is not finished", found.boxes, found.evaluated);
   } else {
     Table t{.schema = "mlsysim/bounded-part@1",
-            .title = s.space->problem().title(),
+            .title = s.space->title(),
             .columns = {{"state"}, {"part"}, {"parts"}, {"finished"}, {"boxes"}, {"evaluated"}}};
     t.rows.push_back({share.own(), static_cast<double>(shard.k), static_cast<double>(shard.n),
                       Value(found.proven), found.boxes, found.evaluated});

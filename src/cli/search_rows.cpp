@@ -401,7 +401,7 @@ Answer write_rows(const Space& space, const Question& question, const Json& requ
     out.payload = fmt::format("{}{} rows in {}\n", rows, whole ? "" : fmt::format(" of {}", all), asked.rows);
   } else {
     Table t{.schema = "mlsysim/rows-written@1",
-            .title = space.problem().title(),
+            .title = space.title(),
             .columns = {{"file"}, {"first"}, {"rows"}, {"of"}}};
     t.rows.push_back({asked.rows, static_cast<double>(writer.range().first), static_cast<double>(rows),
                       static_cast<double>(all)});

@@ -549,17 +549,15 @@ std::string unmeasured_words(std::span<const Assumption> assumptions, std::strin
                      std::count_if(assumptions.begin(), assumptions.end(), rests_on_class));
 }
 
-std::string setting_words(const Scenario& s) {
+std::string setting_words(const ResolvedScenario& r) {
   std::string out;
-  const bool serves =
-      s.mode ? *s.mode == Mode::serve : s.workload != nullptr && s.workload->is_language_decoder();
-  if (serves) {
-    const Load usual = s.arrival_rate ? Load::rate : Load::concurrency;
+  if (r.mode() == Mode::serve) {
     constexpr std::array<std::string_view, Choices<Load>::names.size()> kWords{
         "requests kept in flight", "random arrivals", "all requests at once"};
-    out += fmt::format(", {}", kWords[static_cast<std::size_t>(s.load.value_or(usual))]);
+    out += fmt::format(", {}", kWords[static_cast<std::size_t>(r.load())]);
   }
-  if (s.engine != nullptr) out += fmt::format(", {} engine", s.engine->name);
+  if (const auto* engine = r.asked().engine; engine != nullptr)
+    out += fmt::format(", {} engine", engine->name);
   return out;
 }
 

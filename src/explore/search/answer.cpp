@@ -99,7 +99,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   ExploreAnswer out;
   const LawEntry& entry = space.sample().entry;
   const Compiled compiled(question, entry);
-  out.title = space.problem().title();
+  out.title = space.title();
   out.one_by_one = !space.sample().thread_safe;
   for (const auto& a : space.axes()) out.axes.push_back(a.title());
   out.objectives = question.objectives;

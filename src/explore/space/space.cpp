@@ -2,7 +2,6 @@
 
 #include "explore/names.hpp"
 
-#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/resolver_api/detail/exchangeable.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
@@ -98,9 +97,8 @@ class ScenarioProblem final : public Problem {
   }
   std::string fingerprint() const override { return text_of(describe<Scenario>(), &scenario_); }
   std::string title() const override {
-    return fmt::format("{}{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
-                       scenario_.mode ? fmt::format(", {}", name_of(*scenario_.mode)) : "",
-                       setting_words(scenario_));
+    return fmt::format("{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
+                       scenario_.mode ? fmt::format(", {}", name_of(*scenario_.mode)) : "");
   }
 
  private:
@@ -420,6 +418,14 @@ std::vector<Space::Column> Space::columns(const Subject& subject) const {
     }
   }
   return out;
+}
+
+std::string Space::title() const {
+  for (const auto& axis : axes_)
+    for (const auto& name : axis.names)
+      for (const std::string_view part : {"engine", "runtime", "load", "fidelity"})
+        if (name == part) return problem_->title();  // points differ in it
+  return problem_->title() + sample_.setting;
 }
 
 std::string Space::fingerprint() const {

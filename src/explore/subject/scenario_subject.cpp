@@ -324,8 +324,9 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
 Subject begun(const Scenario& scenario, const ResolvedScenario& r) {
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
-  out.title = fmt::format("{} on {}, {}{}", r.asked().workload->name, r.fleet().name, name_of(r.mode()),
-                          setting_words(scenario));
+  out.setting = setting_words(r);
+  out.title =
+      fmt::format("{} on {}, {}{}", r.asked().workload->name, r.fleet().name, name_of(r.mode()), out.setting);
   out.entry.info = {.id = "Scenario",
                     .equation = "scorecard = f(scenario, device, network, facility, model)",
                     .source = "",

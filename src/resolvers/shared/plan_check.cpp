@@ -1,23 +1,29 @@
 #include "resolvers/shared/plan_check.hpp"
 
 #include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/specs/detail/divisor.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace mlsysim::detail {
 namespace {
 
 constexpr Fault kDegrees{.id = "mlsysim.catalogue.075", .reason = BreakReason::infeasible_constraint};
 
-/// The numbers next to `part`, below and above, that divide `whole`.
-std::string divisors_near(double whole, double part) {
-  double below = part, above = part;
-  while (std::fmod(whole, below) != 0) --below;
-  while (above < whole && std::fmod(whole, above) != 0) ++above;
-  return fmt::format("tp_size {:g} or {:g}", below, above);
+/// "tp_size 1, 2 or 4" of the divisors of a whole number.
+std::string divisors_of(double whole) {
+  std::vector<std::string> out{fmt::format("{:g}", whole)};
+  for (double d = whole; d > 1;) {
+    d = divisor_at_most(d - 1, whole);
+    out.insert(out.begin(), fmt::format("{:g}", d));
+  }
+  return fmt::format("tp_size {} or {}", fmt::join(out.begin(), out.end() - 1, ", "), out.back());
 }
 
 /// Whether `part` devices share `whole` things unevenly.
@@ -82,8 +88,8 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
           kDegrees,
           fmt::format("tensor parallelism {:g} does not divide the {:g} attention heads of '{}'", d.tp,
                       *heads, w.name),
-          "tp_size", fmt::format("tp_size {:g}", d.tp), divisors_near(*heads, d.tp),
-          "use so many devices a replica, or share the rest of them by pp_size");
+          "tp_size", fmt::format("tp_size {:g}", d.tp), divisors_of(*heads),
+          "state tp_size, and divide the layers over the other devices with pp_size");
   }
   if (d.cp > seq_len)
     throw DomainError(kDegrees, "a sequence has fewer tokens than ranks that share it", "cp_size",

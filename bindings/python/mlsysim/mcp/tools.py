@@ -393,7 +393,7 @@ def _extensions():
 
 # Schemas --------------------------------------------------------------------------------------------------------------
 
-_DETAIL = {"type": "boolean", "description": "the whole answer, with assumptions and their sources; short when left out"}
+_DETAIL = {"type": "boolean", "description": "the whole answer with assumptions and sources; short when left out"}
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _BOUND = {"type": ["string", "number"]}
 

@@ -22,7 +22,7 @@ namespace mlsysim {
 
 /// The load and the software of a scenario for a title, behind a comma: ", requests kept in flight, engine
 /// vllm". Empty where nothing is served and no software is named.
-[[nodiscard]] std::string setting_words(const Scenario& scenario);
+[[nodiscard]] std::string setting_words(const ResolvedScenario& scenario);
 
 /// Says that the device is known by its class alone; empty where its bandwidth or its launches were measured.
 [[nodiscard]] std::string unmeasured_words(std::span<const Assumption> assumptions, std::string_view device);

@@ -120,6 +120,9 @@ class Space {
   [[nodiscard]] Subject bind(std::uint64_t outer) const;
   /// Warnings of one point; none where it has no answer.
   [[nodiscard]] std::vector<std::string> warnings_at(std::uint64_t index) const;
+  /// The model that is searched, with the load and the software that all points share: "Llama3_70B, all
+  /// requests at once".
+  [[nodiscard]] std::string title() const;
   /// Axes and problem as text, for `merge` and `resume`.
   [[nodiscard]] std::string fingerprint() const;
 

@@ -30,7 +30,8 @@ struct EstimatedFigure {
 /// `entry.is_law()` tells whether derivatives and bounds are exact; if not, tools take differences and say
 /// so.
 struct Subject {
-  std::string title;  ///< "Llama3_70B on 8 x H100, serve"
+  std::string title;      ///< "Llama3_70B on 8 x H100, serve, requests kept in flight"
+  std::string setting{};  ///< of these words those of load and software, behind a comma
   LawEntry entry;
   std::vector<double> point;  ///< canonical base units, one per input of the entry
   std::vector<Assumption> assumptions;
