@@ -130,6 +130,9 @@ double devices_of_replica(const Fleet& fleet) {
   return detail::divisor_at_most(std::min(most, all), all);
 }
 
+/// Whether tensor parallelism of a degree divides the attention heads, where they are known.
+bool divides_heads(const Workload& w, double tp) { return std::fmod(w.heads().value_or(tp), tp) == 0; }
+
 }  // namespace
 
 ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
@@ -279,7 +282,7 @@ void ResolvedScenario::settle_pools(Notes& notes) {
   if (!asked_.tp_size && (asked_.accelerators || asked_.fleet != nullptr)) {
     const double node = fleet_->node->accelerators_per_node;
     for (double tp = 2; tp <= node; ++tp)  // the largest part of a node of which all fit
-      if (std::fmod(node, tp) == 0 && used(tp) <= accelerators() &&
+      if (std::fmod(node, tp) == 0 && divides_heads(*asked_.workload, tp) && used(tp) <= accelerators() &&
           std::fmod(accelerators() - worker_devices(tp), tp * others) == 0)
         tp_size_ = tp;
     notes.assume("tp_size", tp_size_, "the largest part of a node that the devices allow");
@@ -311,7 +314,13 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
     const double others = asked_.pp_size * asked_.ep_size;
     tp_size_ = std::max(1.0, devices_of_replica(*fleet_) / others);
     if (std::floor(tp_size_) != tp_size_) tp_size_ = 1;
-    if (tp_size_ > 1) notes.assume("tp_size", tp_size_, "all devices of a node serve one replica");
+    const double all = tp_size_;
+    while (tp_size_ > 1 && !divides_heads(*asked_.workload, tp_size_))
+      tp_size_ = detail::divisor_at_most(tp_size_ - 1, all);
+    if (all > 1)
+      notes.assume("tp_size", tp_size_,
+                   tp_size_ == all ? TextRef("all devices of a node serve one replica")
+                                   : TextRef("the largest part of a node that divides the attention heads"));
   }
   // How experts are folded is checked where the step is laid out.
   const double folds = mode_ == Mode::train ? asked_.expert_tp_size.value_or(tp_size_) / tp_size_ : 1.0;

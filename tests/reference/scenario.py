@@ -1,5 +1,6 @@
 """A scenario, by the names of `mlsysim eval`, and its whole answer as a flat dictionary in base units."""
 
+import math
 from types import SimpleNamespace
 
 import bottleneck
@@ -132,7 +133,8 @@ def resolve(**asked):
         s.tp_size = 1
         if s.mode == "serve":  # all devices of a node serve one replica
             tp = max(1.0, device.of_replica(s.fleet) / (s.pp_size * s.ep_size))
-            s.tp_size = tp if tp == int(tp) else 1
+            tp = int(tp) if tp == int(tp) else 1
+            s.tp_size = math.gcd(tp, int(model.attention_of(s.workload).get("heads", tp)))  # whole heads
     folds = (s.expert_tp_size or s.tp_size) / s.tp_size if s.mode == "train" else 1
     replica = s.tp_size * s.pp_size * s.ep_size * folds
     s.replicas = devices if s.mode == "infer" else devices / replica / (s.cp_size if s.mode == "train" else 1)

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace mlsysim {
 namespace {
 
@@ -45,6 +47,76 @@ Table overview(std::span<const TableResult> results, OutputFormat format) {
                       share(e.max), share(e.bias, true), compared(r.textbook, r), compared(r.roofline, r)});
     if (exact) t.rows.back().insert(t.rows.back().end(), {count(r.textbook.rows), count(r.roofline.rows)});
   }
+  return t;
+}
+
+/// Tables of one topic: "serving" of "serving/vllm_request_log_rtx".
+struct Topic {
+  std::string name;
+  std::vector<const TableResult*> tables;  ///< by falling median
+  double rows = 0;
+
+  [[nodiscard]] double middle() const { return tables[tables.size() / 2]->errors.median; }
+};
+
+/// Compared tables by topic, in the order in which topics first occur.
+std::vector<Topic> topics_of(std::span<const TableResult> results) {
+  std::vector<Topic> out;
+  for (const auto& r : results) {
+    if (r.errors.rows == 0) continue;
+    const auto name = r.table->name.substr(0, r.table->name.find('/'));
+    auto topic = std::find_if(out.begin(), out.end(), [&](const Topic& t) { return t.name == name; });
+    if (topic == out.end()) topic = out.insert(out.end(), {.name = name, .tables = {}});
+    topic->tables.push_back(&r);
+    topic->rows += static_cast<double>(r.errors.rows);
+  }
+  for (auto& t : out)
+    std::stable_sort(t.tables.begin(), t.tables.end(), [](const TableResult* a, const TableResult* b) {
+      return a->errors.median > b->errors.median;
+    });
+  return out;
+}
+
+/// More tables than these are summed up by topic.
+constexpr std::size_t kTablesListed = 16;
+
+/// How far predictions are from measurements, in one line.
+std::string verdict(std::span<const TableResult> results) {
+  std::vector<const TableResult*> compared;
+  double rows = 0;
+  for (const auto& r : results) {
+    if (r.errors.rows == 0) continue;
+    compared.push_back(&r);
+    rows += static_cast<double>(r.errors.rows);
+  }
+  if (compared.empty()) return "No row could be compared.\n";
+  std::sort(compared.begin(), compared.end(),
+            [](const TableResult* a, const TableResult* b) { return a->errors.median < b->errors.median; });
+  const auto at = [&](double share) {
+    const auto last = static_cast<double>(compared.size() - 1);
+    return compared[static_cast<std::size_t>(share * last)]->errors.median;
+  };
+  if (compared.size() == 1)
+    return fmt::format("Half of {:.0f} rows are predicted within {}, nine of ten within {}.\n", rows,
+                       detail::percent(compared[0]->errors.median), detail::percent(compared[0]->errors.p90));
+  return fmt::format(
+      "Half of {} tables ({:.0f} rows) are predicted within {}, nine of ten within {} (median error of a "
+      "table). Worst: {} ({}).\n",
+      compared.size(), rows, detail::percent(at(0.5)), detail::percent(at(0.9)), compared.back()->table->name,
+      detail::percent(compared.back()->errors.median));
+}
+
+/// One row for each topic, where a row for each table would fill pages.
+Table by_topic(std::span<const TableResult> results) {
+  Table t{.schema = "mlsysim/validation@1", .title = "predictions against measurements"};
+  t.columns = {{"topic"}, {"tables"}, {"rows"}, {"median"}, {"worst table"}, {"its median"}};
+  for (const auto& topic : topics_of(results)) {
+    const auto& worst = *topic.tables.front();
+    t.rows.push_back({topic.name, fmt::format("{}", topic.tables.size()), fmt::format("{:.0f}", topic.rows),
+                      detail::percent(topic.middle()), worst.table->name.substr(topic.name.size() + 1),
+                      detail::percent(worst.errors.median)});
+  }
+  t.footer = "median: of the medians of its tables. Each table: --verbose, or name a topic";
   return t;
 }
 
@@ -158,9 +230,11 @@ std::string render(std::span<const TableResult> results, const RenderOptions& op
     default:
       break;
   }
-  std::string out = render(overview(results, options.format), options);
-  if (options.format == OutputFormat::text &&
-      (options.verbosity == Verbosity::verbose || results.size() == 1))
+  if (options.format != OutputFormat::text) return render(overview(results, options.format), options);
+  std::string out = verdict(results);
+  const bool all = options.verbosity == Verbosity::verbose || results.size() <= kTablesListed;
+  out += render(all ? overview(results, options.format) : by_topic(results), options);
+  if (options.verbosity == Verbosity::verbose || results.size() == 1)
     for (const auto& r : results) out += details(r);
   return out;
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace mlsysim::cli {
 namespace {
@@ -260,6 +261,64 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
 
 namespace {
 
+/// More answers than these are counted for each device.
+constexpr std::size_t kRowsListed = 16;
+
+/// How many programs run, may run and do not, in one line.
+std::string verdict(const std::vector<Row>& rows) {
+  if (rows.size() == 1) {
+    const Row& r = rows[0];
+    const char* says = r.answer.verdict == Verdict::yes  ? "RUNS"
+                       : r.answer.verdict == Verdict::no ? "DOES NOT RUN"
+                                                         : "MAY RUN";
+    return fmt::format("{}: {} on {} with {}.\n", says, r.program, r.device, r.backend);
+  }
+  std::map<Verdict, std::size_t> count;
+  for (const auto& r : rows) ++count[r.answer.verdict];
+  return fmt::format("Of {} answers {} are yes, {} are maybe, {} are no.\n", rows.size(), count[Verdict::yes],
+                     count[Verdict::maybe], count[Verdict::no]);
+}
+
+Table each(const std::vector<Row>& rows) {
+  Table t{.schema = "mlsysim/table@1",
+          .title = "support",
+          .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
+  for (const auto& r : rows)
+    t.rows.push_back({r.program, r.backend, r.device, name_of(r.answer.verdict),
+                      static_cast<double>(r.answer.effort_used), reasons_text(r.answer)});
+  return t;
+}
+
+/// Verdicts of each device of a backend, with the reason that most of its programs have.
+Table by_device(const std::vector<Row>& rows) {
+  struct Counts {
+    std::map<Verdict, double> verdicts;
+    std::map<std::string, double> reasons;
+  };
+  std::map<std::pair<std::string, std::string>, Counts> devices;
+  for (const auto& r : rows) {
+    Counts& c = devices[{r.backend, r.device}];
+    ++c.verdicts[r.answer.verdict];
+    std::set<std::string> once;
+    for (const auto& x : r.answer.reasons)
+      once.insert(fmt::format("{}{}{}", name_of(x.code), x.op.empty() || x.op == r.program ? "" : " ",
+                              x.op == r.program ? "" : x.op));
+    for (const auto& reason : once) ++c.reasons[reason];
+  }
+  Table t{.schema = "mlsysim/table@1",
+          .title = "support",
+          .columns = {{"backend"}, {"hardware"}, {"yes"}, {"maybe"}, {"no"}, {"most frequent reason"}},
+          .footer = "each program: --verbose, or name one"};
+  for (auto& [device, c] : devices) {
+    const auto most = std::max_element(c.reasons.begin(), c.reasons.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    t.rows.push_back({device.first, device.second, c.verdicts[Verdict::yes], c.verdicts[Verdict::maybe],
+                      c.verdicts[Verdict::no],
+                      most == c.reasons.end() ? "" : fmt::format("{} ({:g})", most->first, most->second)});
+  }
+  return t;
+}
+
 Answer shown(const std::vector<Row>& rows, const RenderOptions& options) {
   Answer out;
   if (options.format == OutputFormat::json) {
@@ -267,17 +326,10 @@ Answer shown(const std::vector<Row>& rows, const RenderOptions& options) {
     for (const auto& r : rows) all.push_back(json_of(r));
     out.payload = detail::json_document(Json({{"schema", "mlsysim/support@1"}, {"answers", all}}));
   } else {
-    Table t{.schema = "mlsysim/table@1",
-            .title = "support",
-            .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
-    std::size_t yes = 0;
-    for (const auto& r : rows) {
-      yes += r.answer.verdict == plugin::Verdict::yes ? 1 : 0;
-      t.rows.push_back({r.program, r.backend, r.device, name_of(r.answer.verdict),
-                        static_cast<double>(r.answer.effort_used), reasons_text(r.answer)});
-    }
-    t.footer = fmt::format("{} of {} run", yes, rows.size());
-    out.payload = render(t, options);
+    const bool all = options.format != OutputFormat::text || options.verbosity == Verbosity::verbose ||
+                     rows.size() <= kRowsListed;
+    if (options.format == OutputFormat::text) out.payload = verdict(rows);
+    out.payload += render(all ? each(rows) : by_device(rows), options);
   }
   if (rows.size() == 1)
     out.exit = rows[0].answer.verdict == plugin::Verdict::yes  ? Exit::fine
