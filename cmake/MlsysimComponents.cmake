@@ -2,10 +2,11 @@
 # that it needs. A component that registers itself (a reader, for instance) defines a symbol mlsysim_<name>_component, and
 # whoever links it is told to want that symbol, so that a static library does not lose it.
 
-set(MLSYSIM_COMPONENT_NAMES models launches traffic ops validation plots plugins course)
+set(MLSYSIM_COMPONENT_NAMES models launches traffic sizing ops validation plots plugins course)
 option(MLSYSIM_WITH_MODELS "Files of models and programs: config.json, safetensors, GGUF, ONNX, StableHLO, torch.export" ON)
 option(MLSYSIM_WITH_LAUNCHES "Launch commands of serving engines and trainers, both ways" ON)
 option(MLSYSIM_WITH_TRAFFIC "Recorded requests as lengths, arrivals and shared prefixes" ON)
+option(MLSYSIM_WITH_SIZING "How many devices, which machine, and whether a number can be" ON)
 option(MLSYSIM_WITH_OPS "torch.compile analysis, telemetry, live checks, regression of predictions" ON)
 option(MLSYSIM_WITH_VALIDATION "Measured tables, errors of predictions, calibration" ON)
 option(MLSYSIM_WITH_PLOTS "Plots and report pages" ON)

@@ -3,11 +3,11 @@
 #include "asked_scenario.hpp"
 #include "bindings.hpp"
 
-#include <mlsysim/explore/ask/claim.hpp>
-#include <mlsysim/explore/ask/decide.hpp>
 #include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/report/explore_report.hpp>
-#include <mlsysim/report/size_report.hpp>
+#include <mlsysim/sizing/claim.hpp>
+#include <mlsysim/sizing/decide.hpp>
+#include <mlsysim/sizing/report.hpp>
 #include <mlsysim/validation/residual_rows.hpp>
 #include <mlsysim/validation/residuals.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -2,7 +2,7 @@
 /// The commands of the program, apart from how their arguments are read.
 
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/engine/service_limit.hpp>
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/intervals/residual_groups.hpp>
 #include <mlsysim/report/render_options.hpp>
@@ -236,6 +236,7 @@ struct MeasureRequest {
   std::string python;            ///< interpreter; the first with PyTorch where empty
   std::string on;                ///< "cpu", "cuda" or "rocm"; the accelerator, else the CPU where empty
   std::string hardware;          ///< name of the device in the zoo; recognized where empty
+  std::string points;            ///< file of points instead of the plan; empty: the plan
   std::vector<std::string> zoo;  ///< of the user
   double deadline = 120;         ///< [s]
   bool plan = false;             ///< print the points and measure nothing

@@ -12,8 +12,11 @@
 #include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/tape/export.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -331,6 +334,59 @@ void take_second(ScenarioRequest& request, std::vector<std::string>& with) {
 
 }  // namespace
 
+std::vector<LimitAt> limits_at(const Subject& subject, std::span<const ServiceLimit> limits) {
+  std::vector<LimitAt> out;
+  if (limits.empty()) return out;
+  const auto values = subject.entry(subject.point);
+  for (const auto& limit : limits) {
+    const auto* f = find_field(subject.entry.results, limit.result());
+    if (f == nullptr)
+      throw InputError({.id = "mlsysim.cli.317",
+                        .message = fmt::format("nothing holds the limit '{}' here", limit.text()),
+                        .key = limit.time,
+                        .found = fmt::format("no {} of {}", limit.result(), subject.title),
+                        .expected = "a served model, and a mean where the load is a burst",
+                        .hint = "leave out the limit, or state a load: --concurrency or --rate"});
+    const double x = values[static_cast<std::size_t>(f - subject.entry.results.data())];
+    out.push_back({limit.text(), pretty(AnyQuantity(Time<>::from_base(x)), 3), x <= limit.most.base()});
+  }
+  return out;
+}
+
+std::string words_of(std::span<const LimitAt> limits) {
+  std::string out;
+  for (const auto& l : limits)
+    out += fmt::format("{}{}: {}, {}", out.empty() ? "" : "; ", l.limit, l.found, l.met ? "met" : "broken");
+  return out;
+}
+
+bool all_met(std::span<const LimitAt> limits) {
+  return std::all_of(limits.begin(), limits.end(), [](const LimitAt& l) { return l.met; });
+}
+
+namespace {
+
+/// Says below the verdict of a comparison whether both sides keep the limits; nothing without limits.
+std::string with_limits(std::string text, std::span<const LimitAt> first, std::span<const LimitAt> second,
+                        const RenderOptions& options) {
+  if (first.empty()) return text;
+  if (options.format == OutputFormat::json) {
+    auto whole = nlohmann::ordered_json::parse(text);
+    auto& all = whole["limits"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < first.size(); ++i)
+      all.push_back({{"limit", first[i].limit},
+                     {"first", {{"found", first[i].found}, {"met", first[i].met}}},
+                     {"second", {{"found", second[i].found}, {"met", second[i].met}}}});
+    return detail::json_document(whole);
+  }
+  if (options.format == OutputFormat::csv) return text;
+  return text.insert(
+      std::min(text.find('\n') + 1, text.size()),
+      fmt::format("limits, first: {}\nlimits, second: {}\n", words_of(first), words_of(second)));
+}
+
+}  // namespace
+
 Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
   auto with = asked.with;
   take_second(request, with);
@@ -363,7 +419,10 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
       both[k].result = fmt::format("{}.{}", side[k], both[k].result);
     text = with_intervals(std::move(text), both, options);
   }
-  return {std::move(text)};
+  const auto first = limits_at(from.subject, request.limits), second = limits_at(to.subject, request.limits);
+  Answer out{with_limits(std::move(text), first, second, options)};
+  if (!all_met(first) || !all_met(second)) out.exit = Exit::assertion_failed;
+  return out;
 }
 
 namespace {

@@ -3,15 +3,19 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/explore/ask/size.hpp>
-
 namespace mlsysim::cli {
 
 /// How many devices, or which: the load is `arrival_rate` of the scenario.
-struct SizeRequest : SizeTexts {
+struct SizeRequest {
   std::vector<std::string> on;      ///< machines
   std::vector<std::string> prices;  ///< MACHINE=PRICE
   std::vector<ServiceLimit> limits;
+  std::string tokens, within;  ///< of a training run: "15T", "90 d"
+  double most_devices = 65536, most_replica_devices = 64;
+  int level = 80;  ///< percent of the interval
+  bool disaggregated = false;
+  std::vector<std::string> precisions;  ///< that are tried
+  std::string points;                   ///< of decide: a file of points for `mlsysim measure`; empty: none
   std::string output = "text";      ///< a form of answers, html, or a file that ends in .html, .md or .pdf
   bool force = false;               ///< replace a file that others wrote
   CompareMeasuredRequest measured;  ///< of decide: a file of one's own; empty: none

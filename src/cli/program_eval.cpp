@@ -207,6 +207,19 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
     app.preparse_callback([this, mode = *fixed](std::size_t) { scenario_.fields["mode"] = name_of(mode); });
 }
 
+void Program::limit_options(CLI::App& app, const std::function<void(ServiceLimit)>& take) {
+  const auto limit = [&](const char* options, const char* time, const char* about) {
+    app.add_option_function<std::string>(
+           options, [take, time](const std::string& text) { take(ServiceLimit::parse(time, text)); }, about)
+        ->type_name("LIMIT")
+        ->group("Limits");
+  };
+  limit("--ttft", "ttft", "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)");
+  limit("--itl,--tpot", "itl",
+        "limit of the mean time between tokens of a request: '30 ms', 'p99 50 ms' (p90, p99 over requests)");
+  limit("--e2e", "e2e", "limit of the time of a whole request: '20 s', 'p99 30 s'");
+}
+
 void Program::eval_commands() {
   const auto target = [this](CLI::App& app, const char* name, const char* about) {
     return app

@@ -145,6 +145,7 @@ void Program::compare_command() {
   offer(*c, "--measurand", compare_measured_.measurand,
         "what a CSV file measures: matrix_product, token_time, ...", "NAME");
   interval_option(*c, scenario_.interval);
+  limit_options(*c, [this](ServiceLimit limit) { scenario_.limits.push_back(std::move(limit)); });
   scenario_options(*c, std::nullopt);
 }
 

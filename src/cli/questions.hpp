@@ -33,6 +33,17 @@ struct AskedSubject {
 /// The subject with changes applied, NAME=VALUE each.
 [[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
 
+/// A limit on a time of a request, beside what is predicted.
+struct LimitAt {
+  std::string limit, found;  ///< "p99 ttft <= 2 s", "1.29 s"
+  bool met = false;
+};
+/// @throws InputError where the subject has no such time: it is no served model, or at a load without it
+[[nodiscard]] std::vector<LimitAt> limits_at(const Subject& subject, std::span<const ServiceLimit> limits);
+/// "ttft <= 2 s: 1.29 s, met; itl <= 30 ms: 35.1 ms, broken"
+[[nodiscard]] std::string words_of(std::span<const LimitAt> limits);
+[[nodiscard]] bool all_met(std::span<const LimitAt> limits);
+
 /// A count of a pool that a question varies is there, at this value where nobody gave one: without prefill
 /// workers there is nothing to vary.
 void give_pool_count(ScenarioRequest& request, std::string_view name, std::string_view value);

@@ -92,7 +92,14 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
                     .count = op.count * times,
                     .work = (op.work * op.count).base() * times,
                     .traffic = (op.memory_bytes * op.count).base() * times,
-                    .time = cost.total.base()};
+                    .time = cost.total.base(),
+                    .kind = op.kind,
+                    .m = op.m,
+                    .n = op.n,
+                    .k = op.k,
+                    .copies = op.copies,
+                    .group_heads = op.group_heads,
+                    .stays_16bit = op.stays_16bit};
     sum += row.time;
     rows.push_back(std::move(row));
   }

@@ -24,6 +24,7 @@ ABSENT = {
     "models": [["program", "show", "a.onnx"]],
     "launches": [["import", "vllm serve x"], ["fit", "plan.yaml"]],
     "traffic": [["traffic", "show", "a.jsonl"], ["eval", "Llama3_8B", "H100", "--traffic-file", "a.jsonl"]],
+    "sizing": [["size", "Llama3_8B", "--on", "H100"], ["decide", "Llama3_8B", "--on", "H100,A100"], ["claim", "x"]],
     "ops": [["ci", "run", "a.yaml"], ["compile", "ingest", "a"], ["watch", "http://a"]],
     "validation": [["validate"], ["calibrate", "--device", "H100"], ["measure", "--plan"]],
     "plots": [["plot", "roofline", "H100"], ["report", "Llama3_8B", "H100"]],

@@ -91,6 +91,40 @@ def test_the_plan_needs_no_pytorch():
     assert done.stdout.count(" s  ") == len(measure.POINTS)
 
 
+# ---- points that a decision asks for
+def request(*points, **more):
+    return json.dumps({"schema": "mlsysim/measure-request@1", "points": list(points), **more})
+
+
+PRODUCT = {"hardware": "H200", "table": "gemm", "op": "mm", "size": {"m": 24, "n": 512, "k": 1024}, "why": "31 % of a decode step"}
+CACHE = {"table": "attention", "op": "decode", "size": {"batch": 2, "context": 128, "heads": 8, "kv_heads": 2, "head_dim": 64}}
+
+
+def test_points_of_a_decision_are_those_of_the_device(tmp_path):
+    file = tmp_path / "points.json"
+    file.write_text(request(PRODUCT, CACHE, PRODUCT))
+    asked = measure.asked_points(file)
+    assert [p.name for p in measure.points_on(asked, "H200")] == [
+        "gemm: mm dtype=wide m=24 n=512 k=1024", "attention: decode batch=2 new_tokens=1 context=128 heads=8 kv_heads=2 head_dim=64 causal=0"]
+    assert [p.table for p in measure.points_on(asked, "B200")] == ["attention"]
+    file.write_text(request(PRODUCT))
+    with pytest.raises(ValueError, match="H200.*B200"):
+        measure.points_on(measure.asked_points(file), "B200")
+
+
+@pytest.mark.parametrize("text, said", [
+    ("{", "no JSON"), ("[]", "no list of points"), (request(), "no list of points"), (request(1), "no list of points"),
+    (request({**PRODUCT, "op": "mv"}), "gemm mv"), (request({**PRODUCT, "table": ["gemm"]}), "expected one of"),
+    (request({**PRODUCT, "size": {"m": 1}}), "m, n, k"), (request({**PRODUCT, "size": [1]}), "m, n, k"),
+    *((request({**PRODUCT, "size": {"m": value, "n": 1, "k": 1}}), "whole number") for value in (0, -1, 1.5, True, "1", None, 1e300, float("inf"), float("nan"))),
+    (request({**PRODUCT, "size": {"m": 1 << 20, "n": 1 << 20, "k": 1}}), "operand"),
+    (request({**CACHE, "size": {**CACHE["size"], "kv_heads": 3}}), "divisor")])
+def test_a_damaged_file_of_points_is_refused(tmp_path, text, said):
+    (tmp_path / "points.json").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        measure.asked_points(tmp_path / "points.json")
+
+
 # ---- output
 def test_rows_are_on_the_disk_at_once(tmp_path):
     out = measure.Output(tmp_path, {"gemm": {"gemm_bf16": "schema: x\n"}})
@@ -175,7 +209,7 @@ def test_parameters_of_a_known_model():
 
 
 def test_the_list_of_points_is_that_of_the_script():
-    assert (HERE / "measure_points.json").read_text() == measure.points_json() + "\n", "measure.py --points > measure_points.json"
+    assert (HERE / "measure_points.json").read_text() == measure.points_json() + "\n", "measure.py --write-points > measure_points.json"
 
 
 # ---- a run

@@ -17,7 +17,7 @@ VERSION = "0.17.1"  # of ziglang: clang 22
 
 # Folders of src that are compiled, and files of theirs that are not.
 ROOMS = ("units scalars reflect tape physics specs lowering resolver_api timing estimate files zoo resolvers pipeline engine intervals explore report cli "
-         "components/model_files components/launch components/request_trace components/plot").split()
+         "components/model_files components/launch components/request_trace components/sizing components/plot").split()
 LEFT_OUT = {f"{folder}/{name}.cpp" for folder, names in {
     "files": "write",
     "cli": "main complete zoo_templates run_program process child_process print_html command_agents command_submit observed plugin_exit absent_commands ranks row_text "

@@ -2,6 +2,7 @@
 /// The derivation of one number of a scenario: law by law, with the numbers put in.
 
 #include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/lowering/op.hpp>
 
 #include <functional>
 #include <string>
@@ -24,6 +25,10 @@ struct OperatorRow {
   double count = 0;
   double work = 0, traffic = 0, time = 0;  ///< FLOP, B, s of all executions
   double share = 0;                        ///< of the pass
+  OpKind kind = OpKind::elementwise;
+  double m = 0, n = 0, k = 0, copies = 1;  ///< extents, as those of Op
+  double group_heads = 1;                  ///< of an attention: query heads that share a key-value head
+  bool stays_16bit = false;                ///< of a product: 16 bits where others are narrower
 };
 [[nodiscard]] std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric);
 

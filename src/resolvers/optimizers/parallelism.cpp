@@ -195,7 +195,8 @@ std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const In
   const auto step = step_of(in, *found, notes);
   if (!in.overlap_efficiency)
     notes.assume("overlap_efficiency", conventions_or_standard(in.conventions).overlap,
-                 "zoo/defaults.yaml; none is tried as well");
+                 fidelity_model.lists_operators() ? TextRef("zoo/defaults.yaml")
+                                                  : TextRef("zoo/defaults.yaml; none is tried as well"));
   Result r{found.summary};
   r.tp_size = found->tp;
   r.pp_size = found->pp;

@@ -20,7 +20,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view source = "patterson2021carbon";
   static constexpr std::array walls{17, 18};
   static constexpr std::array fallacies{Fallacy{
-      "Carbon fidelity_model moves the fleet.",
+      "Carbon pricing moves the fleet.",
       "At 100 USD a tonne carbon is a few percent of the cost; the accelerators dominate everywhere."}};
   static constexpr bool thread_safe = true;
 

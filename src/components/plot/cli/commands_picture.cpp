@@ -354,6 +354,8 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
     other = changed_subject(request, asked.with).built;
   const auto built = scenario_of(request);
   auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
+  std::vector<LimitAt> limits = limits_at(subject_of(built.scenario), request.limits);
+  if (!limits.empty()) page.answer += fmt::format(" Limits: {}.", words_of(limits));
   add_records(asked, page);
   if (!asked.pipeline.empty())
     page.parts.push_back(
@@ -364,7 +366,8 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
   const auto text = words ? to_text(page, how_shown, target.file.empty() ? columns_of_stdout() : 0)
                     : target.form == "html" ? to_html(page)
                                             : to_markdown(page);
-  if (target.file.empty()) return {text};
+  const Exit exit = all_met(limits) ? Exit::fine : Exit::assertion_failed;
+  if (target.file.empty()) return {text, {}, exit};
   if (target.form == "pdf") {
     auto plain = page;
     for (auto& part : plain.parts)
@@ -373,7 +376,7 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
   } else {
     files::write(target.file, text, how);
   }
-  return {fmt::format("{}\n", target.file)};
+  return {fmt::format("{}\n", target.file), {}, exit};
 }
 
 }  // namespace mlsysim::cli

@@ -108,6 +108,7 @@ void Program::report_command() {
       ->trigger_on_parse();
   r->add_flag("--text", report_.text, "for a terminal: tables as wide as it is, derivations with --verbose");
   r->add_flag("--force", report_.force, "replace a file that others wrote");
+  limit_options(*r, [this](ServiceLimit limit) { scenario_.limits.push_back(std::move(limit)); });
   scenario_options(*r, std::nullopt);
 }
 

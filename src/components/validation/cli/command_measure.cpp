@@ -129,6 +129,7 @@ bool measured(const MeasureRequest& request, const RenderOptions& options) {
   };
   add("--device", request.on);
   add("--hardware", request.hardware);
+  add("--points", request.points);
   if (request.force) words.emplace_back("--force");
   if (options.verbosity == Verbosity::verbose) words.emplace_back("--verbose");
   const auto ended = run_shown(words);

@@ -82,12 +82,16 @@ void Program::measure_command() {
       command(app_, "measure", "Measure this machine with PyTorch, fit it and compare predictions",
               "Examples:\n  mlsysim measure --plan\n  mlsysim measure --out measured\n"
               "  mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python\n"
+              "  mlsysim measure --points points.json --hardware H200\n"
               "Measuring takes two minutes at most and downloads nothing. It needs a Python with PyTorch.",
               [this] {
                 measure_.zoo = zoo_paths_;
                 return measure_machine(measure_, render_);
               });
-  m->add_flag("--plan", measure_.plan, "list the points and why each is taken; measure nothing");
+  auto* plan = m->add_flag("--plan", measure_.plan, "list the points and why each is taken; measure nothing");
+  offer(*m, "--points", measure_.points,
+        "points to measure instead of the plan: a file of mlsysim decide --points", "FILE")
+      ->excludes(plan);
   offer(*m, "--out", measure_.out, "folder for the tables and the device entry", "FOLDER")
       ->capture_default_str();
   offer(*m, "--deadline", measure_.deadline, "seconds for all points; the least valuable are dropped first",

@@ -4,6 +4,7 @@
     python measure.py --plan                      list the points and why each one is taken
     python measure.py --out FOLDER                measure for at most two minutes
     python measure.py --out FOLDER --deadline 45  drop the least valuable points first
+    python measure.py --points FILE               measure the kernels of `mlsysim decide --points FILE` in their place
 
 The folder receives CSV files in the columns of the tables that were measured on an H100, one YAML definition for each predicted
 quantity (for `mlsysim validate` and `mlsysim calibrate`), definitions.md and machine.json. Each row is flushed when it is measured.
@@ -177,6 +178,68 @@ def fitting(points, seconds, cpu, pace=1.0):
     while kept and total > seconds + 1e-9:
         total -= pace * kept.pop().expected(cpu)
     return kept
+
+ASKED = {  # what a file of points may ask for: the sizes of a kernel, what it identifies, and what it needs
+    ("gemm", "mm"): ("m n k", "efficiency.product_stream, efficiency.matrix", ""),
+    ("gemm", "scaled_mm"): ("m n k", "efficiency.product_stream_narrow, efficiency.matrix_narrow", "fp8"),
+    ("attention", "decode"): ("batch context heads kv_heads head_dim", "efficiency.attention_stream", ""),
+    ("attention", "prefill"): ("batch context heads kv_heads head_dim", "efficiency.attention", ""),
+    ("attention", "forward_backward"): ("batch context heads kv_heads head_dim", "efficiency.attention_backward", ""),
+}
+MOST_VALUES = 1 << 31  # of one operand
+
+def asked_point(entry: dict) -> Point:
+    """A kernel of a file of points. Raises ValueError that says what is wrong with it."""
+    kind = str(entry.get("table")), str(entry.get("op"))
+    if kind not in ASKED:
+        raise ValueError(f"found {kind[0]} {kind[1]}, expected one of {', '.join(' '.join(k) for k in ASKED)}")
+    names, identifies, needs = ASKED[kind]
+    size, names = entry.get("size"), names.split()
+    if not isinstance(size, dict) or sorted(size) != sorted(names):
+        raise ValueError(f"found the sizes {', '.join(size) if isinstance(size, dict) else size!r}, expected {', '.join(names)}")
+    for name, value in size.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= MOST_VALUES or value != int(value):
+            raise ValueError(f"found {name} {value!r}, expected a whole number from 1 to {MOST_VALUES}")
+    size = {name: int(size[name]) for name in names}
+    why = str(entry.get("why", "asked for"))
+    if kind[0] == "gemm":
+        m, n, k = size.values()
+        most, point = max(m * n, m * k, n * k), Point("gemm", kind[1], dict(dtype="fp8" if needs else "wide", **size), 0.4, 2.0, identifies, why, needs)
+    else:
+        batch, context, heads, kv_heads, head_dim = size.values()
+        if heads % kv_heads:
+            raise ValueError(f"found {kv_heads} kv_heads for {heads} heads, expected a divisor of the heads")
+        most, point = batch * context * max(heads, kv_heads) * head_dim, attend(kind[1], *size.values(), identifies, why, 2.0)
+    if most > MOST_VALUES:
+        raise ValueError(f"found an operand of {most} values, expected at most {MOST_VALUES}")
+    return point
+
+def asked_points(path) -> list:
+    """[(device, Point)] of a file of `mlsysim decide --points`; a device is "" where the file names none. Raises ValueError, OSError."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read(1 << 20)
+    try:
+        asked = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: found no JSON ({error}), expected a file of mlsysim decide --points") from None
+    points = asked.get("points") if isinstance(asked, dict) and asked.get("schema") == "mlsysim/measure-request@1" else None
+    if not isinstance(points, list) or not points or not all(isinstance(p, dict) for p in points):
+        raise ValueError(f"{path}: found no list of points, expected a file of mlsysim decide --points (schema mlsysim/measure-request@1)")
+    out = []
+    for i, entry in enumerate(points):
+        try:
+            out.append((str(entry.get("hardware", "")), asked_point(entry)))
+        except ValueError as error:
+            raise ValueError(f"{path}: point {i + 1}: {error}") from None
+    return out
+
+def points_on(asked, hardware) -> list:
+    """The points that a file asks for on a device. Raises ValueError where it asks for none there."""
+    points = {p.name: p for name, p in asked if name in ("", hardware)}
+    if not points:
+        raise ValueError(f"found points on {', '.join(sorted({name for name, _ in asked}))}, expected some on {hardware}; "
+                         "--hardware NAME says which of them this machine is")
+    return list(points.values())
 
 CPU_CUTS = {  # a CPU core measures about 1/256 of the arithmetic and 1/64 of the traffic
     "gemm": dict(m=16, n=4, k=4), "attention": dict(batch=8, new_tokens=4, context=4, heads=4, kv_heads=4), "elementwise": dict(rows=4, columns=16),
@@ -811,7 +874,8 @@ def best_rates(p, row, item) -> dict:
 def measure_all(args, torch, kind, power) -> int:
     cpu, date = kind == "cpu", time.strftime("%Y-%m-%d")
     shares = [core_share()]
-    before = idle_row(power, POINTS[0].op) if power.source and args.deadline > 20 else None  # before anything touches the device
+    asked = asked_points(args.points) if args.points else None
+    before = idle_row(power, POINTS[0].op) if power.source and args.deadline > 20 and not asked else None  # before anything touches the device
     device = Device(torch, kind)
     facts = machine_facts(device, torch, power)
     model = list(MODELS)[2 if cpu else 0 if facts["memory_bytes"] > 40e9 else 1]
@@ -825,7 +889,7 @@ def measure_all(args, torch, kind, power) -> int:
     output.text("../zoo/models.yaml", model_entries(source))
     output.text("../zoo/sources.yaml", 'schema: mlsysim/references@1\nentries:\n- {key: own-measurement, text: "measure.py on this machine"}\n')
     abilities = {name for name, there in (("accelerator", device.accelerator), ("fp8", device.fp8), ("power", power.source)) if there}
-    todo = [shrunk(p) if cpu else p for p in available(POINTS, abilities)]
+    todo = available(points_on(asked, hardware), abilities) if asked else [shrunk(p) if cpu else p for p in available(POINTS, abilities)]
     todo = [p for p in todo if p.op != POINTS[0].op]
     planned, spent, expected, pace, rates = len(todo), 0.0, 0.0, 1.0, {}
     if before:
@@ -883,6 +947,11 @@ def run(args) -> int:
     except ImportError as error:
         print(f"measure.py needs PyTorch; importing it failed: {error}", file=sys.stderr)
         return 1
+    except (ValueError, OSError) as error:
+        if not args.points:
+            raise
+        print(f"measure.py: --points: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print(f"interrupted; the rows measured so far are in {args.out}", file=sys.stderr)
         return 130
@@ -899,14 +968,15 @@ def main(argv=None) -> int:
     parser.add_argument("--threads", type=int, default=1, help="cores that PyTorch may use (default: 1)")
     parser.add_argument("--hardware", metavar="NAME", help="name of the device in the zoo (default: recognized, or an entry of its own)")
     parser.add_argument("--force", action="store_true", help="overwrite tables in the folder")
-    parser.add_argument("--points", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--points", metavar="FILE", help="kernels to measure instead of the plan, as mlsysim decide --points writes them")
+    parser.add_argument("--write-points", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--no-next", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--verbose", action="store_true", help="print each point with its time")
     parser.add_argument("--sample-power", metavar="FILE", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.sample_power:
         return sample_power(args.sample_power) or 0
-    if args.points:
+    if args.write_points:
         print(points_json())
         return 0
     if args.plan:

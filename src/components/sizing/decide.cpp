@@ -1,7 +1,8 @@
-#include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/sizing/decide.hpp>
 
-#include "explore/ask/decide_costs.hpp"
-#include "explore/ask/size_plans.hpp"
+#include "sizing/detail/decide_costs.hpp"
+#include "sizing/detail/next_points.hpp"
+#include "sizing/detail/size_plans.hpp"
 
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/units/format.hpp>
@@ -27,59 +28,6 @@ double median_of(const std::vector<double>& sorted) {
 /// The part of an interval that a machine has for itself, and the one it shares, as factors.
 double own_part(double factor, double shared) { return std::exp(std::log(factor) * std::sqrt(1 - shared)); }
 double common_part(double factor, double shared) { return std::exp(std::log(factor) * std::sqrt(shared)); }
-
-/// Error that remains once a machine is measured: the least half-width, in logarithms, of measured bands.
-double measured_width(std::string_view metric, int level) {
-  const auto& book = ErrorBook::standard_of(metric);
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& g : book.groups()) {
-    if (const auto band = book.band(g.subject, level); band && band->distance == 0)
-      least = std::min(least, std::log(band->high / band->low) / 2);
-  }
-  return least;
-}
-
-/// A measurement: its devices and its time.
-struct Measured {
-  std::string what;
-  double devices, seconds;
-};
-
-std::vector<Measured> measurements_of(const Scenario& asked, const SizedPlan& plan) {
-  const double length = asked.seq_len.value_or(2048), answer = asked.output_tokens.value_or(128);
-  if (plan.scenario.mode == Mode::train) {
-    const double step = asked.batch_size * length / plan.token_throughput.base();
-    return {{fmt::format("training steps of {:g} sequences of {:g} tokens, {}", asked.batch_size, length,
-                         plan.degrees()),
-             plan.devices, 20 * step}};
-  }
-  return {{fmt::format("decode steps of {:.0f} requests at {:.0f} tokens, {}",
-                       std::max(1.0, std::round(plan.running)), length + answer / 2, plan.degrees()),
-           plan.replica_devices(), 200 * plan.itl.in(unit::s)},
-          {fmt::format("prompts of {:.0f} tokens, {}", length, plan.degrees()), plan.replica_devices(),
-           20 * plan.ttft.in(unit::s)}};
-}
-
-void add_measurements(const std::vector<DecideOption>& options, std::vector<Costs>& costs,
-                      const ErrorBox& box, std::string_view metric, DecideAnswer& out) {
-  if (out.regret <= 0 || options.size() < 2) return;
-  const double width = measured_width(metric, out.level);
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    ErrorBox smaller = box;
-    for (std::size_t k = 0; k < options.size(); ++k)
-      if (costs[k].device() == costs[i].device()) {
-        smaller.low[k] = std::max(box.low[k], std::exp(-width));
-        smaller.high[k] = std::min(box.high[k], std::exp(width));
-      }
-    const double left = detail::certified(costs, smaller, 16).value;
-    // An engine starts in a minute.
-    for (auto& m : measurements_of(costs[i].question().scenario, options[i].size->best))
-      out.next.push_back({options[i].machine, std::move(m.what), m.devices * (60 + m.seconds) / 60, left});
-  }
-  std::erase_if(out.next, [&](const NextMeasurement& m) { return !(m.regret < out.regret * (1 - 1e-9)); });
-  std::ranges::stable_sort(out.next, {}, &NextMeasurement::regret);
-  if (out.next.size() > 5) out.next.resize(5);
-}
 
 /// A machine with the scenario of the question on it.
 struct AskedMachine {
@@ -223,7 +171,7 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
     if (o.meets_limits() && !o.compared)
       out.flips.push_back({fmt::format("price of {}", o.machine), "USD/h", std::nullopt,
                            feasible.front().cost / o.size->best.devices, o.machine, std::nullopt});
-  add_measurements(feasible, costs, box, metric, out);
+  detail::add_measurements(feasible, costs, box, out);
   return out;
 }
 

@@ -2,10 +2,11 @@
 /// Which machine: the sizes of several machines beside each other, how sure their order is, and what would
 /// change it.
 
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/sizing/size.hpp>
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlsysim {
@@ -60,11 +61,26 @@ struct FlipPoint {
   std::optional<double> deviations;  ///< distance in standard deviations, where the zoo gives a range
 };
 
-/// A point whose measurement makes the regret smaller.
+/// A kernel that `mlsysim measure --points` times on one device.
+struct KernelPoint {
+  std::string table, op;                              ///< "gemm" and "mm", "attention" and "decode"
+  std::vector<std::pair<std::string, double>> sizes;  ///< "m", "n", "k"; "batch", "context", "heads", ...
+  /// "mm m 24 n 7168 k 2048"
+  [[nodiscard]] std::string text() const;
+  bool operator==(const KernelPoint&) const = default;
+};
+
+/// A measurement that makes the regret smaller.
+///
+/// The error of a machine's time is taken as made of errors of its kernels that do not depend on each other,
+/// each in proportion to the kernel's time: a kernel with the share w of a step takes w^2 over the sum of all
+/// w^2 from the variance. A run of the whole plan takes all but the width of measured bands.
 struct NextMeasurement {
-  std::string machine, what;  ///< "one decode step of 24 requests at 4608 tokens, tp 8"
-  double minutes = 0;         ///< of all its devices together
-  double regret = 0;          ///< that would be left
+  std::string machine, device;        ///< as asked, and its device
+  std::string what;                   ///< "31 % of a decode step, tp 8", or a run of the plan
+  std::optional<KernelPoint> kernel;  ///< absent: a run of the whole plan with its software
+  double minutes = 0;                 ///< of all its devices together
+  double regret = 0;                  ///< that would be left, after the points before it as well
 };
 
 struct DecideAnswer {
@@ -77,7 +93,8 @@ struct DecideAnswer {
   std::vector<RegretPart> certificate;     ///< by the common factor
   std::vector<RegretPart> same_device;     ///< by the factor that machines with the device of the choice have
   std::vector<FlipPoint> flips;
-  std::vector<NextMeasurement> next;
+  std::vector<NextMeasurement> next;   ///< up to five kernels, the one that tells most first
+  std::optional<NextMeasurement> run;  ///< of the plan that tells most
   int level = 80;
 };
 

@@ -4,8 +4,8 @@
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/requests.hpp>
-#include <mlsysim/explore/ask/size.hpp>
 #include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/sizing/size.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -53,6 +53,7 @@ inline void set_degrees(Scenario& s, const Degrees& d) {
   s.tp_size = d.tp;
   s.pp_size = d.pp;
   s.ep_size = d.ep;
+  if (d.precision) s.precision = d.precision;
 }
 
 /// Machines of a question: a device that comes in any number, or nodes that do.

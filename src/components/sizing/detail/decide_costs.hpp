@@ -1,9 +1,9 @@
 #pragma once
 // Costs of machines at errors of the prediction, and where one costs less than another.
 
-#include "explore/ask/fewest_devices.hpp"
+#include "sizing/detail/fewest_devices.hpp"
 
-#include <mlsysim/explore/ask/decide.hpp>
+#include <mlsysim/sizing/decide.hpp>
 
 #include <cstddef>
 #include <map>

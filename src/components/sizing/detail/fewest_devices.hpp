@@ -1,7 +1,7 @@
 #pragma once
 // The fewest devices over all plans, where one number of a question varies.
 
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/sizing/size.hpp>
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "explore/ask/decide_costs.hpp"
+#include "sizing/detail/decide_costs.hpp"
 
-#include "explore/ask/size_units.hpp"
+#include "sizing/detail/size_units.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 // Plans of a size, of served models and of training runs.
 
-#include "explore/ask/size_units.hpp"
+#include "sizing/detail/size_units.hpp"
 
-#include <mlsysim/explore/ask/size.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
+#include <mlsysim/sizing/size.hpp>
 
 #include <string>
 #include <string_view>
@@ -18,6 +18,10 @@ namespace mlsysim::detail {
 [[nodiscard]] bool trains(const SizeQuestion& question);
 /// The scenario of a question before it has a plan.
 [[nodiscard]] Scenario sized_scenario(const SizeQuestion& question);
+
+/// The replicas of a plan that are bought together, with the requests that run on them; a training run as it
+/// is. @param replicas receives how many they are, of a served model
+[[nodiscard]] Scenario busy_replicas(const SizeQuestion& question, const SizedPlan& plan, double* replicas);
 
 /// Fills an answer in from its plans, which it sorts.
 void finish(const SizeQuestion& question, SizeAnswer& answer, std::vector<SizedPlan>& plans,

@@ -1,9 +1,6 @@
-#include <mlsysim/report/size_report.hpp>
-
-#include "detail/json_value.hpp"
-
 #include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/sizing/report.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
@@ -11,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -94,25 +92,26 @@ Table plans_table(const SizeAnswer& a) {
 }
 
 template <class D> Json number_in(const Quantity<D>& q, std::string_view unit) {
-  return detail::json_number(AnyQuantity(q).in(unit));
+  return AnyQuantity(q).in(unit);
 }
 
 Json json_of(const SizedPlan& p) {
   Json j{{"devices", p.devices}, {"replicas", p.replicas}, {"tp_size", p.tp},
          {"pp_size", p.pp},      {"ep_size", p.ep},        {"limited_by", p.limited_by}};
+  if (p.precision) j["precision"] = std::string(name_of(*p.precision));
   if (p.prefill.workers > 0)
     j["prefill"] = {
         {"workers", p.prefill.workers}, {"tp_size", p.prefill.each.tp}, {"ep_size", p.prefill.each.ep}};
   if (trains(p)) {
     j["training_time_d"] = number_in(p.training_time, "d");
-    j["mfu"] = detail::json_number(p.mfu);
-    j["goodput_ratio"] = detail::json_number(p.goodput_ratio);
+    j["mfu"] = p.mfu;
+    j["goodput_ratio"] = p.goodput_ratio;
     j["zero_stage"] = p.scenario.zero_stage;
     if (p.scenario.microbatch_size) j["microbatch_size"] = *p.scenario.microbatch_size;
     if (p.scenario.recomputation) j["recomputation"] = std::string(name_of(*p.scenario.recomputation));
     if (p.run_cost) j["run_cost_usd"] = number_in(*p.run_cost, "USD");
   } else {
-    j["running_requests"] = detail::json_number(p.running);
+    j["running_requests"] = p.running;
     j["most_rate_per_s"] = number_in(p.most_rate, "request/s");
     j["ttft_ms"] = number_in(p.ttft, "ms");
     j["p99_ttft_ms"] = number_in(p.p99_ttft, "ms");
@@ -145,11 +144,11 @@ Json json_of(const SizeAnswer& a) {
          {"best", json_of(a.best)},
          {"interval",
           {{"level", a.level},
-           {"lower", detail::json_number(a.lower)},
-           {"upper", detail::json_number(a.upper)},
-           {"time_low", detail::json_number(a.time_low)},
-           {"time_high", detail::json_number(a.time_high)}}},
-         {"headroom", detail::json_number(a.headroom)},
+           {"lower", a.lower},
+           {"upper", a.upper},
+           {"time_low", a.time_low},
+           {"time_high", a.time_high}}},
+         {"headroom", a.headroom},
          {"others", std::move(others)},
          {"plans", a.plans},
          {"fitting", a.fitting},
@@ -254,14 +253,10 @@ Table options_table(const DecideAnswer& a) {
 }
 
 Json json_of(const CostAt& c) {
-  return {{"machine", c.machine},
-          {"factor", detail::json_number(c.factor)},
-          {"devices", detail::json_number(c.devices)},
-          {"cost", detail::json_number(c.cost)},
-          {"tp_size", c.plan.tp},
-          {"pp_size", c.plan.pp},
-          {"ep_size", c.plan.ep},
-          {"pools", c.pools}};
+  Json j{{"machine", c.machine}, {"factor", c.factor},   {"devices", c.devices}, {"cost", c.cost},
+         {"tp_size", c.plan.tp}, {"pp_size", c.plan.pp}, {"ep_size", c.plan.ep}, {"pools", c.pools}};
+  if (c.plan.precision) j["precision"] = std::string(name_of(*c.plan.precision));
+  return j;
 }
 
 /// Costs of the machines with their intervals, in one picture.
@@ -302,6 +297,12 @@ std::string picture(const DecideAnswer& a) {
   return out + "</svg>";
 }
 
+Json json_of(const KernelPoint& p) {
+  Json sizes = Json::object();
+  for (const auto& [name, size] : p.sizes) sizes[name] = size;
+  return {{"table", p.table}, {"op", p.op}, {"size", sizes}};
+}
+
 Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
   Json options_json = Json::array(), flips = Json::array(), next = Json::array();
   for (const auto& o : a.options) {
@@ -312,11 +313,11 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
     if (o.meets_limits() && !o.compared) {
       j["size"] = json_of(*o.size);
     } else if (o.meets_limits()) {
-      j["cost"] = detail::json_number(o.cost);
-      j["lower"] = detail::json_number(o.lower);
-      j["upper"] = detail::json_number(o.upper);
-      j["own_time"] = {detail::json_number(o.time_low), detail::json_number(o.time_high)};
-      j["against_choice"] = {detail::json_number(o.against_low), detail::json_number(o.against_high)};
+      j["cost"] = o.cost;
+      j["lower"] = o.lower;
+      j["upper"] = o.upper;
+      j["own_time"] = {o.time_low, o.time_high};
+      j["against_choice"] = {o.against_low, o.against_high};
       j["apart"] = o.apart;
       j["size"] = json_of(*o.size);
     } else {
@@ -331,21 +332,22 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
       out.push_back({{factor, {p.low, p.high}},
                      {"choice", json_of(p.choice)},
                      {"other", json_of(p.other)},
-                     {"bound", detail::json_number(p.bound)}});
+                     {"bound", p.bound}});
     return out;
   };
   for (const auto& f : a.flips)
     flips.push_back({{"figure", f.figure},
                      {"unit", f.unit},
                      {"now", f.now.value_or(0)},
-                     {"at", detail::json_number(f.at)},
+                     {"at", f.at},
                      {"winner", f.winner},
                      {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
-  for (const auto& m : a.next)
-    next.push_back({{"machine", m.machine},
-                    {"what", m.what},
-                    {"gpu_minutes", detail::json_number(m.minutes)},
-                    {"regret_left", detail::json_number(m.regret)}});
+  const auto measurement = [](const NextMeasurement& m) {
+    Json j{{"machine", m.machine}, {"what", m.what}, {"gpu_minutes", m.minutes}, {"regret_left", m.regret}};
+    if (m.kernel) j["kernel"] = json_of(*m.kernel);
+    return j;
+  };
+  for (const auto& m : a.next) next.push_back(measurement(m));
   return Json{{"schema", "mlsysim/decision@1"},
               {"question", words_of(q.ask)},
               {"asked", json_of(q.ask)},
@@ -354,13 +356,14 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
               {"level", a.level},
               {"options", std::move(options_json)},
               {"regret",
-               {{"most", detail::json_number(a.regret)},
+               {{"most", a.regret},
                 {"correlation", a.shared},
                 {"common", {a.common_low, a.common_high}},
                 {"certificate", parts_of(a.certificate, "common")},
                 {"same_device", parts_of(a.same_device, "factor")}}},
               {"flips", std::move(flips)},
-              {"next", std::move(next)}};
+              {"next", std::move(next)},
+              {"run", a.run ? measurement(*a.run) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -460,9 +463,15 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
   if (!a.next.empty()) {
     out += "\nwhat to measure next\n";
     for (const auto& m : a.next)
-      out += item(fmt::format("{}: {}; {:.0f} GPU minutes, leaves a regret of {} {}", m.machine, m.what,
-                              m.minutes, money(m.regret), a.unit));
+      out += item(fmt::format("{}: {} ({}); {:g} GPU minutes, leaves a regret of {} {}", m.machine,
+                              m.kernel->text(), m.what, m.minutes, money(m.regret), a.unit));
+    out += item("as input for `mlsysim measure --points FILE`: --points FILE");
   }
+  if (a.run)
+    out += fmt::format(
+        "\nor run the plan itself\n{}",
+        item(fmt::format("{}: {}; {:.0f} GPU minutes, leaves a regret of {} {} (--measured FILE)",
+                         a.run->machine, a.run->what, a.run->minutes, money(a.run->regret), a.unit)));
   bool launches = false;
   for (const auto& o : a.options)
     if (o.meets_limits() && !o.size->launch.empty()) {
@@ -471,6 +480,17 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
       out += item(fmt::format("{}: {}", o.machine, o.size->launch));
     }
   return out;
+}
+
+std::string measure_points(const DecideAnswer& a) {
+  Json points = Json::array();
+  for (const auto& m : a.next) {
+    Json point{{"hardware", m.device}};
+    point.update(json_of(*m.kernel));
+    point["why"] = m.what;
+    points.push_back(std::move(point));
+  }
+  return detail::json_document(Json{{"schema", "mlsysim/measure-request@1"}, {"points", std::move(points)}});
 }
 
 std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOptions& options) {
@@ -487,7 +507,7 @@ std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOption
                                       {"bound_by", v.bound_by},
                                       {"predicted_per_device", number_in(v.predicted, "token/s")},
                                       {"plan", v.plan},
-                                      {"percentile", detail::json_number(v.percentile)},
+                                      {"percentile", v.percentile},
                                       {"basis", v.basis}});
   Table t{.schema = "mlsysim/claim@1",
           .title = "claim",

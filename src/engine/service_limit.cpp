@@ -1,14 +1,13 @@
-// Questions of size as people write them.
-
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/engine/service_limit.hpp>
 #include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
-#include <utility>
+#include <vector>
 
 namespace mlsysim {
 namespace {
@@ -73,48 +72,6 @@ ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
   }
   if (!(out.most > Time<>())) refuse(fmt::format("'{}'", text));
   return out;
-}
-
-/// The most devices that somebody asks for pass the gate of every other count.
-static double checked_devices(const char* name, double x) {
-  FieldInfo f;
-  f.name = name;
-  f.meaning = "devices at most";
-  f.low = 1;
-  f.integral = true;
-  check_range(f, x);
-  return x;
-}
-
-SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
-  SizeQuestion q{.scenario = scenario};
-  q.rate = scenario.arrival_rate.value_or(RequestRate<>());
-  q.scenario.arrival_rate.reset();
-  const std::array<std::pair<std::string_view, const std::string*>, 3> limits{
-      {{"ttft", &texts.ttft}, {"itl", &texts.itl}, {"e2e", &texts.e2e}}};
-  for (const auto& [time, text] : limits)
-    if (!text->empty()) q.limits.push_back(ServiceLimit::parse(time, *text));
-  if (!texts.tokens.empty()) {
-    const bool named = texts.tokens.find("tok") != std::string::npos;
-    q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
-  }
-  if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
-  const auto positive = [](const char* name, bool is, const std::string& text) {
-    if (!is)
-      throw InputError({.id = "mlsysim.explore.189",
-                        .message = "there is nothing to train",
-                        .key = name,
-                        .found = fmt::format("{} '{}'", name, text),
-                        .expected = "more than 0",
-                        .hint = "e.g. --tokens 15T --within '90 d'"});
-  };
-  positive("tokens", !q.tokens || *q.tokens > 0, texts.tokens);
-  positive("within", !q.within || *q.within > Time<>(), texts.within);
-  q.most_devices = checked_devices("most_devices", texts.most_devices);
-  q.most_replica_devices = checked_devices("most_replica_devices", texts.most_replica_devices);
-  q.level = texts.level;
-  q.disaggregated = texts.disaggregated;
-  return q;
 }
 
 std::string_view ServiceLimit::result() const {

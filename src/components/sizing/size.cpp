@@ -1,6 +1,6 @@
-#include "explore/ask/fewest_devices.hpp"
-#include "explore/ask/size_plans.hpp"
-#include "explore/ask/size_pools.hpp"
+#include "sizing/detail/fewest_devices.hpp"
+#include "sizing/detail/size_plans.hpp"
+#include "sizing/detail/size_pools.hpp"
 
 #include <mlsysim/engine/detail/launch_writer.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
@@ -72,6 +72,8 @@ std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool 
   const double node = devices_of_a_node(machines), experts = experts_of(*q.scenario.workload);
   const double most = std::min(q.most_replica_devices, q.most_devices);
   std::vector<Degrees> out;
+  std::vector<std::optional<Precision>> formats{q.precisions.begin(), q.precisions.end()};
+  if (formats.empty()) formats.emplace_back();
   const auto given = [&](const char* name, double x, std::vector<double> all) {
     return x > 1 || q.stated.contains(name) ? std::vector<double>{x} : all;
   };
@@ -79,8 +81,19 @@ std::vector<Degrees> degrees_of(const SizeQuestion& q, Machines& machines, bool 
   for (const double tp : tp_size ? std::vector<double>{*tp_size} : degrees_up_to(std::max(node, 1.0), node))
     for (const double pp : given("pp_size", q.scenario.pp_size, degrees_up_to(trains ? 64 : 4)))
       for (const double ep : given("ep_size", q.scenario.ep_size, degrees_up_to(std::min(experts, most))))
-        if (const Degrees d{tp, pp, ep}; d.devices() <= most) out.push_back(d);
+        for (const auto& precision : formats)
+          if (const Degrees d{tp, pp, ep, precision}; d.devices() <= most) out.push_back(d);
   return out;
+}
+
+Scenario busy_replicas(const SizeQuestion& q, const SizedPlan& plan, double* replicas) {
+  Scenario one = plan.scenario;
+  if (one.mode == Mode::train) return one;
+  *replicas = plan.replicas / std::round(q.rate / *one.arrival_rate);
+  one.load = Load::concurrency;
+  one.arrival_rate.reset();
+  one.batch_size = std::max(1.0, std::ceil(plan.running * *replicas));
+  return one;
 }
 
 void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plans, Machines& machines) {
@@ -97,14 +110,8 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   out.lower = out.upper = out.best.devices;
   out.keep = machines.keep();
   if (q.level == 0) return;
-  Scenario one = out.best.scenario;
   double replicas = 1;  // that are bought together
-  if (one.mode != Mode::train) {
-    replicas = out.best.replicas / std::round(q.rate / *one.arrival_rate);
-    one.load = Load::concurrency;
-    one.arrival_rate.reset();
-    one.batch_size = std::max(1.0, std::ceil(out.best.running * replicas));
-  }
+  const Scenario one = busy_replicas(q, out.best, &replicas);
   const auto card = SystemEvaluator::evaluate(out.best.scenario);
   out.software = card.runtime;
   out.assumptions = card.assumptions;
@@ -146,7 +153,8 @@ std::string words_of(const Degrees& d) {
   if (d.tp > 1) out.push_back(fmt::format("tp {:g}", d.tp));
   if (d.pp > 1) out.push_back(fmt::format("pp {:g}", d.pp));
   if (d.ep > 1) out.push_back(fmt::format("ep {:g}", d.ep));
-  return out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x "));
+  return fmt::format("{}{}", out.empty() ? "tp 1" : fmt::format("{}", fmt::join(out, " x ")),
+                     d.precision ? fmt::format(", {}", name_of(*d.precision)) : "");
 }
 
 ServedUnit served_unit(const SizeQuestion& q, Machines& machines, const Degrees& d) {
@@ -207,7 +215,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       }
       ++out.fitting;
       const auto e = unit.at(q.rate.base() / units);
-      SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
+      SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep, .precision = d.precision};
       plan.replicas = units * e.replicas;
       plan.devices = units * devices;
       plan.running = e.steady.running_requests;
@@ -247,7 +255,7 @@ std::string machine_name(const Scenario& s) {
 }
 
 std::string SizedPlan::degrees() const {
-  auto own = detail::words_of({tp, pp, ep});
+  auto own = detail::words_of(replica());
   if (scenario.mode == Mode::train) own += detail::words_of_training(scenario);
   if (prefill.workers == 0) return own;
   return fmt::format("prefill {:g} x ({}) + decode {:g} x ({})", prefill.workers,

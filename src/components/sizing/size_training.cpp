@@ -1,6 +1,6 @@
 // Training runs that end in time.
 
-#include "explore/ask/size_plans.hpp"
+#include "sizing/detail/size_plans.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/units/format.hpp>
@@ -156,7 +156,7 @@ void miss(NearestPlan& nearest, const SizeQuestion& q, const Trained& run, const
 
 SizedPlan trained_plan(const Trained& run, const Degrees& d, double devices) {
   const auto& e = run.estimate;
-  SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep};
+  SizedPlan plan{.tp = d.tp, .pp = d.pp, .ep = d.ep, .precision = d.precision};
   plan.devices = devices;
   plan.replicas = e.dp_size;
   plan.training_time = e.training_time;

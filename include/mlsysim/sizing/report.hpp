@@ -1,9 +1,9 @@
 #pragma once
 /// `size` and `decide` as text, tables and one page.
 
-#include <mlsysim/explore/ask/claim.hpp>
-#include <mlsysim/explore/ask/decide.hpp>
 #include <mlsysim/report/render_options.hpp>
+#include <mlsysim/sizing/claim.hpp>
+#include <mlsysim/sizing/decide.hpp>
 
 #include <string>
 
@@ -22,6 +22,9 @@ namespace mlsysim {
 /// row a machine.
 [[nodiscard]] std::string render(const DecideQuestion& question, const DecideAnswer& answer,
                                  const RenderOptions& options);
+
+/// The kernels to measure next as a file for `mlsysim measure --points`: "mlsysim/measure-request@1".
+[[nodiscard]] std::string measure_points(const DecideAnswer& answer);
 
 /// The verdict on a claim, its bound and the prediction. JSON: "mlsysim/claim@1".
 [[nodiscard]] std::string render(const Claim& claim, const ClaimVerdict& verdict,

@@ -1,7 +1,7 @@
 #pragma once
 /// Whether a throughput that somebody states can be.
 
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/sizing/size.hpp>
 
 #include <optional>
 #include <string>

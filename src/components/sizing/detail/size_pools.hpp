@@ -1,7 +1,7 @@
 #pragma once
 // Pools of workers for prompts and of replicas that generate tokens, as plans of a size.
 
-#include <mlsysim/explore/ask/size.hpp>
+#include <mlsysim/sizing/size.hpp>
 
 #include <span>
 #include <vector>

@@ -1,21 +1,8 @@
 // Commands that answer how many, which, and whether a number can be.
 
-#include "program.hpp"
+#include "cli/program.hpp"
 
 namespace mlsysim::cli {
-
-void Program::limit_options(CLI::App& app, const std::function<void(ServiceLimit)>& take) {
-  const auto limit = [&](const char* options, const char* time, const char* about) {
-    app.add_option_function<std::string>(
-           options, [take, time](const std::string& text) { take(ServiceLimit::parse(time, text)); }, about)
-        ->type_name("LIMIT")
-        ->group("Limits");
-  };
-  limit("--ttft", "ttft", "limit of the time to first token: '2 s', 'p99 2 s' (p50, p90, p95, p99)");
-  limit("--itl,--tpot", "itl",
-        "limit of the mean time between tokens of a request: '30 ms', 'p99 50 ms' (p90, p99 over requests)");
-  limit("--e2e", "e2e", "limit of the time of a whole request: '20 s', 'p99 30 s'");
-}
 
 void Program::size_commands() {
   const auto limits = [this](CLI::App& app, bool several) {
@@ -38,6 +25,11 @@ void Program::size_commands() {
           "devices of one replica at most (default: 64)", "N");
     app.add_flag("--disaggregated,!--no-disaggregated", size_.disaggregated,
                  "also plans with workers for prompts of their own");
+    offer(app, "--precisions", size_.precisions,
+          "formats that are tried, e.g. bf16,fp8; narrower ones than the model's own change its answers "
+          "(default: the model's own)",
+          "NAME,...")
+        ->delimiter(',');
     offer(app, "--measured", size_.measured.against,
           "measurements of your own that the intervals rest on as well: a CSV file, or a table's definition",
           "FILE");
@@ -77,6 +69,8 @@ void Program::size_commands() {
       },
       {Place::model});
   limits(*d, true);
+  offer(*d, "--points", size_.points, "write the kernels to measure next, for mlsysim measure --points",
+        "FILE");
   d->add_flag("--force", size_.force, "replace a file that others wrote");
   auto* c = command(
       app_, "claim", "Judge whether a stated number is possible: impossible, heroic, ordinary",

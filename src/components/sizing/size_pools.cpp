@@ -1,6 +1,6 @@
-#include "explore/ask/size_pools.hpp"
+#include "sizing/detail/size_pools.hpp"
 
-#include "explore/ask/size_units.hpp"
+#include "sizing/detail/size_units.hpp"
 
 #include <mlsysim/estimate/detail/steady.hpp>
 
@@ -165,7 +165,10 @@ void set_most(const Pools& pools, SizedPlan& plan) {
 
 SizedPlan plan_of(const Pools& pools, const Counts& counts, Machines& machines, RequestRate<> rate) {
   const auto e = pools.at(counts.workers, counts.replicas);
-  SizedPlan plan{.tp = pools.decode.tp, .pp = pools.decode.pp, .ep = pools.decode.ep};
+  SizedPlan plan{.tp = pools.decode.tp,
+                 .pp = pools.decode.pp,
+                 .ep = pools.decode.ep,
+                 .precision = pools.decode.precision};
   plan.replicas = counts.replicas;
   plan.devices = counts.devices;
   plan.prefill = {pools.prefill, counts.workers};
@@ -209,6 +212,7 @@ SizedPools sized_pools(const SizeQuestion& q, Machines& machines, std::span<cons
         Pools(q, machines, decode, decode, factor).least_replicas(1, most / decode.devices(), "itl");
     if (!std::isfinite(replicas)) continue;
     for (const auto& [prefill, least] : workers) {
+      if (prefill.precision != decode.precision) continue;  // the cache moves as it is
       const Pools pools(q, machines, prefill, decode, factor);
       pairs.push_back({pools, least, replicas, pools.devices(least, replicas)});
     }

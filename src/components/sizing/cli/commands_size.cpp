@@ -1,12 +1,12 @@
-#include "commands_size.hpp"
-#include "output.hpp"
+#include "cli/commands_size.hpp"
+#include "cli/output.hpp"
 
-#include <mlsysim/explore/ask/claim.hpp>
-#include <mlsysim/explore/ask/decide.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/report/explore_report.hpp>
-#include <mlsysim/report/size_report.hpp>
+#include <mlsysim/sizing/claim.hpp>
+#include <mlsysim/sizing/decide.hpp>
+#include <mlsysim/sizing/report.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -103,7 +103,14 @@ Asked ask(ScenarioRequest request, const SizeRequest& asked) {
       one.fields["payment"] = "rented";
     out.machines.push_back(scenario_of(one));
   }
-  out.question = mlsysim::size_question(out.machines.front().scenario, asked);
+  out.question = mlsysim::size_question(out.machines.front().scenario,
+                                        {.tokens = asked.tokens,
+                                         .within = asked.within,
+                                         .most_devices = asked.most_devices,
+                                         .most_replica_devices = asked.most_replica_devices,
+                                         .level = asked.level,
+                                         .disaggregated = asked.disaggregated,
+                                         .precisions = asked.precisions});
   out.question.limits = asked.limits;
   if (longest) out.question.longest_request = AnyQuantity::parse(longest.mapped()).base();
   for (const auto& [name, text] : request.fields) out.question.stated.insert(name);
@@ -175,6 +182,8 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
                             .mark = "mlsysim"};
   if (!target.file.empty()) files::check_target(target.file, how);
+  const files::WriteHow of_points{.replace = how.replace, .mark = "mlsysim/measure-request@1"};
+  if (!asked.points.empty()) files::check_target(asked.points, of_points);
   const Asked q = ask(request, asked);
   DecideQuestion question{.ask = q.question, .machines = {}};
   for (const auto& m : q.machines) question.machines.push_back(m.scenario);
@@ -184,6 +193,7 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   const auto found = decide(question);
   if (!found) return refused(*found.why(), options);
   const auto notes = notes_of(q.machines) + rests_on;
+  if (!asked.points.empty()) files::write(asked.points, measure_points(found.value()), of_points);
   if (target.form != "html" && target.file.empty()) return {render(question, found.value(), options), notes};
   const auto page = target.form == "md"
                         ? "<!-- mlsysim decide -->\n\n" +

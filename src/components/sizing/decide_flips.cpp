@@ -1,6 +1,6 @@
 // Values of single numbers at which another machine is the choice.
 
-#include "explore/ask/decide_costs.hpp"
+#include "sizing/detail/decide_costs.hpp"
 
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -1,4 +1,4 @@
-#include <mlsysim/explore/ask/claim.hpp>
+#include <mlsysim/sizing/claim.hpp>
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>

@@ -1,7 +1,7 @@
-#include "explore/ask/fewest_devices.hpp"
+#include "sizing/detail/fewest_devices.hpp"
 
-#include "explore/ask/size_plans.hpp"
-#include "explore/ask/size_pools.hpp"
+#include "sizing/detail/size_plans.hpp"
+#include "sizing/detail/size_pools.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -87,7 +87,7 @@ struct FewestDevices::Plans {
         without_pools = pools.empty();
         if (without_pools) return below;
         const auto& best = pools.front();
-        pair = {best.prefill.each, {best.tp, best.pp, best.ep}};
+        pair = {best.prefill.each, best.replica()};
         return best.devices;
       }
       return trains(v.question) ? training_devices(v.question, on, degrees[plan], v.time_factor, below)

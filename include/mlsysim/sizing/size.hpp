@@ -3,6 +3,7 @@
 /// ends in time.
 
 #include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/engine/service_limit.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
 
@@ -10,33 +11,16 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mlsysim {
 
 class ErrorBook;
 
-/// A limit on a time of a request: "p99 2 s" on the first token, "30 ms" on the time between tokens.
-struct ServiceLimit {
-  std::string time;                ///< ttft, itl or e2e
-  std::string statistic = "mean";  ///< mean, p50, p90, p95 or p99
-  Time<> most;
-
-  /// @param time ttft, itl or e2e @param text "2 s", "p99 2 s", "p99 <= 2 s"
-  /// @throws InputError for a text that is no time, or a percentile that no law gives
-  [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
-  /// The number of the scorecard that it holds: "p99_ttft".
-  [[nodiscard]] std::string_view result() const;
-  /// "p99_ttft <= 2000 ms", as searches and `solve` take it.
-  [[nodiscard]] std::string condition() const;
-  /// "p99 ttft <= 2 s"
-  [[nodiscard]] std::string text() const;
-};
-
-/// Degrees of parallelism of one replica.
+/// Degrees of parallelism of one replica, and its format where several are tried.
 struct Degrees {
   double tp = 1, pp = 1, ep = 1;
+  std::optional<Precision> precision{};  ///< absent: that of the scenario
   [[nodiscard]] double devices() const { return tp * pp * ep; }
 };
 
@@ -64,6 +48,7 @@ struct SizeQuestion {
       stated{};  ///< fields that are not searched, though they may be at their default
   std::optional<double> longest_request{};  ///< [token] that a replica is launched for; absent: the lengths
   bool disaggregated = false;               ///< pools for prompts and for tokens are plans as well
+  std::vector<Precision> precisions{};      ///< formats that are tried; none: that of the scenario
   const ErrorBook* book = nullptr;          ///< measurements behind the interval; null: the tables of the zoo
 };
 
@@ -74,13 +59,16 @@ struct SizeTexts {
   double most_devices = 65536, most_replica_devices = 64;
   int level = 80;
   bool disaggregated = false;
+  std::vector<std::string> precisions{};  ///< "bf16", "fp8"
 };
-/// @param scenario with the rate as its arrivals @throws InputError for a text that cannot be read
+/// @param scenario with the rate as its arrivals @throws InputError for a text that cannot be read, and for
+/// formats beside one that the scenario states
 [[nodiscard]] SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts);
 
 /// One way to do it.
 struct SizedPlan {
   double tp = 1, pp = 1, ep = 1;
+  std::optional<Precision> precision{};  ///< where several were tried
   double replicas = 1, devices = 1;
   PrefillPool prefill;              ///< whose devices count
   double running = 0;               ///< requests that run on a replica at the rate that was asked
@@ -97,6 +85,7 @@ struct SizedPlan {
   /// "tp 8", "tp 2 x ep 4, zero 1, micro-batch 2", "prefill 2 x (tp 1) + decode 4 x (tp 1)"
   [[nodiscard]] std::string degrees() const;
   [[nodiscard]] double replica_devices() const { return tp * pp * ep; }
+  [[nodiscard]] Degrees replica() const { return {tp, pp, ep, precision}; }
 };
 
 /// The fewest devices and how sure that is.
@@ -119,9 +108,9 @@ struct SizeAnswer {
 };
 
 /// The plan with the fewest devices: all degrees of tensor, pipeline and expert parallelism that are powers
-/// of two (and the whole node), each at the highest rate at which it meets all limits. That rate is found by
-/// bisection, since all times grow with the load; the enumeration is the proof. Of plans with as many devices
-/// the one that can serve most.
+/// of two (and the whole node), in each format that is tried, each at the highest rate at which it meets all
+/// limits. That rate is found by bisection, since all times grow with the load; the enumeration is the proof.
+/// Of plans with as many devices the one that can serve most.
 ///
 /// A training run is tried at each stage of ZeRO, size of micro-batches and recomputation that the scenario
 /// leaves open.
