@@ -43,6 +43,7 @@ SizeTexts texts_of(const py::dict& asked) {
   if (asked.contains("most_replica_devices"))
     out.most_replica_devices = asked["most_replica_devices"].cast<double>();
   if (asked.contains("disaggregated")) out.disaggregated = asked["disaggregated"].cast<bool>();
+  if (asked.contains("precisions")) out.precisions = asked["precisions"].cast<std::vector<std::string>>();
   if (asked.contains("interval")) out.level = asked["interval"].cast<int>();
   return out;
 }

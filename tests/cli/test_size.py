@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import math
 
 import pytest
@@ -112,6 +113,53 @@ def test_a_decision_ranks_and_says_how_sure_it_is(run):
         assert low <= o["cost"] / feasible[0]["cost"] * (1 + 1e-9) and o["apart"] == (o is feasible[0] or low > 1)
     assert answer["regret"]["most"] == pytest.approx(max(p["bound"] for p in answer["regret"]["certificate"]))
     assert {f["figure"] for f in answer["flips"]} and len(answer["next"]) <= 5
+
+
+def test_a_decision_writes_the_kernels_to_measure(run, tmp_path):
+    file = tmp_path / "points.json"
+    answer = run(*DECISION, "--points", file, "-o", "json").json()
+    asked_for = json.loads(file.read_text())
+    assert asked_for["schema"] == "mlsysim/measure-request@1" and len(asked_for["points"]) == len(answer["next"]) > 0
+    left = [n["regret_left"] for n in answer["next"]]
+    assert left == sorted(left, reverse=True) and left[-1] < answer["regret"]["most"] and answer["run"]["regret_left"] <= left[-1] * (1 + 1e-9)
+    model = {"heads": 64, "kv_heads": 8, "head_dim": 128}  # Llama-3-70B
+    for point, n in zip(asked_for["points"], answer["next"]):
+        plan = next(o for o in answer["options"] if o["machine"] == n["machine"])["size"]["best"]
+        assert point["hardware"] in ("A100_80GB", "A100", "H100", "H200") and "% of a decode step" in point["why"]
+        if point["table"] == "attention":
+            assert point["op"] == "decode" and point["size"]["heads"] == model["heads"] / plan["tp_size"]
+            assert point["size"]["kv_heads"] == max(1, model["kv_heads"] / plan["tp_size"]) and point["size"]["head_dim"] == 128
+        else:
+            assert point["table"] == "gemm" and point["size"]["m"] == pytest.approx(plan["running_requests"], abs=1.5)
+            assert 8192 in (point["size"]["n"], point["size"]["k"])  # the width of the model
+    assert run(*DECISION, "--points", file).code == 0  # its own file is replaced
+    (tmp_path / "mine.txt").write_text("mine")
+    assert run(*DECISION, "--points", tmp_path / "mine.txt").code == 1
+
+
+def test_formats_are_tried_where_they_are_named(run, refused):
+    words = ["size", "Llama3_70B", "--on", "H100", "--rate", "5/s", "--itl", "30 ms", *LENGTHS]
+    each = {name: asked(run, *words, "--precision", name)[1]["best"]["devices"] for name in ("bf16", "fp8")}
+    both = asked(run, *words, "--precisions", "bf16,fp8")[1]
+    assert each["fp8"] < each["bf16"] and both["best"]["devices"] == each["fp8"] and both["best"]["precision"] == "fp8"
+    assert both["plans"] == 2 * asked(run, *words, "--precision", "bf16")[1]["plans"]
+    assert "precision" not in asked(run, *words)[1]["best"]
+    refused(*words, "--precisions", "fp9", parts=["mlsysim.explore.199", "fp9"])
+    refused(*words, "--precisions", "fp8", "--precision", "bf16", parts=["mlsysim.explore.198"])
+
+
+def test_limits_hold_in_comparisons_and_reports(run):
+    words = ["compare", "Llama3_70B", "H100", "H200", "--accelerators", "8", "--concurrency", "16", *LENGTHS]
+    itl = {side: run("eval", "Llama3_70B", name, "--accelerators", "8", "--concurrency", "16", *LENGTHS, "-o", "json").json()["p_itl"]
+           for side, name in (("first", "H100"), ("second", "H200"))}
+    between = sum(itl.values()) / 2
+    done = run(*words, "--itl", f"{between} ms", "-o", "json")
+    limit = done.json()["limits"][0]
+    assert done.code == 3 and (limit["first"]["met"], limit["second"]["met"]) == (False, True)
+    assert run(*words, "--itl", f"{max(itl.values()) * 1.01} ms").code == 0
+    report = ["report", "Llama3_70B", "H100", *words[4:], "-o", "md"]
+    assert run(*report, "--itl", f"{between} ms").code == 3 and run(*report, "--itl", f"{max(itl.values()) * 1.01} ms").code == 0
+    assert "limits" not in run(*words, "-o", "json").json()
 
 
 def test_a_price_changes_the_choice_where_the_flip_point_says(run):

@@ -17,7 +17,7 @@ from .errors import _input_error
 __all__ = ["Claim", "Decision", "Size", "claim", "decide", "size"]
 
 _QUESTION = ("ttft", "itl", "e2e", "tokens", "within", "most_devices", "most_replica_devices", "interval",
-             "disaggregated", "measured", "measurand")
+             "disaggregated", "precisions", "measured", "measurand")
 
 
 class Size(_Answer):
@@ -48,6 +48,12 @@ class Decision(Size):
         super().__init__(forms)
         self.page = forms[2]
 
+    @property
+    def points(self):
+        """The kernels to measure next, as `mlsysim measure --points FILE` reads them: json.dump them to a file."""
+        return {"schema": "mlsysim/measure-request@1",
+                "points": [{"hardware": n["device"], **n["kernel"], "why": n["what"]} for n in self.next] if self.feasible else []}
+
     def _rows(self):
         if not self.feasible:
             return super()._rows()
@@ -74,7 +80,10 @@ def _asked(options, rate):
         if name in options:
             raise _input_error(f"'{name}' is part of the answer", key=name, found=repr(options[name]),
                                expected="a rate and limits, or tokens and a time", id="mlsysim.python.260")
+    formats = asked.pop("precisions", None)
     asked = {name: value if isinstance(value, (int, float)) else str(value) for name, value in asked.items()}
+    if formats is not None:
+        asked["precisions"] = [formats] if isinstance(formats, str) else [str(name) for name in formats]
     return asked | {"stated": list(with_load(options))}
 
 
@@ -92,7 +101,8 @@ def size(model, on, rate=None, *, price=None, **options):
     """The plan with the fewest devices of `on` that serves `rate` within the limits, or trains in time.
 
     Limits: ttft, itl, e2e ("2 s", "p99 2 s"); training: tokens ("15T"), within ("90 d"); price of one device and hour ("3.2 USD/h");
-    disaggregated=True: also plans with workers for prompts of their own. Intervals rest on `measured` as well: a CSV file of what
+    disaggregated=True: also plans with workers for prompts of their own; precisions=["bf16", "fp8"]: formats that are tried (default:
+    the model's own). Intervals rest on `measured` as well: a CSV file of what
     `measurand` measures ("token_time"), or the definition of a table.
     Other options are the fields of a scenario: seq_len, output_tokens, precision, engine and more.
     """

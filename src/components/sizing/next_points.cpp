@@ -144,7 +144,8 @@ void add_measurements(const std::vector<DecideOption>& options, std::vector<Cost
   std::vector<Candidate> all;
   for (std::size_t i = 0; i < options.size(); ++i) {
     auto run = run_of(options[i].machine, costs[i].question().scenario, options[i].size->best);
-    run.regret = left_by({{costs[i].device(), 0.0}});
+    run.device = costs[i].device();
+    run.regret = left_by({{run.device, 0.0}});
     if (run.regret < out.regret * (1 - 1e-9) && (!out.run || run.regret < out.run->regret)) out.run = run;
     double replicas = 1;
     const double error = std::log(box.high[i] / box.low[i]) / 2;

@@ -343,7 +343,11 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
                      {"winner", f.winner},
                      {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
   const auto measurement = [](const NextMeasurement& m) {
-    Json j{{"machine", m.machine}, {"what", m.what}, {"gpu_minutes", m.minutes}, {"regret_left", m.regret}};
+    Json j{{"machine", m.machine},
+           {"device", m.device},
+           {"what", m.what},
+           {"gpu_minutes", m.minutes},
+           {"regret_left", m.regret}};
     if (m.kernel) j["kernel"] = json_of(*m.kernel);
     return j;
   };
