@@ -1,5 +1,11 @@
 #pragma once
-/// Records of a model compiler for one run: graphs, breaks between them, guards and times.
+/// Record of one torch.compile run of one model: its graphs, the breaks between them, guards and times.
+///
+///   listed   = sum of count over the breaks that have a reason
+///   unlisted = max(0, graph_breaks - listed)
+///
+/// graph_breaks is the number that the source states. It may exceed the breaks that the source lists.
+/// Example: graph_breaks 5 and one listed break with count 3: listed() is 3 and unlisted() is 2.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/unit.hpp>
