@@ -1,6 +1,15 @@
 #pragma once
-/// How many devices, in what plan: `size` for a load that is served within limits, or for a training run that
-/// ends in time.
+/// Sizing: the fewest devices, with their plan, that serve a load within limits or end a training run in
+/// time.
+///
+///   replicas = max(1, ceil(rate / most_rate_per_replica))        devices = replicas * tp * pp * ep
+///
+/// most_rate_per_replica: highest rate at which one replica meets all limits, found by bisection [request/s].
+/// Every tp, pp, ep of powers of two is tried, and the whole node. Training also tries ZeRO, micro-batch,
+/// recomputation. The interval of devices repeats the search with all times scaled by the ends of the
+/// interval of ITL or step time. Assumes that all times grow with the load.
+/// Example: Llama3_8B on H100, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: tp 1,
+/// 2 replicas, 2 devices (interval 1 to 2). They serve up to 35.6 requests/s, where ITL limits.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
@@ -118,17 +127,9 @@ struct SizeAnswer {
   std::shared_ptr<const void> keep;  ///< owns what the plans point to
 };
 
-/// The plan with the fewest devices: all degrees of tensor, pipeline and expert parallelism that are powers
-/// of two (and the whole node), each at the highest rate at which it meets all limits. That rate is found by
-/// bisection, since all times grow with the load; the enumeration is the proof. Of plans with as many devices
-/// the one that can serve most.
+/// Finds the plan with the fewest devices. Among equals, the plan that can serve most wins.
 ///
-/// A training run is tried at each stage of ZeRO, size of micro-batches and recomputation that the scenario
-/// leaves open.
-///
-/// The interval asks again, of all plans, as if all times were longer or shorter by the interval of the time
-/// between tokens: a replica whose times are f times as long serves at a rate the f-th part of what it would
-/// under limits the f-th part.
+/// A replica whose times are f times as long serves 1 / f of the rate that it would under limits of 1 / f.
 /// @return the answer, or why no plan meets the limits and what would have to change
 /// @throws InputError, DomainError for a question that contradicts itself
 [[nodiscard]] Outcome<SizeAnswer> size(const SizeQuestion& question);

@@ -1,9 +1,13 @@
 #pragma once
-/// Sweeps and exact optimization: one declaration of a space with objectives and constraints, several ways to
-/// search it.
+/// Searches a design space: counts, best points of one objective, or the Pareto front of several.
 ///
-/// Whatever the number of threads, blocks, shards or restarts, the answer has the same bytes: every point is
-/// computed alone, and of equal points the one with the lower index wins.
+///   minimize or maximize objective(point)   subject to every constraint(point), memory and whole replicas
+///
+/// Exhaustive search and branch and bound prove their answer. Gradient and evolutionary search do not. The
+/// answer has the same bytes for any number of threads, shards or restarts. Equal points: the lower index
+/// wins.
+/// Example: ring all-reduce at 400 GB/s and 5 us a step, ranks 2, 4, 8 and messages of 1 MB and 1 GB. Least
+/// time under ranks * message >= 4 MB: point 2 (4 ranks, 1 MB), 33.75 us. 5 of 6 points are feasible.
 
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/resolver_api/expression.hpp>

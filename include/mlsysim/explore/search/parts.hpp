@@ -1,5 +1,11 @@
 #pragma once
-/// Searches that several processes share: states joined two by two, and branch and bound with one best value.
+/// Searches that several processes share: states joined two by two, and branch and bound with one shared best
+/// value.
+///
+/// A part drops boxes that cannot beat the best value that any worker has found.
+/// Example: ring all-reduce at 400 GB/s and 5 us a step, ranks 2, 4, 8 and messages of 1 MB and 1 GB, least
+/// time under ranks * message >= 4 MB. Two parts that share nothing: part 1 finds point 2 (33.75 us), part 2
+/// no feasible point.
 
 #include <mlsysim/explore/search/explore.hpp>
 

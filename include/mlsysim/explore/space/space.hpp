@@ -1,9 +1,12 @@
 #pragma once
-/// Design spaces: axes over a subject, and the lazily indexed grid of all their combinations.
+/// Design spaces: axes over the inputs of a subject, and the grid of all their combinations.
 ///
-/// A space holds no points: a point is its index, so memory does not grow with their number. Axes that change
-/// what is evaluated (hardware, precision, ZeRO stage: "structural") run slowest, in the order given; axes
-/// over numbers follow in the order given, the last one fastest.
+///   size = product of the axis sizes        row of an axis = index / stride mod axis size
+///
+/// A space stores no points: a point is its index, so memory does not grow with their number. Structural axes
+/// (hardware, precision, ZeRO stage) run slowest, then numeric axes, each in the order given. The last axis
+/// runs fastest.
+/// Example: "ranks=2,4,8" and "message=1 MB,1 GB" make 6 points. Point 3 has rows 1 and 1: 4 ranks, 1 GB.
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolver_api/axes.hpp>

@@ -1,5 +1,11 @@
 #pragma once
-/// The subject of a question: a scenario, law, model or solver, in the shape of a law at a point.
+/// Subject: a scenario or a resolver as one function from its input numbers to its results, at a starting
+/// point.
+///
+/// Sensitivity, solve, uncertainty, comparison and search all work on a Subject. A law is recorded on a tape,
+/// so that derivatives and bounds are exact. Other resolvers are called again and again.
+/// Example: Llama3_70B on 8x H100, 16 requests in one burst, 512 out: 97 inputs, 55 results. At
+/// `hardware.memory.bandwidth` 3.35 TB/s `itl` is 11.11 ms. With twice the bandwidth it is 8.05 ms.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
@@ -17,7 +23,7 @@
 
 namespace mlsysim {
 
-/// A figure of the zoo that states a range, and the input that it stands behind.
+/// A parameter of the zoo that states a range, and the input that it feeds.
 struct EstimatedFigure {
   std::string input;         ///< of the subject
   std::string figure;        ///< "default.memory_share", "M3 memory.bandwidth"
