@@ -165,15 +165,15 @@ struct ChunkedAttentionPairs {
 
 /// Time of one fused attention kernel, new tokens against the tokens they see [s].
 ///
-/// Each unit takes blocks of `block_tile` query rows of one head; the `group` query heads that share a
+/// Each unit takes blocks of `block_tile` query rows of one head. The `group` query heads that share a
 /// key-value head may fill one block together. A block costs a fixed time, the reading and writing of its
-/// rows, and a step for each `tile` keys: the products of its rows, padded to an eighth of a tile, and
-/// the softmax, which runs beside the matrix engine but not faster with narrower
-/// formats: overlap(products, softmax), at least `least_step`, in which a unit gets its keys. The mean query
-/// sees `reach` keys, and the block on the diagonal is done whole. Few blocks leave units idle, and the
-/// longest block decides; or the keys are split over the units, at the fixed price `split`, and the library
-/// takes the faster way. Kernels that read keys which were just made, and not a cache, leave them whole
-/// (`no_split_kv` 1). With memory as in MatmulTime:
+/// rows, and one step for each `tile` keys. A step takes overlap(products, softmax), at least `least_step`,
+/// the time in which a unit gets its keys. Products are padded to an eighth of a tile. The softmax runs
+/// beside the matrix engine and gains nothing from narrower formats. The mean query sees `reach` keys, and
+/// the block on the diagonal is computed whole. With few blocks units idle, and the longest block decides.
+/// The keys may also be split over the units at the fixed cost `split`, and the library takes the faster
+/// way. Kernels that read fresh keys instead of a cache do not split them (`no_split_kv` 1). With memory as
+/// in MatmulTime and overlap(a, b) = sqrt(a^2 + b^2):
 ///     time = launch + min(overlap(max(all / units, longest), memory),
 ///                         overlap(max(all / units, shortest), memory) + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
