@@ -2,10 +2,10 @@
 /// Pareto front of points with several objectives, all minimized.
 ///
 /// A point beats another when it is no larger in every objective and smaller in one, or equal with a lower
-/// index. Cost for n points: n log n comparisons up to three objectives, n (log n)^(d - 1) for d more.
+/// index. Cost for n points (Kung, Luccio and Preparata 1975): n log n comparisons up to three objectives, n
+/// (log n)^(d - 1) for d more.
 /// Limits: infinities are allowed, NaN is not.
-/// Example: (1, 5), (2, 3), (2, 4), (4, 1), (5, 5) have the front (1, 5), (2, 3), (4, 1). Method: Kung,
-/// Luccio and Preparata (1975).
+/// Example: (1, 5), (2, 3), (2, 4), (4, 1), (5, 5) have the front (1, 5), (2, 3), (4, 1).
 
 #include <cstddef>
 #include <cstdint>

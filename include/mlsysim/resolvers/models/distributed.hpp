@@ -5,7 +5,8 @@
 ///   dp = accelerators / (tp pp ep cp)
 ///
 /// slot: forward and backward pass of one micro-batch [s]. The dp replicas share `batch_size`.
-/// Operator: first and last stage from the operator list, bubble of the schedule, collectives on real links.
+/// Operator: first and last stage from the operator list, bubble of the schedule, collectives on the links of
+/// the fleet.
 /// Textbook: totals, with tp, pp, dp, ep and full recomputation only. One memory model decides feasibility.
 /// Example: ResNet-50, batch 8192, 256 H100 on 100 Gbit/s Ethernet (textbook): 1.59 ms compute + 4.30 ms
 /// all-reduce + 1.51 ms software = 7.40 ms.

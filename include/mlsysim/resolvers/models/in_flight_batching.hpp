@@ -7,8 +7,8 @@
 /// Arrivals: `arrival_rate` (Poisson), `concurrency` (closed loop), or a full queue limited by the KV cache.
 /// Assumed: context half-way through the answer, equal cost of chunks, requests shared evenly by expert
 /// ranks. A request of many steps sees the mean step, so quantiles are those of the first token.
-/// Example: prompts of 40 us a token, steps of 5 ms + 20 us a request. One request of 1000 tokens alone: TTFT
-/// 40 ms, ITL 5.02 ms. At 8 requests/s with 100 output tokens and ITL 6 ms, 8 x 99 x 6 ms = 4.8 requests
+/// Example: prompts of 40 us a token, steps of 5 ms + 20 us a request. One request of 1000 tokens alone:
+/// TTFT 40 ms, ITL 5.02 ms. At 8 requests/s with 100 output tokens and ITL 6 ms, 8 x 99 x 6 ms = 4.8 requests
 /// decode.
 /// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3;
 /// leviathan2023speculative

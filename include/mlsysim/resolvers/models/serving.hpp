@@ -7,8 +7,8 @@
 /// `prefill_chunk_tokens` per rank. Decode uses the mean context of `output_tokens`, else `seq_len`. Host
 /// time of an engine has no part in a static batch (InFlightBatchingModel has it).
 /// Textbook ITL: (weights + KV cache) / bandwidth + software time per layer.
-/// Example: Llama-3.1-8B fp16, one prompt of 2048 tokens on an H100 (textbook): TTFT 71.0 ms, ITL = (16.06 +
-/// 0.27) GB / 3.35 TB/s + 0.32 ms = 5.19 ms.
+/// Example: Llama-3.1-8B fp16, one prompt of 2048 tokens on an H100 (textbook): TTFT 71.0 ms, ITL =
+/// (16.06 + 0.27) GB / 3.35 TB/s + 0.32 ms = 5.19 ms.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
 
 #include <mlsysim/estimate/reported.hpp>

@@ -7,8 +7,8 @@
 /// overhead: dispatch and a fixed time per layer. Operator fidelity sums over the operators instead.
 /// Inference of a language model is one decode step at context `seq_len`. Training adds backward and update.
 /// Bytes that do not fit cross the host link, and the result is infeasible.
-/// Example: Llama-3.1-8B, one fp16 token on an H100 (textbook): 1.1 x 16.06 GB / 3.35 TB/s + 0.33 ms = 5.60
-/// ms. Arithmetic alone would take 0.032 ms at efficiency 0.5.
+/// Example: Llama-3.1-8B, one fp16 token on an H100 (textbook): 1.1 x 16.06 GB / 3.35 TB/s + 0.33 ms =
+/// 5.60 ms. Arithmetic alone would take 0.032 ms at efficiency 0.5.
 /// @cite williams2009roofline, section 3
 
 #include <mlsysim/estimate/inference.hpp>

@@ -6,8 +6,8 @@
 /// Operator: quantiles of wait plus service, with the variation of arrivals and service (exact for M/M/1).
 /// Textbook: mean service + quantile of the wait, scaled by (1 + service_cv^2) / 2.
 /// Limits: one queue, first come first served. An unstable queue gives is_stable = false and no latencies.
-/// Example: 80 requests/s, one server of 10 ms (M/M/1): utilization 0.8, median ln 2 / 20 s = 34.7 ms, P99 ln
-/// 100 / 20 s = 230 ms.
+/// Example: 80 requests/s, one server of 10 ms (M/M/1): utilization 0.8, median ln 2 / 20 s = 34.7 ms, P99
+/// ln 100 / 20 s = 230 ms.
 /// @cite deanbarroso2013tail; gross2008queueing, section 3.3; allencunneen1990, section 5.4
 
 #include <mlsysim/resolver_api/contract.hpp>

@@ -9,8 +9,8 @@
 /// and for a mixture of experts only the experts that the batch touches.
 /// Limits: the next layer arrives fully behind the current one. Caches and activations must fit on the
 /// device.
-/// Example: Llama-3.1-8B fp16, batch 64, link 1.2 TB/s, 62.5 PFLOP/s (textbook): 0.502 GB / 1.2 TB/s = 0.418
-/// ms a layer against 0.011 ms of arithmetic, 4782 token/s.
+/// Example: Llama-3.1-8B fp16, batch 64, link 1.2 TB/s, 62.5 PFLOP/s (textbook): 0.502 GB / 1.2 TB/s =
+/// 0.418 ms a layer against 0.011 ms of arithmetic, 4782 token/s.
 /// @cite lie2022weightstreaming, weight streaming
 
 #include <mlsysim/resolver_api/contract.hpp>

@@ -1,6 +1,5 @@
 #pragma once
-/// Mode (eager, compiled, CUDA graphs) in which a number of steps takes least time, compiling included (wall
-/// 3).
+/// Mode (eager, compiled, CUDA graphs) in which a given number of steps takes least time (wall 3).
 ///
 ///   min over modes of compile_time + steps latency(mode)      compile_time = 0 in eager mode
 ///

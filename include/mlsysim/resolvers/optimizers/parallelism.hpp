@@ -7,8 +7,8 @@
 /// ZeRO stage, micro-batch, interleaving and recomputation. The simpler of two equal plans wins.
 /// Operator fidelity takes the communication overlap as given. Textbook tries overlap on and off, without CP.
 /// Limits: plans that leave a device idle or a division uneven are not tried.
-/// Example: Llama-3.1-8B on 256 H100, batch 512: tp 8 x pp 4 leaves dp 8, which divides 512. A batch of 7 on
-/// Research_256 with tp and pp held at 1 has no plan and throws DomainError.
+/// Example: Llama-3.1-8B, bf16, batch 512 of 2048 tokens on Research_256 (256 H100): of 15,354 plans the best
+/// is PP 2, DP 128, ZeRO 1, two micro-batches, four model chunks per device. A step takes 647 ms, MFU 0.30.
 /// @cite narayanan2021megatron, section 3
 
 #include <mlsysim/resolver_api/contract.hpp>

@@ -6,8 +6,8 @@
 /// t(b): time of host or device with b breaks, from the law CompiledStep [s]. sync: wait for a device value
 /// [s]. longest_compile_time = steps (eager - latency): time to compile that `steps` steps pay back.
 /// Limits: graphs of equal size, one stream. Without a break the step must meet the target.
-/// Example: host 510 us + 30 us a break, device 400 us + 21.5 us, sync 3.5 us a break, target 600 us: min(90
-/// / 33.5, 200 / 25) = 2.7, so 2 breaks. The step then takes 577 us.
+/// Example: host 510 us + 30 us a break, device 400 us + 21.5 us, sync 3.5 us a break, target 600 us:
+/// min(90 / 33.5, 200 / 25) = 2.7, so 2 breaks. The step then takes 577 us.
 /// @cite ansel2024pytorch2, section 3
 
 #include <mlsysim/resolvers/models/compilation.hpp>

@@ -7,8 +7,8 @@
 /// Operator fidelity finds rates at which the times of all operators and launches add up to the latency.
 /// There the ratio of rate to bandwidth is that of the two rates needed with the other side infinitely fast.
 /// Limits: one device. A latency below launches and dispatch alone has no solution.
-/// Example: Llama-3.1-8B, one fp16 token in 10 ms at efficiency 0.5: 16.06 GB / 10 ms = 1606 GB/s and 2 x
-/// 8.03e9 / (10 ms x 0.5) = 3.21 TFLOP/s (textbook).
+/// Example: Llama-3.1-8B, one fp16 token in 10 ms at efficiency 0.5: 16.06 GB / 10 ms = 1606 GB/s and
+/// 2 x 8.03e9 / (10 ms x 0.5) = 3.21 TFLOP/s (textbook).
 /// @cite williams2009roofline, section 3
 
 #include <mlsysim/resolver_api/contract.hpp>
