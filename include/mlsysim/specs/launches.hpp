@@ -1,6 +1,10 @@
 #pragma once
-/// Launch lists: the kernels and framework operators that an operator of the lowering becomes where nothing
+/// Launch lists: the kernels and framework operators that replace an operator of the lowering where nothing
 /// fuses it.
+///
+/// Reads and writes count arrays such as `values` or `scores`. A condition limits a row to models or passes.
+/// Example: in PyTorch eager a forward `norm` of a model with RMS norms is two kernels, `norm` and the
+/// residual `elementwise`.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -11,8 +15,8 @@
 
 namespace mlsysim {
 
-/// Kinds of kernels. `own`: the operator's own law; `allocation`: no kernel, the host asks the driver for
-/// memory.
+/// Kinds of kernels. `own` uses the operator's own law. `allocation` is no kernel: the host asks the driver
+/// for memory.
 enum class LaunchKernel : std::uint8_t {
   own,
   elementwise,
@@ -40,7 +44,7 @@ enum class LaunchArray : std::uint8_t {
   rows,     ///< one value for each row of it
   query,    ///< all heads of the new tokens
   key,      ///< key heads of the new tokens
-  written,  ///< what the cache takes of keys, or of values
+  written,  ///< keys, or values, written to the cache
   cached,   ///< all cached keys, or values
   scores,   ///< of every query and key
   inputs,   ///< left factor of a product
@@ -87,7 +91,7 @@ struct LaunchPart {
   std::optional<double> read_bytes, write_bytes, autocast_read_bytes, autocast_write_bytes;
   LaunchRow row = LaunchRow::none;
   double times = 1, operators = 1, modules = 0, saved = 0;
-  std::optional<double> calls;  ///< that a tracer captures with each
+  std::optional<double> calls;  ///< calls that a tracer captures with each kernel
   LaunchWhen when = LaunchWhen::always;
 
   static constexpr auto fields() {

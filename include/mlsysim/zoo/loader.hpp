@@ -1,5 +1,9 @@
 #pragma once
-/// Reads the zoo from its YAML files.
+/// Reads the zoo and the user's entries from YAML files, and checks them.
+///
+/// Files of the shipped zoo come first, then the folders of MLSYSIM_ZOO_PATH, then the files that the user
+/// names.
+/// Example: `standard_zoo().at<Workload>("Llama3_70B").layers()` is 80.
 
 #include <mlsysim/specs/zoo.hpp>
 
