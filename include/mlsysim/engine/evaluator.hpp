@@ -65,8 +65,8 @@ struct SystemEvaluator {
   /// scenario, and a level for each resolver of `also`: its inputs are the workload, the machine, and numbers
   /// of the scenario that have their names. One that fails or lacks an input is a skipped level that says
   /// why.
-  /// @throws InputError, DomainError for a contradictory scenario, LookupError for a name in `also` that
-  /// nobody has
+  /// @throws InputError, DomainError for a contradictory scenario, LookupError for an unknown name in
+  /// `also`
   [[nodiscard]] static SystemEvaluation evaluate(const Scenario& scenario);
 };
 

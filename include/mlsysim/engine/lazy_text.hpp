@@ -1,5 +1,5 @@
 #pragma once
-/// A text that is formatted when it is read, so that an evaluation that nobody prints formats nothing.
+/// A text that is formatted when it is read, so that evaluations that are not printed format nothing.
 ///
 /// It holds a finished text, or up to four numbers and two words with the function that writes them.
 /// Example: a writer with the number 22 and the word "GB" gives "22 GB" at `str()`.

@@ -2,9 +2,9 @@
 /// Builds a pipeline from stages, links and given keys, and reports all problems at once.
 ///
 /// An input takes its value from a link. Else from the given value or the stage result of its key, else from
-/// an object that implies it, else from its default. Two sources of one key are an error. Example: a stage of
-/// energy without its inputs, and a stage name without a registry, throw one PipelineBuildError with 3
-/// problems: no registry, no power, no duration_days.
+/// an object that implies it, else from its default. Two sources of one key are an error.
+/// Example: a stage of energy without its inputs, and a stage name without a registry, throw one
+/// PipelineBuildError with 3 problems: no registry, no power, no duration_days.
 
 #include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>

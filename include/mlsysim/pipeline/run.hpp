@@ -94,7 +94,7 @@ class Run {
 
   /// Supplies a value; "model" means "workload". An equal value changes nothing; an object always counts as
   /// changed.
-  /// @throws LookupError for a key that the pipeline was not told about
+  /// @throws LookupError for a key that the pipeline does not declare
   Run& set(std::string_view key, const DynamicValue& value);
   /// Place of a key for `set(index, value)`, for callers that set it often.
   [[nodiscard]] std::size_t index_of(std::string_view key) const;

@@ -6,9 +6,9 @@
 ///   lognormal    median = mean / sqrt(1 + cv^2), deviation of the log = sqrt(ln(1 + cv^2))
 ///   weibull      cv^2 = G(1 + 2 / shape) / G(1 + 1 / shape)^2 - 1, scale = mean / G(1 + 1 / shape)
 ///
-/// cv = deviation / mean. G: gamma function. The distance is that of Kolmogorov and Smirnov to what was
-/// counted. The exponential law keeps the mean alone. Uniform needs an end above 0, and Weibull a shape from
-/// 0.1 to 100.
+/// cv = deviation / mean. G: gamma function. The distance is that of Kolmogorov and Smirnov to the counted
+/// shares. The exponential law keeps the mean alone. Uniform needs a lower end of 0 or more, Weibull a shape
+/// from 0.1 to 100.
 /// Example: mean 2 and deviation 1: uniform 0.268 to 3.732, gamma with shape 4 and scale 0.5, lognormal with
 /// median 1.789 and 0.472, Weibull with shape 2.1 and scale 2.258.
 

@@ -6,9 +6,9 @@
 ///
 /// Formats: Mooncake, Azure, lists of lengths, and results of vLLM bench, GenAI-Perf and GuideLLM, plain or
 /// gzip. A file is read in one pass and constant memory. Shared prefixes assume a cache that evicts nothing.
-/// Example: four Mooncake lines at 0, 0.5, 1.5 and 4.5 s with prompts of 1200, 1100, 900 and 1030 tokens give
-/// a mean prompt of 1057.5 tokens and 0.667 requests/s. Blocks 1 2 3, 1 2 4, 1 5 and 1 2 3 share 60.7 % of
-/// the tokens.
+/// Example: four Mooncake lines at 0, 0.5, 1.5 and 4.5 s with prompts of 1200, 1100, 900 and 1030 tokens. The
+/// mean prompt has 1057.5 tokens, and 0.667 requests/s arrive. Blocks 1 2 3, 1 2 4, 1 5 and 1 2 3 of 512
+/// tokens share 60.7 % of the prompt tokens.
 
 #include <mlsysim/request_trace/laws.hpp>
 #include <mlsysim/units/unit.hpp>

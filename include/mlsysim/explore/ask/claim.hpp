@@ -1,11 +1,13 @@
 #pragma once
 /// Judges a stated throughput: impossible, heroic or ordinary.
 ///
+///   bound = max over plans and n of n / (ITL(n) at peak rates * devices)
 ///   impossible: claimed > bound        heroic: percentile > 95        else ordinary
 ///
-/// bound: best plan of decode steps alone, at peak arithmetic and bandwidth and without launches [token/s per
-/// device]. percentile: rank of claimed / predicted among measured / predicted of similar setups, in percent.
-/// Plans are powers of two for tp and ep, and 1, 2 or 4 for pp, unless the scenario states a degree.
+/// n: requests in flight that memory and a limit on ITL allow. bound: decode steps alone, without prompts and
+/// launches [token/s per device]. percentile: rank of claimed / predicted among measured / predicted of
+/// similar setups, in percent. Plans are powers of two for tp and ep, and 1, 2 or 4 for pp, unless the
+/// scenario states a degree.
 /// Example: "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms", 2,048 tokens in, 256 out: bound 2,829 (memory
 /// bandwidth), predicted 135, percentile 97.5: heroic.
 

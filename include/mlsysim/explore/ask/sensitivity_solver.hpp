@@ -8,7 +8,8 @@
 /// are one-sided, for an increase. Changes are computed at (1 + perturbation) * parameter. Parameters:
 /// arithmetic rates, memory bandwidth, memory capacity, launch and dispatch time, link bandwidth. Limits: a
 /// model that does not fit in memory has no elasticities, only the answer that memory capacity binds.
-/// Example: Llama3_70B on 8x H100, 16 requests in flight: ITL 21.9 ms, memory bandwidth binds with -0.32.
+/// Example: Llama3_70B on 8x H100, 16 requests in flight, 2,048 tokens in, 128 out: ITL 21.9 ms.
+/// Memory bandwidth binds, with an elasticity of -0.32.
 /// @cite griewank2008derivatives, section 3.1
 
 #include <mlsysim/engine/scenario.hpp>

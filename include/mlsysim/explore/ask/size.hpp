@@ -33,7 +33,7 @@ struct ServiceLimit {
   Time<> most;
 
   /// @param time ttft, itl or e2e @param text "2 s", "p99 2 s", "p99 <= 2 s"
-  /// @throws InputError for a text that is no time, or a percentile that no law gives
+  /// @throws InputError for a text that is not a time, or a percentile that the model does not give
   [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
   /// The number of the scorecard that it holds: "p99_ttft".
   [[nodiscard]] std::string_view result() const;
@@ -58,8 +58,8 @@ struct PrefillPool {
   double workers = 0;  ///< none where the replicas take their prompts themselves
 };
 
-/// A load to be served, or a run to be trained. The counts and degrees of the scenario are not asked: they
-/// are the answer.
+/// A load to be served, or a run to be trained. The counts and degrees of the scenario are ignored: they are
+/// the answer.
 struct SizeQuestion {
   Scenario scenario;                 ///< model, machine, lengths, formats, software, prices
   RequestRate<> rate;                ///< requests that arrive, of a served model
@@ -76,7 +76,7 @@ struct SizeQuestion {
   const ErrorBook* book = nullptr;          ///< measurements behind the interval; null: the tables of the zoo
 };
 
-/// A question as people write it; empty texts are not asked.
+/// A sizing question as texts. An empty text sets no limit.
 struct SizeTexts {
   std::string ttft, itl, e2e;  ///< limits: "2 s", "p99 2 s"
   std::string tokens, within;  ///< of a training run: "15T", "90 d"
@@ -87,7 +87,7 @@ struct SizeTexts {
 /// @param scenario with the rate as its arrivals @throws InputError for a text that cannot be read
 [[nodiscard]] SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts);
 
-/// One way to do it.
+/// One plan with its devices, times and cost.
 struct SizedPlan {
   double tp = 1, pp = 1, ep = 1;
   double replicas = 1, devices = 1;
@@ -108,7 +108,7 @@ struct SizedPlan {
   [[nodiscard]] double replica_devices() const { return tp * pp * ep; }
 };
 
-/// The fewest devices and how sure that is.
+/// The fewest devices, and the interval of their number.
 struct SizeAnswer {
   std::string workload, hardware, software;
   SizedPlan best;

@@ -36,7 +36,7 @@ struct UncertainFigure {
   double spread = 0, low = 0, high = 0;  ///< base units, or shares of the value
   Exponents exps{};                      ///< of absolute numbers
 
-  /// @throws InputError for a text that is none, naming what is missing
+  /// @throws InputError that names the missing part
   [[nodiscard]] static UncertainFigure parse(std::string_view text);
   /// Over the inputs of a subject. @throws LookupError, DimensionError
   [[nodiscard]] UncertainInput at(const Subject& subject) const;
@@ -111,7 +111,7 @@ struct UncertaintyReport {
 /// of the zoo that are of one figure; a figure of one subject alone moves alone. Shared samples: as above.
 [[nodiscard]] RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result,
                                       const UncertaintyQuestion& question);
-/// Probability that `result` of `a` stays below that of `b`; the same as `rank`.
+/// Probability that `result` of `a` stays below that of `b`: `below` of `rank`.
 [[nodiscard]] double probability_below(const Subject& a, const Subject& b, std::string_view result,
                                        const UncertaintyQuestion& question);
 

@@ -166,7 +166,7 @@ struct ExploreAnswer {
   [[nodiscard]] double hypervolume(std::span<const double> reference) const;
   /// The worst value of each objective on the front, base units; empty without a front.
   [[nodiscard]] std::vector<double> nadir() const;
-  /// The same for the best value of each objective.
+  /// The best value of each objective on the front, base units.
   [[nodiscard]] std::vector<double> ideal() const;
   /// Hypervolume against the nadir over the box from ideal to nadir: 0 for a front of two points, towards 1
   /// for one that bends far to the ideal. Needs no reference. Empty for fronts that span no box.

@@ -131,7 +131,7 @@ class Space {
 
   /// An axis over numbers, as the kernels see it.
   struct Column {
-    std::size_t input = 0;     ///< of the subject; the same for every choice is not promised: see `columns`
+    std::size_t input = 0;     ///< of the subject; may differ between choices, see `columns`
     Axis values;               ///< base units, one per row
     std::uint64_t stride = 1;  ///< points until the next row
   };

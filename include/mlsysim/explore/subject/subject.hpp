@@ -77,8 +77,8 @@ struct Subject {
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
 
-/// `subject_of(scenario)`; where it lacks one of the named inputs because nobody gave it, as if they were
-/// given what stands for that: a power cap is the device's TDP, a limit of the clock none.
+/// `subject_of(scenario)` with the named inputs. An input that was not given gets the value that changes
+/// nothing: a power cap is the device's TDP, a clock limit is none.
 [[nodiscard]] Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs);
 
 /// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node
