@@ -58,11 +58,12 @@ struct EagerStep {
 
 /// Time of a step of compiled graphs with breaks between them [s].
 ///
-/// graphs = breaks + 1; host = graphs (guard + graph_launches launch) + kernels launch + tensors tensor +
-/// breaks (resume + between dispatch); device = device + breaks 2 boundary / bandwidth + breaks sync_share
-/// (resume + guard + launch); latency = max(host, device) + breaks sync_share sync. At a break the code
-/// between the graphs runs eagerly, and what passes the boundary is written and read. Captured graphs have
-/// graph_launches 1 and kernels 0. Ranges: all >= 0; bandwidth > 0; sync_share in [0, 1].
+///     host    = graphs (guard + graph_launches launch) + kernels launch + tensors tensor
+///               + breaks (resume + between dispatch),  graphs = breaks + 1
+///     drained = breaks sync_share (resume + guard + launch)
+/// At a break the code between the graphs runs eagerly, and the tensors that cross the boundary are written
+/// and read. Captured graphs have graph_launches 1 and kernels 0. Ranges: all >= 0; bandwidth > 0; sync_share
+/// in [0, 1].
 /// @cite ansel2024pytorch2, sections 3 and 4 (graph breaks, guards); nvidia-cuda-graphs
 struct CompiledStep {
   static constexpr LawInfo info{
@@ -178,7 +179,7 @@ struct CompileTime {
   }
 };
 
-/// Steps after which compiling has paid, and what it saves in each [count, s].
+/// Steps after which compiling pays off, and the time that each step saves [count, s].
 ///
 /// steps is 0 where compiling never pays (pays = 0). Ranges: times >= 0; recompiles per step in [0, 1].
 /// @cite ansel2024pytorch2, section 6

@@ -8,8 +8,8 @@
 ///   time    = launch + min(hypot(whole, memory), hypot(spread, memory) + split)                   [s]
 ///
 /// C[m,n] = A[m,k] B[k,n]. step = 2 tile_m tile_n units / peak. memory = traffic / bandwidth. wave, split:
-/// fixed times of a wave and of adding up a split depth [s]. units: tiles in flight. Sustained rates.
-/// Limits: each matrix crosses the memory interface once, one tile shape.
+/// fixed times of a wave and of adding up a split depth [s]. units: tiles in flight on the device.
+/// Limits: each matrix crosses the memory interface once, one tile shape, sustained peak and bandwidth.
 /// Example: m = n = k = 4096, 2 B, tiles of 128 x 256, 132 units, 600 TFLOP/s, 3 TB/s, launch 3 us,
 /// wave 2 us, split 10 us: 137.4 GFLOP, 100.7 MB, 4 waves, 246.5 us.
 /// @cite nvidia2023matmul, sections "Tile Quantization" and "Wave Quantization"

@@ -7,7 +7,8 @@
 /// *_draw: dynamic power over that at full load (1): at peak, at full bandwidth, or of a resident kernel.
 /// Limits: mean energy per operation and byte. An operation of half the width costs half as much. The caller
 /// limits `loaded` to the time of the step, because the regulator holds the mean at the cap.
-/// Example: 1 TFLOP at 1000 TFLOP/s, 10 GB at 3.35 TB/s, 4 ms resident: 2.0 + 0.537 + 2.16 = 4.70 ms.
+/// Example: 1 TFLOP at 1000 TFLOP/s, 10 GB at 3.35 TB/s, 4 ms resident, draws 2.0, 0.18, 0.54 (defaults):
+/// 2.0 + 0.537 + 2.16 = 4.70 ms.
 /// @cite measured-h100, board power of products, attention, streams and decode steps on an H100
 /// @cite horowitz2014energy on the form
 
@@ -16,7 +17,7 @@
 
 namespace mlsysim {
 
-/// Time in which a device would draw its full power for what its kernels compute and move [s].
+/// Load of a device as time at full power [s].
 ///
 /// A resident kernel draws resident_draw for its schedulers, registers and waiting warps, whatever it
 /// computes or moves and however many units it fills. The regulator averages over some ten milliseconds and

@@ -11,9 +11,9 @@
 /// f, clock, knee: over the clock that full power sustains. clocked, fixed: time that follows the clock or
 /// not [s]. *_load: time at full power that draws as much [s]. moved: load that ignores the clock.
 /// Limits: voltage follows the clock above the knee and stays below it. A cap at the TDP changes nothing.
-/// Example: clocked 8, fixed 2, work_load 8, traffic_load 2 ms, 500 of 700 W: clock 0.822, slowed 11.7 ms.
+/// Example: clocked 8, fixed 2, work_load 8, traffic_load 2 ms, 500 of 700 W, defaults (idle_fraction 0.3,
+/// memory_share 0.3, knee 0.6): clock 0.822, slowed 11.7 ms.
 /// @cite horowitz2014energy, on voltage and frequency
-/// @cite oconnor2017fgdram
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>

@@ -9,7 +9,7 @@
 /// I = I_k at k = servers (Erlang C). load = utilization servers: mean busy servers. wait_given: mean wait of
 /// requests that wait. *_cv: standard deviation over mean. quantile: 0.99 for P99.
 /// Limits: steady state, first come, first served. Exact for M/M/c, an interpolation elsewhere.
-/// Example: 2 servers, utilization 0.8, 100 ms of service: 71.1 % wait, mean wait 178 ms, P99 1066 ms.
+/// Example: M/M/2, utilization 0.8, 100 ms of service: 71.1 % wait, mean wait 178 ms, P99 wait 1066 ms.
 /// @cite erlang1917, the delay formula
 /// @cite allencunneen1990, section 5.4
 /// @cite gross2008queueing, section 3.3

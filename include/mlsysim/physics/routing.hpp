@@ -174,8 +174,8 @@ struct DistinctParts {
 ///
 /// The row counts of equal ranks are nearly normal, their variance is that of draws without replacement,
 /// and they add up to all rows. z is the mean of the largest of `ranks` normal variables, the normal
-/// quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. It is what
-/// chance alone makes, in the mean (ExpertLoad bounds it for single experts); a learned router has more.
+/// quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. The result is
+/// the mean imbalance by chance alone (ExpertLoad bounds it for single experts). A learned router has more.
 /// Ranges: experts, top_k, tokens, ranks >= 1.
 /// @cite blom1958statistical, chapter 6 (mean of the largest); abramowitz1964handbook, eq. 26.2.23
 /// (quantile)
