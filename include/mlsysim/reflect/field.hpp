@@ -100,7 +100,7 @@ template <class S, class M> struct Field : FieldRow {
 };
 
 namespace detail {
-/// The member type with the scalar replaced by double, and optional<> taken off: what a key is written for.
+/// The member type with the scalar replaced by double, and without optional<>: the type of a key.
 template <class M> struct plain { using type = M; };
 template <class M>
   requires(Scalar<M>)

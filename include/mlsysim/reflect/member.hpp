@@ -21,7 +21,7 @@
 
 namespace mlsysim {
 
-/// Name under which pointers to `T` are known at the border; specialized beside each spec type.
+/// Name of the objects that pointers to `T` point to. Each spec type specializes it.
 template <class T> struct ObjectType;  // static constexpr std::string_view name
 
 struct FieldInfo;
@@ -53,7 +53,7 @@ struct MemberType {
   const MemberType* item = nullptr;             ///< the type inside maybe, list and slots
   const TableInfo& (*table)() = nullptr;        ///< rows of a table
   std::size_t (*count)(const void*) = nullptr;  ///< items of maybe, list and slots
-  void* (*at)(void*, std::size_t) = nullptr;    ///< one of them
+  void* (*at)(void*, std::size_t) = nullptr;    ///< address of item i of maybe, list and slots
   void* (*append)(void*) = nullptr;             ///< a new last one of maybe and list
   void (*clear)(void*) = nullptr;               ///< of maybe and list
   std::size_t (*index)(const void*) = nullptr;  ///< position of a choice
@@ -200,7 +200,7 @@ template <class S> struct Blank {
   static S make() { return S{}; }
 };
 
-/// The MemberType of `M`; specialized where a type that is no part of the language is held.
+/// The MemberType of `M`. Specialized for types outside the core language.
 template <class M> struct TypeOf;
 
 template <class M> constexpr MemberType plain_type(MemberForm form) {

@@ -39,7 +39,7 @@ struct Conventions {
   double gradient_bucket = 0;   ///< gradient bucket over gradients
   Data<> exchange_bucket;       ///< gradients that are exchanged together
   double overlap = 0;           ///< share of a pass under which gradient traffic hides
-  double overlap_slowdown = 0;  ///< slowdown of kernels beside communication, per second of it
+  double overlap_slowdown = 0;  ///< slowdown of kernels per second of hidden communication
   double idle_fraction = 0;     ///< idle power over TDP
   double pue = 0;
   WaterIntensity<> wue;
@@ -55,7 +55,7 @@ struct Conventions {
   /// Families whose constants hold where neither runtime nor device states any.
   const KernelFamily *products = nullptr, *attention = nullptr, *collectives = nullptr,
                      *recurrences = nullptr;
-  const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
+  const DeviceClass* devices = nullptr;  ///< values of the caller, which precede those of a device's class
 
   static constexpr auto fields() {
     using C = Conventions;

@@ -35,7 +35,7 @@ struct CountedMachine {
 /// Splits a text only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
 [[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);
 
-/// A slice of a device, and the rule by which figures of the whole became its own.
+/// A slice of a device, and the rule that derives its numbers from those of the device.
 struct DeviceSlice {
   HardwareNode device;
   double units_share = 1;  ///< of the units of the whole

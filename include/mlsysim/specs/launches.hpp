@@ -41,7 +41,7 @@ template <> inline constexpr auto names_of<LaunchKernel> = ChoiceNames{"kernel"}
 /// The array that the reads and writes of a kernel are counted in.
 enum class LaunchArray : std::uint8_t {
   values,   ///< the operator's own array
-  rows,     ///< one value for each row of it
+  rows,     ///< one value for each row of that array
   query,    ///< all heads of the new tokens
   key,      ///< key heads of the new tokens
   written,  ///< keys, or values, written to the cache
@@ -49,7 +49,7 @@ enum class LaunchArray : std::uint8_t {
   scores,   ///< of every query and key
   inputs,   ///< left factor of a product
   output,   ///< result of a product or convolution
-  weights   ///< stored weights of it
+  weights   ///< stored weights of a product or convolution
 };
 template <> inline constexpr auto names_of<LaunchArray> = ChoiceNames{"array"};
 
@@ -81,7 +81,7 @@ template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
 /// One row of a launch list.
 struct LaunchPart {
   std::string
-      operation;  ///< operator of the lowering; `norm`, `activation` and `product` stand for all of theirs
+      operation;  ///< operator of the lowering; `norm`, `activation` and `product` mean all of their kind
   LaunchDirection direction = LaunchDirection::forward;
   LaunchKernel kernel = LaunchKernel::own;
   std::string name;

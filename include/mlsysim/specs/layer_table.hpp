@@ -201,7 +201,7 @@ struct Mixer {
   }
 };
 
-/// A light-weight index that chooses what attention reads (DeepSeek-V3.2).
+/// A light-weight index that chooses the entries that attention reads (DeepSeek-V3.2).
 struct Selection {
   std::optional<double> heads, head_dim, top_k;
   std::optional<double> block;      ///< tokens of one entry; absent: 1
@@ -406,7 +406,7 @@ struct StackOutput {
   }
 };
 
-/// Layers one after the other, with what comes before and after them.
+/// Layers in sequence, with their input and output.
 struct Stack {
   StackRole role = StackRole::decoder;
   std::optional<double> hidden;

@@ -93,7 +93,7 @@ struct EngineMemoryRule {
   std::optional<Data<>> margin;           ///< memory left free besides
   double block_tokens = 1;                ///< tokens of a block of the cache
   double blocks_without = 0;              ///< blocks that hold nothing
-  bool states_first = false;              ///< recurrent states are no part of the pool
+  bool states_first = false;              ///< recurrent states lie outside the pool
   std::vector<MemoryStep> steps;          ///< by the memory of a device, from small to large
   std::optional<MemoryKept> kept;         ///< by a table, where no share is given
   std::vector<std::string> not_modelled;  ///< other memory that the engine keeps

@@ -28,11 +28,11 @@ struct Source {
   SourceKind kind = SourceKind::convention;
   std::string ref;       ///< key into the references
   std::string verified;  ///< ISO date on which the source was last read; empty when `recorded` is given
-  std::string recorded;  ///< ISO date on which the figure was entered; the source was not read again
+  std::string recorded;  ///< ISO date on which the number was entered; the source was not read again
   std::string note;
   std::string formula;           ///< for derived figures
   std::optional<double> spread;  ///< relative half width of an estimate
-  std::string same_die;          ///< the device of the same die on which a figure was measured
+  std::string same_die;          ///< the device of the same die on which the number was measured
 };
 
 /// One authored number of an entry.
@@ -40,7 +40,7 @@ struct Figure {
   std::string path;                 ///< dotted name in the entry, e.g. "memory.bandwidth"
   std::string authored;             ///< text as written, e.g. "3.35 TB/s"
   double base = 0;                  ///< value in the canonical base unit
-  std::optional<Source> own;        ///< provenance of this figure where it differs from the entry's
+  std::optional<Source> own;        ///< provenance of this number where it differs from the entry's
   std::optional<double> low, high;  ///< range of an estimate, base unit
   Location where;
 };
@@ -63,7 +63,7 @@ struct Entry {
   std::string title;
   std::vector<std::string> aliases;
   std::string
-      origin;  ///< "mlsysim-py" (figures of the Python package), "added", "user", or the name of a plugin
+      origin;  ///< "mlsysim-py" (numbers of the Python package), "added", "user", or the name of a plugin
   Source source;
   std::optional<Source> shape_source;  ///< of the sizes of a model, where it differs
   std::vector<Figure> figures;         ///< sorted by path

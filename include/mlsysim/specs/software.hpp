@@ -44,7 +44,7 @@ struct Software {
   [[nodiscard]] std::span<const LaunchPart* const> of(std::string_view name) const;
 };
 
-/// The launches of a runtime, and those of what it extends for operations and passes of which it has none.
+/// The launches of a runtime. Operations and passes without rows take those of the runtime that it extends.
 [[nodiscard]] std::vector<const LaunchPart*> launches_of(const ServingEngine& runtime);
 
 /// The first along `extends` that states a member; null where none does.
@@ -66,7 +66,7 @@ template <class M>
 /// Whether operators become kernels as a list of launches says.
 [[nodiscard]] bool is_unfused(const ServingEngine& runtime);
 
-/// The software of a pass at a precision, without what belongs to the device and the model; absent where the
+/// The software of a pass at a precision, without values of the device and the model. Absent where the
 /// runtime fuses its kernels.
 /// @throws InputError when the runtime names no family of kernels, or one that leaves out what it launches
 [[nodiscard]] std::optional<Software> software_of(const ServingEngine& runtime, Precision precision);

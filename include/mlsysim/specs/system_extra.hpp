@@ -38,7 +38,7 @@ struct Pod {
 /// The pod as one node, of which the axes are the levels.
 [[nodiscard]] Node node_of(const Pod& pod);
 
-/// A rack: what it may draw, or which nodes it holds.
+/// A rack: its power limit, or its nodes.
 struct Rack {
   std::string name;
   const Node* node = nullptr;

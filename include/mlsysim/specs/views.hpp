@@ -76,8 +76,8 @@ template <class T = double> struct DeviceConventions {
   Data<T> memory_reserve;            ///< memory that the framework and the context hold
   T memory_fragmentation{0.0};       ///< share of the allocated memory that is lost
   Time<T> textbook_layer_overhead;   ///< software time of one layer, where operators are not priced
-  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, likewise
-  T gradient_bucket{0.0};            ///< of the collectives, as a share of the gradients, likewise
+  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, textbook fidelity
+  T gradient_bucket{0.0};            ///< communication buffer over the gradients, textbook fidelity
   T idle_fraction{0.0};              ///< share of TDP drawn when idle
 
   static constexpr auto fields() {
@@ -250,10 +250,10 @@ template <class T = double> struct Plan {
   T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
-  T overlap_slowdown{0.0};  ///< time by which a hidden second of communication slows the kernels beside it
+  T overlap_slowdown{0.0};  ///< seconds that kernels lose per second of hidden communication
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
   T offload_gradients{0.0},
-      offload_experts{0.0};     ///< likewise; experts: of those that are routed, in serving
+      offload_experts{0.0};     ///< shares held in host memory; experts: routed ones, in serving
   T host_rows{0.0};             ///< rows of a pass up to which the host multiplies the weights that it holds
   Bandwidth<T> host_bandwidth;  ///< at which the host reads its memory for one device
   T unpack_rows{0.0};           ///< rows of a product beyond which its weights are widened before it
@@ -264,7 +264,7 @@ template <class T = double> struct Plan {
   T rank_imbalance{0.0};    ///< rows of the fullest rank of experts over the mean; 0: as chance makes it
   T routing_spread{0.0};    ///< of the logarithm of an expert's popularity in serving; 0: all alike
   Power<T> power_cap;       ///< that a device may draw, where the structure is capped
-  T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
+  T clock_limit{1.0};       ///< highest clock over the clock that full power sustains, under a power cap
 
   /// Devices that share one routed expert: those that share the other layers, unless experts are folded.
   [[nodiscard]] T expert_width() const { return folded ? expert_tp : tp; }

@@ -72,7 +72,7 @@ struct RecommendationShape {
   }
 };
 
-/// How the border of an image is treated.
+/// Padding at the border of an image.
 enum class Padding : std::uint8_t { same, valid };
 template <> inline constexpr auto names_of<Padding> = ChoiceNames{"padding"};
 
@@ -269,7 +269,7 @@ struct Workload {
   }
 };
 
-/// The records of a model that is a list of them; they live in the workload.
+/// The records of a model that is a list of convolutions or operators. The workload owns them.
 struct Listed {
   std::span<const ConvLayer> convolution{};
   std::span<const ListedOperator> operators{};

@@ -37,7 +37,7 @@ enum class InverseOutcome : std::uint8_t {
   unique,      ///< one solution: `solutions[0]`
   several,     ///< not monotone: all solutions that the scan found
   everywhere,  ///< the whole domain meets the target
-  none,        ///< nothing in the domain does; `reachable` says what is
+  none,        ///< nothing in the domain meets it; see `reachable_low` and `reachable_high`
   undefined,   ///< the result is not a finite number anywhere in the domain
 };
 

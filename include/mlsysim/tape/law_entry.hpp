@@ -27,7 +27,7 @@ struct LawEntry {
   LawInfo info;
   std::vector<FieldInfo> inputs;
   std::vector<FieldInfo> results;
-  std::shared_ptr<const void> self;  ///< what is fixed: a plain resolver, or the categories of a scenario
+  std::shared_ptr<const void> self;  ///< fixed state: a plain resolver, or the categories of a scenario
 
   void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
   /// Evaluates one point and returns the reason where the point has no result, else an empty text. Null where

@@ -47,7 +47,8 @@ void name_zoo_paths(std::vector<std::string> paths);
 
 /// Reads one file of the user into a zoo of its own, for a device or model given as a path:
 /// `load_file("my_gpu.yaml").only<HardwareNode>()`. Names that the file refers to but does not define are
-/// looked up in `base`, which must outlive the result. Entries may leave out their source; lint says so.
+/// looked up in `base`, which must outlive the result. Entries may leave out their source, and `lint` reports
+/// it.
 /// @throws ErrorList with every problem of the file
 [[nodiscard]] Zoo load_file(const std::filesystem::path& file, const Zoo& base = standard_zoo());
 
@@ -56,7 +57,7 @@ void name_zoo_paths(std::vector<std::string> paths);
 
 /// Errors and warnings that a check of zoo files finds.
 struct LintReport {
-  std::vector<ErrorFacts> problems;  ///< what load_zoo would throw
+  std::vector<ErrorFacts> problems;  ///< problems that load_zoo would throw
   std::vector<ErrorFacts> warnings;  ///< units not in canonical spelling, sources that were not read again
 };
 

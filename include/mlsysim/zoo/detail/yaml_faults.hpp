@@ -31,7 +31,7 @@ class YamlFaults {
 
   void add(const YamlValue& at, ErrorFacts facts);
   void add(ErrorFacts facts) { problems_.push_back(std::move(facts)); }
-  /// Calls f, and keeps what it throws with the place of a value.
+  /// Calls f, and keeps the error that it throws, with the place of a value.
   template <class F> void collect(const YamlValue& at, F&& f) {
     try {
       f();
