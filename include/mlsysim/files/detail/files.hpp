@@ -31,8 +31,7 @@ struct FileBytes {
   std::string found;  ///< of a fault, in words: "a pipe", "Permission denied", "2.1 GB"
 };
 
-inline constexpr std::uint64_t kLargest = 1ULL
-                                          << 30;  ///< bytes of a file, unless the caller sets a lower limit
+inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, by default
 
 /// Reads a regular file of at most `most` bytes. A file of the kernel that gives no bytes at once is refused.
 [[nodiscard]] FileBytes try_read(const std::filesystem::path& file, std::uint64_t most = kLargest);
