@@ -7,8 +7,8 @@
 ///
 /// d: `error_distance` of groups. n: groups at d, or their devices, releases or links if none is the
 /// subject's. center, half: of the range between the quantiles (1 -+ level) / 2 of the weighted residuals
-/// log(measured / predicted). A range without 0 is extended to 0. widened: factor that held the level over
-/// left-out groups. A metric that no table measures has no band.
+/// log(measured / predicted). A range without 0 is moved to end at 0. widened: factor that held the level
+/// over left-out groups. A metric that no table measures has no band.
 /// Example: one group at distance 0 with residuals 0.01, 0.02, ..., 0.10: the 80 % band is 1 to exp(0.10) =
 /// 1.105.
 
