@@ -1,26 +1,30 @@
 #pragma once
-/// The C interface of plugins, version 1.3. Pure C11; the only thing that crosses between host and plugin.
+/// The C interface of plugins, version 1.3, in pure C11. Nothing else crosses between host and plugin.
 ///
-/// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's
-/// table; the host's table comes back with `initialize`. Nothing else is linked, in either direction.
-///
-/// Rules, for both sides:
-/// * Structs begin with `struct_size` (the caller's idea of the size), `reserved` (0) and `next` (extensions,
-///   may be null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it
-///   does not know of a larger one. New members are only appended, with a new minor version. MlsString,
-///   MlsValue, MlsNamed and MlsExtension never change.
-/// * In an array of structs all elements have the same struct_size, which is the distance between them.
-/// * Texts are UTF-8 with a length, need no zero at the end, and hold none. `{NULL, 0}` is the empty text.
-/// * What a plugin passes in must live until the call returns; what its table and its registrations point to,
-///   until the library is closed. What the host passes in lives until the call returns.
-/// * Numbers with units cross in the unit that the field declares; a value may name another one of the same
-///   dimension in `text`.
-/// * An error is null for "fine", or an object that the host made (`error_create`); the receiver destroys it.
-/// * No exception, signal or exit crosses. A slot that is null means "not implemented".
+/// A plugin is a shared library that exports one function, `mlsysim_get_plugin_api`. It returns the plugin's
+/// table, and `initialize` receives the host's table. Nothing else is linked, in either direction. Rules for
+/// both sides follow below.
+/// Example: plugins/hello_c/hello.c registers hello/DecodeFloor, floor = weights / memory bandwidth. 16 GB on
+/// an H100 (3.35 TB/s) give 4.78 ms.
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// Rules, for both sides:
+/// * Structs begin with `struct_size` (the size that the caller knows), `reserved` (0) and `next` (extensions,
+///   may be null). A callee refuses a struct that is smaller than in minor version 0, and ignores unknown
+///   members at the end. New members are only appended, with a new minor version. MlsString, MlsValue,
+///   MlsNamed and MlsExtension never change.
+/// * In an array of structs all elements have one struct_size, which is the distance between them.
+/// * Texts are UTF-8 with a length. They need no zero at the end, and hold none. `{NULL, 0}` is the empty text.
+/// * An argument lives until the call returns, on both sides. Everything that a plugin's table and its
+///   registrations point to lives until the library is closed.
+/// * Numbers with units cross in the unit that the field declares. A value may name another unit of the same
+///   dimension in `text`.
+/// * A null error means success. Otherwise it is an object that the host made (`error_create`), and the
+///   receiver destroys it.
+/// * No exception, signal or exit crosses. A null slot means "not implemented".
 
 #if defined(_WIN32)
 #define MLS_EXPORT __declspec(dllexport)
