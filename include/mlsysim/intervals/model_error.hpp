@@ -127,7 +127,7 @@ class ErrorBook {
   };
   [[nodiscard]] ByDistance by_distance(const ErrorSubject& subject, const Left& left) const;
   [[nodiscard]] std::size_t witnesses(const ErrorSubject& subject, std::span<const std::size_t> groups) const;
-  /// The mixture of groups at least so far away; none where there are none.
+  /// The mixture of groups at least that far away; none without groups.
   [[nodiscard]] std::optional<Mixture> mixture(const ErrorSubject& subject, const ByDistance& at,
                                                std::size_t nearest = 0) const;
   [[nodiscard]] double needed(std::size_t distance, std::size_t level, const Left& left) const;
@@ -156,7 +156,7 @@ class ErrorBook {
     std::once_flag once;
     std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> lists;
   };
-  std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made when they are first asked for
+  std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made at their first use
   [[nodiscard]] const Scores& scores() const;
   BandFactors factors_;  ///< of all groups
 };

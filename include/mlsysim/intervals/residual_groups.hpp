@@ -63,7 +63,7 @@ struct ErrorSubject {
   std::string device;      ///< key of the zoo
   std::string generation;  ///< key of the device's class: "hopper"
   std::string origin;  ///< release of a serving engine, family of kernels, or else the table of measurements
-  std::string family;  ///< model, or the shape of what was measured
+  std::string family;  ///< model, or the measured shape
   std::string software;  ///< of which the origin is a release or variant: "vllm" of "vllm@0.12"
   std::string link;      ///< between its devices: "device link", "host bus", "network"; empty for one device
   bool measured = true;  ///< the device has parameters from its own kernels, not only those of its class

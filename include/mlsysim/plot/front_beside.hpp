@@ -36,7 +36,7 @@ struct FrontBeside {
 };
 
 /// Intervals of the points of a front, for objectives that are results.
-/// @param scenario what the space varies: its axes may replace the machine and the model
+/// @param scenario the base of the space. Its axes may replace the machine and the model
 /// @throws InputError for a level that is not 50, 80 or 95
 [[nodiscard]] std::vector<std::optional<FrontBand>> front_bands(const ExploreAnswer& answer,
                                                                 const Space& space, const Scenario& scenario,

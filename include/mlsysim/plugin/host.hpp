@@ -150,7 +150,7 @@ class PluginHost {
   /// nothing.
   struct Availability {
     Ownership ownership = Ownership::shared;
-    std::string resource;  ///< what an exclusive instance holds
+    std::string resource;  ///< resource of an exclusive instance
     std::optional<PluginFailure>
         held;  ///< empty if it could be made; otherwise the holder, or the reason that the plugin gives
   };

@@ -64,8 +64,7 @@ class Plugin {
     zoo_.emplace_back(std::move(name), std::move(yaml));
     return *this;
   }
-  /// A backend: devices by their names in the zoo, and what it says about programs. @param query gives a
-  /// verdict
+  /// A backend: devices by their names in the zoo, and a support query. @param query gives a verdict
   /// @tparam Predict a Model that becomes a resolver like any other
   template <class Predict>
   Plugin& backend(const std::string& name, std::string summary, std::vector<std::string> devices,

@@ -26,7 +26,7 @@ namespace mlsysim {
 [[nodiscard]] Table entry_table(std::span<const Entry* const> entries);
 
 /// Every parameter of an entry as it was written, with its source, and how doubts were settled.
-/// JSON, schema "mlsysim/entry@1": each figure with authored text, base value and source.
+/// JSON, schema "mlsysim/entry@1": each parameter with its text, base value and source.
 [[nodiscard]] std::string render(const Zoo& zoo, const Entry& entry, const RenderOptions& options);
 
 }  // namespace mlsysim

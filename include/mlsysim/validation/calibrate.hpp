@@ -99,7 +99,7 @@ struct Calibration {
   std::vector<LeftOut> unanswered;            ///< further rows without a prediction, by reason
   double noise = 0;                           ///< of a row: root mean square of the tables' `sigma`
   std::map<std::string, TableNoise> scatter;  ///< by table
-  std::vector<SystemChange> systems;          ///< where `check_systems` was asked
+  std::vector<SystemChange> systems;          ///< filled by `check_systems`
   std::vector<std::string> harmless;          ///< constants that alone make no table of `systems` worse
   ErrorStatistics before, after,
       left_out;  ///< of rows with an answer: fewer than `rows` where constants leave some without

@@ -51,7 +51,7 @@ struct PredictionTerm {
 /// A predicted value, or the reason why there is none.
 struct Prediction {
   double base = 0;                      ///< base unit of the measurand
-  std::vector<PredictionTerm> terms{};  ///< parts, where they were asked for
+  std::vector<PredictionTerm> terms{};  ///< parts, if requested
   std::string reason{};                 ///< why the library gives no answer; empty where it does
 
   [[nodiscard]] bool answered() const { return reason.empty(); }

@@ -78,7 +78,7 @@ struct MeasuredTable {
   [[nodiscard]] std::string label(std::size_t row) const;
 };
 
-/// Rows to compare and what was left out.
+/// Rows to compare, and the rows left out.
 struct MeasuredRows {
   std::vector<MeasuredRow> rows;
   std::vector<LeftOut> left_out;

@@ -32,9 +32,9 @@ enum class EventKind : std::uint8_t {
   error,
   infeasible,
   optimizer,       ///< candidates that an optimizer has searched so far
-  sweep,           ///< points of a space that have passed by so far
-  breaks,          ///< a place where there is no full answer
-  callback_failed  ///< a sink or another callback threw: it is named, and nothing else is changed by it
+  sweep,           ///< points of a space that were evaluated so far
+  breaks,          ///< a stage without a full answer
+  callback_failed  ///< a sink or another callback threw
 };
 template <>
 inline constexpr auto names_of<EventKind> = ChoiceNames{
@@ -67,7 +67,7 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
   virtual void take(const Event& event) = 0;
-  /// Writes what is still held; called once, at the end. @throws InputError
+  /// Writes all buffered events. It is called once, at the end. @throws InputError
   virtual void finish() {}
 };
 

@@ -25,7 +25,7 @@ enum class MetricType : std::uint8_t { counter, gauge, histogram };
 /// One number.
 struct MetricSample {
   std::map<std::string, std::string> labels;
-  double value = 0;              ///< of a histogram: the sum of what it has seen
+  double value = 0;              ///< of a histogram: the sum of its observations
   std::optional<double> time{};  ///< seconds since 1970; absent: now
   std::vector<double> counts{};  ///< of a histogram: how many are at or below each bound, and how many in all
 };

@@ -40,8 +40,7 @@ struct PushGroup {
 /// @throws InputError for an empty job, or a label of the key that samples have with another value: a gateway
 /// would replace it in silence
 [[nodiscard]] std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families);
-/// Families by the group that they belong to: by the values of these labels, of those that a sample has and
-/// that are not empty.
+/// Families by group. The key of a group holds those of the given labels that a sample has with a value.
 using GroupedFamilies = std::map<std::map<std::string, std::string>, std::vector<MetricFamily>>;
 [[nodiscard]] GroupedFamilies by_group(const std::vector<MetricFamily>& families,
                                        const std::vector<std::string>& labels);

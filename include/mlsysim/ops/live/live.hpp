@@ -37,7 +37,7 @@ struct LiveNumbers {
 [[nodiscard]] std::vector<LiveNumbers> live_numbers(const Exposition& now,
                                                     const Exposition* before = nullptr);
 
-/// Where a measured number lies.
+/// Position of a measured number relative to its band.
 enum class InBand : std::uint8_t { inside, below, above };
 template <> inline constexpr auto names_of<InBand> = ChoiceNames{"place in a band"};
 
@@ -51,10 +51,9 @@ struct WatchedNumber {
 /// The scenario to predict, and the width of the bands.
 struct WatchPlan {
   std::string workload, hardware;
-  std::map<std::string, std::string>
-      fields;             ///< of the scenario; what is not here is taken from what the engine runs
-  double coverage = 0.9;  ///< share of what the zoo's ranges allow that a band holds
-  double slack = 0.1;     ///< by which bands are wider than that, on both sides
+  std::map<std::string, std::string> fields;  ///< of the scenario; other fields come from the measured load
+  double coverage = 0.9;  ///< share of the samples of the zoo's ranges that a band contains
+  double slack = 0.1;     ///< relative widening of a band on both sides
 };
 /// TTFT and ITL as measured, with their bands. The TTFT band reaches from a prompt that is computed alone to
 /// the prompts of all running requests at once.

@@ -43,7 +43,7 @@ struct Cause {
   double part = 0;  ///< base unit of the metric
 };
 
-/// One number that is not what was accepted.
+/// One number that differs from the accepted one.
 struct Difference {
   std::string cell, metric, unit;  ///< metric "status" where the status differs
   Verdict verdict = Verdict::same;
@@ -53,7 +53,7 @@ struct Difference {
   std::string reason;
   std::vector<Cause> causes;        ///< largest first; parts add up to after - before
   bool exact = true;                ///< every order of changes was averaged, not a sample of orders
-  std::optional<Money<>> per_year;  ///< what it costs more on the fleet of the matrix
+  std::optional<Money<>> per_year;  ///< extra cost on the fleet of the matrix
 
   /// Relative change; absent where a side is missing or `before` is zero.
   [[nodiscard]] std::optional<double> change() const;

@@ -38,7 +38,7 @@ struct CellResult {
   std::string reason;               ///< where it is not ok
   std::vector<CellNumber> numbers;  ///< watched metrics that the cell has
   std::shared_ptr<const Subject>
-      subject;  ///< as a law, with the point at which it was asked; null where it failed or was known
+      subject;                         ///< the cell as a law with its point; null for failed and known cells
   std::vector<std::string> results{};  ///< names of the results of a cell that was known
   BreakReason why{};                   ///< where it is not ok
   bool refused = false;                ///< its records are damaged, and `CiHow::damage` refuses them
@@ -59,7 +59,7 @@ struct CiHow {
   unsigned threads = 1;  ///< results do not depend on it
   const CancelToken* cancel = nullptr;
   Damage damage = Damage::counted;  ///< of the records of a compiler
-  KnownCells known{};  ///< are not predicted again, unless a budget is asked of them or `again` says so
+  KnownCells known{};  ///< not predicted again, unless a budget applies to them or `again` requests it
   std::function<bool(const CellResult&)>
       again{};  ///< whether a known cell must be predicted again, as for an attribution
 };
@@ -68,7 +68,7 @@ struct CiHow {
 struct CiRun {
   std::vector<CellResult> cells;  ///< in the order of the matrix
   std::vector<HeldBudget> broken;
-  std::vector<HeldBudget> budgets;  ///< all that were asked, kept or not
+  std::vector<HeldBudget> budgets;  ///< all budgets, met or broken
   bool complete = true;  ///< false: it was stopped, and the cells that were not reached are missing
 };
 

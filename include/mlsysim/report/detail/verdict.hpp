@@ -21,7 +21,7 @@ namespace mlsysim {
 /// The changes that move the result most, a sentence each, largest effect first: "Memory bandwidth: 10 % more
 /// cuts ITL (11.2 ms) by 4.7 %, at most by 41 %."
 struct LeverSentences {
-  std::vector<std::string> choices, hardware;  ///< what a user sets, and what a device brings
+  std::vector<std::string> choices, hardware;  ///< inputs that a user sets, and parameters of a device
 };
 [[nodiscard]] LeverSentences lever_sentences(const SensitivityReport& r);
 

@@ -26,7 +26,7 @@ namespace mlsysim {
 class NumberFamilies {
  public:
   /// @param stem "mlsysim_predicted"
-  /// @param help what the numbers are, as a sentence
+  /// @param help a sentence that describes the numbers
   NumberFamilies(std::string stem, std::string help) : stem_(std::move(stem)), help_(std::move(help)) {}
   /// A number; the last one of the same labels and time counts.
   /// @param value in the base unit of `exps`
